@@ -1,0 +1,16 @@
+"""The one exception that stands for a mistake in what gotta was given."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class GottaError(ValueError):
+    """What was wrong, what was expected, what was got, and a way out, in one message. The command line exits with 2."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:
+    """The error for a name that nobody registered, with the nearest known one."""
+    choices = sorted(known)
+    near = get_close_matches(name, choices, n=1, cutoff=0.5)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {', '.join(choices)}.")

@@ -1,0 +1,102 @@
+"""The values that pass between the parts. Frozen, with nothing but derived values on them.
+
+True labels exist in `Truth` only; whatever predicts, remembers or adapts receives types that have no field for them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+IntArray = NDArray[np.int64]
+Images = NDArray[np.uint8]  # [N, H, W, 3]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What only metrics may see: for each sample of a step its label, its domain and its row in the data set."""
+
+    label: IntArray  # [B]
+    domain: IntArray  # [B], positions in Stream.domains
+    index: IntArray  # [B]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One batch of a stream."""
+
+    x: Tensor  # [B, 3, H, W] float32 in [0, 1]
+    truth: Truth
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the deployed model says of a batch, computed once."""
+
+    logits: Tensor  # [B, C]
+    features: Tensor | None = None  # [B, D]
+    embed: str = "probs"  # what `embedding` is: probs, logits or features
+
+    @cached_property
+    def probs(self) -> Tensor:
+        return self.logits.softmax(1)
+
+    @cached_property
+    def label(self) -> Tensor:
+        return self.logits.argmax(1)
+
+    @cached_property
+    def uncertainty(self) -> Tensor:
+        """-sum p ln(p + 1e-6) as RoTTA computes it: a saturated softmax gives -1e-6."""
+        p = self.probs.double()
+        return -(p * (p + 1e-6).log()).sum(1)
+
+    @cached_property
+    def embedding(self) -> Tensor:
+        value = getattr(self, self.embed)
+        assert isinstance(value, Tensor), f"no {self.embed} in this prediction"
+        return value
+
+
+@dataclass(frozen=True)
+class MemoryBatch:
+    """The samples to adapt on: class ascending, then insertion. Ages count samples."""
+
+    x: Tensor  # [N, ...]
+    label: Tensor  # [N] int64
+    uncertainty: Tensor  # [N] float64
+    embedding: Tensor  # [N, D]
+    age: Tensor  # [N] int64
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+
+class Dataset(Protocol):
+    """Random access to the images of several domains that share one list of labels; nothing else."""
+
+    @property
+    def labels(self) -> IntArray: ...  # [N]
+
+    @property
+    def domains(self) -> Sequence[str]: ...
+
+    @property
+    def num_classes(self) -> int: ...
+
+    def images(self, domain: str, indices: IntArray) -> Images: ...
+
+
+def domain_name(corruption: str, severity: int) -> str:
+    """The name of a corrupted domain: `snow-5`."""
+    return f"{corruption}-{severity}"
+
+
+def torch_images(images: Images) -> Tensor:
+    """uint8 [N, H, W, 3] to float32 [N, 3, H, W] in [0, 1], as every model here takes them."""
+    return torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2).float().div_(255.0)
