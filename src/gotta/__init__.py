@@ -1,3 +1,41 @@
 """Memory for test-time adaptation: which samples drive the adaptation matters as much as the objective."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gotta import data, models, streams
+    from gotta.adapted import Adapted, adapt
+    from gotta.memory import Memory
+
 __version__ = "0.1.0"
+__all__ = ["Adapted", "GottaError", "Memory", "adapt", "data", "list_memories", "list_methods", "models", "streams"]
+
+from gotta.errors import GottaError
+
+_HOMES = {"Adapted": "gotta.adapted", "adapt": "gotta.adapted", "Memory": "gotta.memory"}
+_PARTS = ("data", "models", "streams", "memory", "methods", "metrics")
+
+
+def __getattr__(name: str) -> Any:
+    """Import torch only when something that needs it is asked for: `gotta --help` answers at once."""
+    from importlib import import_module
+
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _PARTS:
+        return import_module(f"gotta.{name}")
+    raise AttributeError(f"module 'gotta' has no attribute '{name}'")
+
+
+def list_memories() -> list[str]:
+    """The names of all memory policies."""
+    from gotta.memory import policies
+
+    return policies.names()
+
+
+def list_methods() -> list[str]:
+    """The names of all methods."""
+    from gotta.methods import methods
+
+    return methods.names()

@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 
 from gotta.errors import GottaError, unknown
 
-
 T = TypeVar("T")
 
 

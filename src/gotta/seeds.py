@@ -7,7 +7,7 @@ import torch
 
 
 def child_seed(seed: int, name: str) -> np.random.SeedSequence:
-    """The seed of the generator called `name` in the run with this seed: the same in every process, on every machine."""
+    """The seed of the generator called `name` in the run with this seed: the same on every machine."""
     return np.random.SeedSequence([seed, crc32(name.encode())])
 
 

@@ -99,4 +99,4 @@ def domain_name(corruption: str, severity: int) -> str:
 
 def torch_images(images: Images) -> Tensor:
     """uint8 [N, H, W, 3] to float32 [N, 3, H, W] in [0, 1], as every model here takes them."""
-    return torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2).float().div_(255.0)
+    return torch.from_numpy(images.astype(np.float32)).permute(0, 3, 1, 2).div_(255.0)

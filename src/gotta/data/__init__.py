@@ -1,1 +1,9 @@
+"""Images: bundled, read from the layouts people have, and corrupted."""
 
+from gotta.data.bundled import bundled
+from gotta.data.cifar import cifar10
+from gotta.data.corruptions import EXTRA, STANDARD, corrupt
+from gotta.data.dataset import DATASETS, Corrupted, dataset
+from gotta.data.folder import image_folder
+
+__all__ = ["DATASETS", "EXTRA", "STANDARD", "Corrupted", "bundled", "cifar10", "corrupt", "dataset", "image_folder"]

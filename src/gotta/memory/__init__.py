@@ -1,1 +1,7 @@
+"""Memories: which samples of an unlabelled stream to keep. One small file per policy; all state lives in `Memory`."""
 
+from gotta.memory.memory import Memory
+from gotta.memory.policy import REJECT, Candidate, Decision, Policy, policies
+from gotta.memory.table import Table
+
+__all__ = ["REJECT", "Candidate", "Decision", "Memory", "Policy", "Table", "policies"]

@@ -1,1 +1,5 @@
+"""Methods: how a model adapts to the samples a memory holds. One readable file each."""
 
+from gotta.methods.method import Method, Statistics, methods
+
+__all__ = ["Method", "Statistics", "methods"]

@@ -1,0 +1,51 @@
+# Everything runs in .venv, one torch thread per process; parallelism is by processes.
+export OMP_NUM_THREADS ?= 1
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PYTHON ?= python3
+PIP_ARGS ?=
+JOBS ?= auto
+ARGS ?=
+BIN := .venv/bin
+
+.PHONY: help bench test test-all check lint clean
+
+help:  ## this list
+	@echo "gotta: memory for test-time adaptation"
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@echo "Variables: PYTHON (an interpreter of 3.11 or newer), PIP_ARGS (e.g. an index of CPU builds of torch), ARGS, JOBS"
+
+bench: .venv/.core  ## set up, then run the default benchmark; finished runs are reused (ARGS="--quick" for a first look)
+	$(BIN)/gotta bench $(ARGS)
+
+test: .venv/.dev  ## set up, then run the tests but for the slow ones
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+
+test-all: .venv/.dev  ## set up, then run all tests
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+check: lint test  ## format, types, import layers, and the tests but for the slow ones
+
+lint: .venv/.dev  ## format, types and import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:  ## remove the environment and caches; runs stay
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gotta needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+
+# torch first and by its exact version: an open range may pull gigabytes of GPU libraries.
+.venv/.core: .venv/bin/python constraints.txt pyproject.toml
+	$(BIN)/python -m pip install $(PIP_ARGS) torch==2.13.0
+	$(BIN)/python -m pip install $(PIP_ARGS) -e .
+	@touch $@
+
+.venv/.dev: .venv/.core
+	$(BIN)/python -m pip install $(PIP_ARGS) -e ".[dev]"
+	@touch $@

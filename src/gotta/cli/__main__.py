@@ -1,0 +1,56 @@
+"""`gotta`: the command. Heavy imports wait until a command needs them, so that --help answers at once."""
+
+import os
+import sys
+from pathlib import Path
+
+import typer
+
+import gotta
+from gotta.cli import bench, data, ls, report, run, stream, train
+from gotta.errors import GottaError
+
+app = typer.Typer(
+    help="Memory for test-time adaptation: a library and a benchmark.",
+    epilog="Start with: gotta bench --quick",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+app.command("bench")(bench.bench)
+app.command("run")(run.run)
+app.command("report")(report.report)
+app.command("ls")(ls.ls)
+app.command("train")(train.train)
+app.add_typer(stream.app, name="stream")
+app.add_typer(data.app, name="data")
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"gotta {gotta.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; a mistake of the caller's is one message and exit code 2."""
+    # Before torch is imported: two threads beside a busy neighbour are far slower than one.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.path.insert(0, str(Path.cwd()))  # so that a policy of one's own, `module:Class`, is found
+    try:
+        app()
+    except GottaError as error:
+        print(f"gotta: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

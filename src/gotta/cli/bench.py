@@ -1,0 +1,99 @@
+"""`gotta bench`: a recipe from nothing to its table."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from gotta.experiment.spec import RunSpec
+    from gotta.experiment.store import Store
+
+
+def bench(
+    recipe: Annotated[str, typer.Argument(help="A recipe by name (gotta ls recipes) or a YAML file.")] = "mini",
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
+    memory: Annotated[
+        str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
+    ] = "",
+    seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
+    jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
+    threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
+) -> None:
+    """Run a recipe and print its table. Finished runs are kept and reused.
+
+    Examples:
+
+    - `gotta bench` : the default benchmark, about six minutes on two cores
+
+    - `gotta bench --quick` : the same in under a minute
+
+    - `gotta bench --quick --memory fps,fifo,my_policy:Mine` : a policy of your own beside others
+    """
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    from rich.console import Console
+
+    from gotta.cli.progress import follow
+    from gotta.experiment.recipe import load_recipe
+    from gotta.experiment.store import Store
+    from gotta.experiment.sweep import sweep
+
+    console = Console()
+    if jobs < 0 or threads < 1:
+        raise GottaError(f"jobs={jobs}, threads={threads}: expected jobs >= 0 (0 = one per core) and threads >= 1.")
+    plan = load_recipe(recipe)
+    specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds))
+    root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
+    store = Store(root, writable=not dry_run)
+    todo = [spec for spec in specs if not store.has(spec.id)]
+    workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
+    console.print(f"[bold]{plan.title}[/bold]", highlight=False)
+    console.print(
+        f"{len(specs)} runs, {len(specs) - len(todo)} finished before, {len(todo)} to do in {workers} processes",
+        highlight=False,
+    )
+    if dry_run:
+        for spec in todo:
+            console.print(f"  {spec.id}  {spec.label}", highlight=False)
+        return
+    try:
+        with follow(console, {spec.id: spec.label for spec in todo}) as listen:
+            failures = sweep(todo, store, workers, threads, listen)
+    except KeyboardInterrupt:
+        finished = sum(store.has(spec.id) for spec in specs)
+        console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
+        console.print("The same command continues where it was.")
+        raise typer.Exit(130) from None
+    conclude(console, store, specs)
+    if failures:
+        labels = {spec.id: spec.label for spec in specs}
+        lines = "\n".join(f"  - {labels[failure.id]}: {failure.message}" for failure in failures)
+        raise GottaError(f"{len(failures)} runs failed; the others are kept:\n{lines}")
+
+
+def conclude(console: "object", store: "Store", specs: "list[RunSpec]") -> None:
+    """Print the table of these runs and say where everything is."""
+    from rich.console import Console
+
+    from gotta.report.tables import rich_table, table, write_report
+
+    assert isinstance(console, Console)
+    runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
+    if not runs:
+        return
+    console.print()
+    console.print(rich_table(table(runs)))
+    path = write_report(store.root)
+    console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part]
+    except ValueError:
+        raise GottaError(f"seeds='{text}' are no whole numbers. Expected something like 0,1,2.") from None

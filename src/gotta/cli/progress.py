@@ -1,0 +1,112 @@
+"""Progress of a sweep: bars on a terminal, a line per finished run elsewhere."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from gotta.experiment.sweep import Event, Listener
+from gotta.train import Progress as TrainingProgress
+
+
+@contextmanager
+def follow(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
+    """A listener for a sweep over the runs with these labels, by id."""
+    if not labels:
+        yield lambda event: None
+    elif console.is_terminal:
+        with _bars(console, labels) as listener:
+            yield listener
+    else:
+        yield _lines(console, labels)
+
+
+def time_left(done: int, total: int, since: float) -> str:
+    """A guess from the pace so far."""
+    if not done:
+        return ""
+    seconds = (monotonic() - since) / done * (total - done)
+    return f"{seconds / 60:.0f} min left" if seconds >= 100 else f"{seconds:.0f} s left"
+
+
+def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
+    since, done = monotonic(), 0
+
+    def listen(event: Event) -> None:
+        nonlocal done
+        if event.kind not in ("finished", "failed"):
+            return
+        done += 1
+        result = f"accuracy {event.accuracy:.2f}" if event.kind == "finished" else f"FAILED: {event.message}"
+        left = time_left(done, len(labels), since)
+        console.print(f"[{done}/{len(labels)}] {labels[event.id]}: {result}   {left}", highlight=False, markup=False)
+
+    return listen
+
+
+@contextmanager
+def _bars(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
+    columns = (
+        TextColumn("{task.description:<44}", markup=False),
+        BarColumn(30),
+        TextColumn("{task.fields[note]:<18}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        overall = progress.add_task(f"{len(labels)} runs", total=len(labels), note="")
+        rows: dict[str, TaskID] = {}
+        since, done = monotonic(), 0
+
+        def listen(event: Event) -> None:
+            nonlocal done
+            if event.kind == "started":
+                rows[event.id] = progress.add_task("  " + labels[event.id], total=None, note="")
+            elif event.kind == "moved":
+                note = f"accuracy {event.accuracy:.1f}"
+                progress.update(rows[event.id], completed=event.step, total=event.steps, note=note)
+            else:
+                done += 1
+                progress.remove_task(rows.pop(event.id))
+                note = time_left(done, len(labels), since)
+                progress.update(overall, completed=done, note=note, description=f"{done} of {len(labels)} runs")
+                if event.kind == "failed":
+                    progress.console.print(f"FAILED {labels[event.id]}: {event.message}", markup=False)
+
+        yield listen
+
+
+@contextmanager
+def training() -> Iterator[Callable[[TrainingProgress], None]]:
+    """A line that shows epoch, accuracy and time left; a line per epoch where there is no terminal."""
+    console = Console()
+    with console.status("reading images") as status:
+
+        def report(now: TrainingProgress) -> None:
+            text = (
+                f"epoch {now.epoch}/{now.epochs}  step {now.step}/{now.steps}  "
+                f"training accuracy {now.accuracy:.2f} %  {now.seconds_left / 60:.1f} min left"
+            )
+            status.update(text)
+            if now.step == now.steps:
+                console.print(text, highlight=False)
+
+        yield report
+
+
+@contextmanager
+def counted(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Counts done of all; ten lines where there is no terminal."""
+    console = Console()
+    shown = -1
+    with console.status(what) as status:
+
+        def report(done: int, total: int) -> None:
+            nonlocal shown
+            status.update(f"{done:,} of {total:,} {what}")
+            if not console.is_terminal and 10 * done // total > shown:
+                shown = 10 * done // total
+                console.print(f"{done:,} of {total:,} {what}", highlight=False)
+
+        yield report

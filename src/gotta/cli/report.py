@@ -1,0 +1,33 @@
+"""`gotta report`: the tables of a folder of runs, from the store alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gotta.errors import GottaError
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote.")],
+    metric: Annotated[str, typer.Option(help="accuracy, error or seconds.")] = "accuracy",
+) -> None:
+    """Rebuild the report of finished runs: prints the table, writes report.md beside the runs.
+
+    Example: `gotta report runs/mini`
+    """
+    from rich.console import Console
+
+    from gotta.experiment.store import Store
+    from gotta.report.tables import rich_table, setups, table, write_report
+
+    store = Store(folder)
+    runs = store.runs()
+    if not runs:
+        raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    console = Console()
+    for group in setups(runs):
+        console.print(rich_table(table(group, metric)))
+    for id, reason in store.damaged():
+        console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
+    console.print(f"Report: {write_report(folder)}", highlight=False, soft_wrap=True)

@@ -1,0 +1,40 @@
+"""`gotta stream`: look at a stream before running anything on it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Look at streams.", no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    pass
+
+
+@app.command()
+def show(
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="Stream settings as name=value, such as gamma=0.1 schedule=mixed.")
+    ] = None,
+    data: Annotated[str, typer.Option(help="A data set (gotta ls datasets).")] = "cifar10-mini",
+    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("stream.png"),
+) -> None:
+    """Print a stream's class-run lengths and draw it: class over time, domains as bands.
+
+    Examples:
+
+    - `gotta stream show order=dirichlet gamma=0.1 per_class=25`
+
+    - `gotta stream show order=iid schedule=gradual domain_order=snow,fog per_class=5 --out gradual.png`
+    """
+    from gotta.cli.run import parse
+    from gotta.data import dataset
+    from gotta.streams import Stream, StreamSpec
+    from gotta.streams.draw import draw, show_text
+
+    stream = Stream(dataset(data), StreamSpec.of(**parse(settings or [])))
+    print(show_text(stream))
+    draw(stream, out)
+    print(f"Picture: {out}")

@@ -1,0 +1,130 @@
+"""What a run costs: seconds, forward and backward passes in each phase, and the peak of memory."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+from gotta.errors import unknown
+
+PHASES = ("predict", "observe", "adapt", "refresh")
+OUTSIDE = "other"  # what is counted while no phase is open
+
+
+@dataclass
+class Tally:
+    """What one phase has cost. Samples are those that went through its forward passes."""
+
+    seconds: float = 0.0
+    forwards: int = 0
+    backwards: int = 0
+    samples: int = 0
+
+    def add(self, other: "Tally") -> None:
+        self.seconds += other.seconds
+        self.forwards += other.forwards
+        self.backwards += other.backwards
+        self.samples += other.samples
+
+
+class Cost:
+    """A stopwatch with counters for each phase. Time in a nested phase belongs to the inner one alone."""
+
+    def __init__(self) -> None:
+        self._total = _tallies()
+        self._recent = _tallies()
+        self._open: list[str] = []
+        self._since = 0.0
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        _checked(name)
+        self._charge()
+        self._open.append(name)
+        try:
+            yield
+        finally:
+            self._charge()
+            self._open.pop()
+
+    def count(self, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
+        """Add passes to the phase that is open."""
+        name = self._open[-1] if self._open else OUTSIDE
+        self._recent[name].add(Tally(0.0, forwards, backwards, samples))
+
+    def add(self, name: str, seconds: float, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
+        """Add to a phase what somebody else has measured."""
+        self._recent[_checked(name)].add(Tally(seconds, forwards, backwards, samples))
+
+    def take(self) -> dict[str, dict[str, Any]]:
+        """What has been spent since the last call, for the phases that spent something."""
+        self._charge()
+        taken = {name: asdict(tally) for name, tally in self._recent.items() if tally != Tally()}
+        for name, tally in self._recent.items():
+            self._total[name].add(tally)
+        self._recent = _tallies()
+        return taken
+
+    step = take
+
+    def summary(self) -> dict[str, Any]:
+        """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""
+        self._charge()
+        both = _tallies()
+        total = Tally()
+        for name, tally in both.items():
+            tally.add(self._total[name])
+            tally.add(self._recent[name])
+            total.add(tally)
+        return {**{name: asdict(tally) for name, tally in both.items()}, "total": asdict(total), **peak_memory()}
+
+    def _charge(self) -> None:
+        """Give the time since the last look at the clock to the phase that was open."""
+        _finish_device_work()
+        now = perf_counter()
+        if self._open:
+            self._recent[self._open[-1]].seconds += now - self._since
+        self._since = now
+
+
+def _checked(name: str) -> str:
+    if name not in PHASES:
+        raise unknown("phase", name, PHASES)
+    return name
+
+
+def peak_memory() -> dict[str, float | None]:
+    """Peak resident memory of this process since it started, and of CUDA tensors if any were used, in MB."""
+    cuda = _cuda()
+    return {
+        "peak_mb": _resident_mb(),
+        "peak_cuda_mb": None if cuda is None else cuda.max_memory_allocated() / 2**20,
+    }
+
+
+def _resident_mb() -> float | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, kilobytes elsewhere
+
+
+def _cuda() -> Any:
+    """torch.cuda if this process uses it, else None."""
+    torch = sys.modules.get("torch")
+    return torch.cuda if torch is not None and torch.cuda.is_initialized() else None
+
+
+def _finish_device_work() -> None:
+    """Kernels run behind the clock: without waiting, their time would fall into a later phase."""
+    cuda = _cuda()
+    if cuda is not None:
+        cuda.synchronize()
+
+
+def _tallies() -> dict[str, Tally]:
+    return {name: Tally() for name in (*PHASES, OUTSIDE)}

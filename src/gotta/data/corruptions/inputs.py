@@ -1,0 +1,52 @@
+"""What a corruption may be asked for: every mistake becomes one clear error before anything is done."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gotta.data.corruptions.tables import SEVERITIES, TABLES, Parameters
+from gotta.errors import GottaError, unknown
+from gotta.types import Images, IntArray
+
+_SMALLEST_SIDE = 8
+
+
+def find_parameters(name: str, severity: int, table: str) -> Parameters:
+    if table not in TABLES:
+        raise unknown("table of severities", str(table), TABLES)
+    if name not in TABLES[table]:
+        raise unknown("corruption", str(name), TABLES[table])
+    if isinstance(severity, bool) or severity not in SEVERITIES:
+        raise GottaError(f"severity must be 1, 2, 3, 4 or 5, got {severity!r}.")
+    return TABLES[table][name][int(severity) - 1]
+
+
+def check_images(images: Images) -> Images:
+    wanted = "Expected a NumPy array of uint8 values in 0 .. 255, shape [N, H, W, 3]"
+    if not isinstance(images, np.ndarray):
+        raise GottaError(f"images are a {type(images).__name__}. {wanted}.")
+    if images.dtype != np.uint8:
+        raise GottaError(f"images have dtype {images.dtype}. {wanted}; values in 0 .. 1 must be multiplied by 255.")
+    if images.ndim != 4 or images.shape[3] != 3:
+        raise GottaError(f"images have shape {list(images.shape)}. {wanted}; one image needs a leading axis of 1.")
+    if len(images) == 0:
+        raise GottaError(f"images are empty. {wanted} with N at least 1.")
+    if min(images.shape[1:3]) < _SMALLEST_SIDE:
+        raise GottaError(
+            f"images are {images.shape[1]} x {images.shape[2]} pixels. Expected at least {_SMALLEST_SIDE} on each side."
+        )
+    return images
+
+
+def check_index(index: ArrayLike | None, count: int) -> IntArray:
+    rows = np.arange(count) if index is None else np.asarray(index)
+    if rows.shape != (count,):
+        raise GottaError(f"index has shape {list(rows.shape)}. Expected one number for each of the {count} images.")
+    if not np.issubdtype(rows.dtype, np.integer) or (rows < 0).any():
+        raise GottaError("index must hold whole numbers from 0 up: the rows of the images in their data set.")
+    return rows.astype(np.int64)
+
+
+def check_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise GottaError(f"seed must be a whole number from 0 up, got {seed!r}.")
+    return int(seed)

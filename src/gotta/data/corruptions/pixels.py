@@ -1,0 +1,140 @@
+"""What several corruptions share: rounding, padding, filters and resampling of a batch of images.
+
+Everything here treats an image the same whatever else is in the batch, to the last bit: only element-wise arithmetic
+and sums in a fixed order, or sums of integers.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from gotta.types import Images
+
+Floats = NDArray[np.float32]
+Window = Callable[[NDArray[np.float32], int], NDArray[np.float32]]
+Fold = Callable[[NDArray[np.int64], int], NDArray[np.int64]]
+
+# A sum that is an integer in exact arithmetic must not fall below it when the fraction is cut off.
+SLACK = np.float32(1e-3)
+
+
+def to_bytes(values: Floats) -> Images:
+    """Clip grey levels to 0 .. 255 and cut off the fraction, as the published arrays are. Overwrites its argument."""
+    values += SLACK
+    np.clip(values, 0, 255, out=values)
+    return values.astype(np.uint8)
+
+
+def gaussian_weights(sigma: float, truncate: float = 4.0) -> NDArray[np.float64]:
+    """A normalised Gaussian window that ends `truncate` standard deviations from its centre."""
+    radius = int(truncate * sigma + 0.5) if sigma > 0 else 0
+    if radius == 0:
+        return np.ones(1)
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    return np.asarray(weights / weights.sum())
+
+
+def pad(values: NDArray[np.generic], rows: int, columns: int, mode: str) -> Floats:
+    """Extend axes 1 and 2 on both sides and make it float32; mode is one of NumPy's (edge, reflect, symmetric)."""
+    width = [(0, 0), (rows, rows), (columns, columns)] + [(0, 0)] * (values.ndim - 3)
+    padded: Floats = np.pad(values, width, mode=mode).astype(np.float32)  # type: ignore[call-overload]
+    return padded
+
+
+def blur(values: NDArray[np.generic], weights: NDArray[np.float64], mode: str = "edge") -> Floats:
+    """Filter axes 1 and 2 with the same symmetric window of odd length."""
+    radius = len(weights) // 2
+    half = weights[radius:].astype(np.float32)
+    height, width = values.shape[1:3]
+    if radius == 0:
+        return values.astype(np.float32)
+    tall = pad(values, radius, radius, mode)
+    wide = _blur_axis(tall, half, lambda a, start: a[:, start : start + height], radius)
+    return _blur_axis(wide, half, lambda a, start: a[:, :, start : start + width], radius)
+
+
+def _blur_axis(padded: Floats, half: Floats, window: Window, radius: int) -> Floats:
+    out: Floats = window(padded, radius) * half[0]
+    scratch = np.empty_like(out)
+    for offset, weight in enumerate(half[1:], start=1):
+        np.add(window(padded, radius - offset), window(padded, radius + offset), out=scratch)
+        scratch *= weight
+        out += scratch
+    return out
+
+
+def correlate(values: NDArray[np.generic], kernel: NDArray[np.float64], mode: str) -> Floats:
+    """Correlate axes 1 and 2 with a small two-dimensional kernel of odd sides."""
+    rows, columns = kernel.shape[0] // 2, kernel.shape[1] // 2
+    height, width = values.shape[1:3]
+    padded = pad(values, rows, columns, mode)
+    out = np.zeros(values.shape, np.float32)
+    scratch = np.empty_like(out)
+    for row, column in np.argwhere(kernel):
+        np.multiply(
+            padded[:, row : row + height, column : column + width], np.float32(kernel[row, column]), out=scratch
+        )
+        out += scratch
+    return out
+
+
+@lru_cache(maxsize=256)
+def zoom_matrix(size: int, factor: float) -> NDArray[np.float64]:
+    """[size, size]: crop the middle, magnify it by linear interpolation, and keep the middle `size` of the result."""
+    crop = int(np.ceil(size / factor))
+    start = (size - crop) // 2
+    magnified = ndimage.zoom(np.eye(crop), (factor, 1), order=1)
+    trim = (len(magnified) - size) // 2
+    matrix = np.zeros((size, size))
+    matrix[:, start : start + crop] = magnified[trim : trim + size]
+    return matrix
+
+
+def both_axes(
+    values: NDArray[np.floating], rows: NDArray[np.float64], columns: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Apply one matrix down the rows and one along the columns of each [H, W] map, in double precision.
+
+    The rounding of a matrix product may depend on the linear algebra library; in double precision it is too small to
+    change a grey level.
+    """
+    return np.asarray(rows @ values.astype(np.float64) @ columns.T)
+
+
+def sample(planes: Sequence[Floats], y: Floats, x: Floats, fold: Fold) -> list[Floats]:
+    """Read each [N, H, W] plane at real coordinates [N, H, W] by linear interpolation; `fold` brings indices inside."""
+    count, height, width = planes[0].shape
+    top, left = np.floor(y), np.floor(x)
+    down, right = y - top, x - left
+    rows = [fold(top.astype(np.int64) + step, height) * width for step in (0, 1)]
+    columns = [fold(left.astype(np.int64) + step, width) for step in (0, 1)]
+    rows = [row + (np.arange(count) * (height * width))[:, None, None] for row in rows]
+    corners = [
+        (rows[0] + columns[0], (1 - down) * (1 - right)),
+        (rows[0] + columns[1], (1 - down) * right),
+        (rows[1] + columns[0], down * (1 - right)),
+        (rows[1] + columns[1], down * right),
+    ]
+    return [_weighted(plane.ravel(), corners) for plane in planes]
+
+
+def _weighted(plane: Floats, corners: list[tuple[NDArray[np.int64], Floats]]) -> Floats:
+    out: Floats = plane.take(corners[0][0]) * corners[0][1]
+    for index, weight in corners[1:]:
+        out += plane.take(index) * weight
+    return out
+
+
+def fold_between_centres(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Mirror about the centre of the outermost pixel: cb|abcd|cb."""
+    index = np.abs(index) % max(2 * size - 2, 1)
+    return np.minimum(index, 2 * size - 2 - index)
+
+
+def fold_between_edges(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Mirror about the outer edge of the outermost pixel: ba|abcd|dc."""
+    index = index % (2 * size)
+    return np.minimum(index, 2 * size - 1 - index)

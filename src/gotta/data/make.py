@@ -1,0 +1,217 @@
+"""Write a corrupted copy of a data set in the layout of CIFAR-10-C."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
+from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
+from gotta.errors import GottaError
+from gotta.types import Images
+
+Progress = Callable[[int, int], None]
+Task = tuple[str, int, int, int]  # corruption, severity, first and last image
+
+_RECORD = "made.json"
+_PIXELS_PER_TASK = 2**20
+
+
+def make_cifar_c(
+    images: Images,
+    labels: ArrayLike,
+    out_dir: str | Path,
+    corruptions: Sequence[str] = STANDARD,
+    table: str = "cifar",
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Path:
+    """Write `<corruption>.npy` (severity s in rows (s - 1) * N to s * N) and `labels.npy`, and return the folder.
+
+    A complete file of the right shape is kept, so an interrupted call is taken up by repeating it; files appear under
+    their name only when complete. The bytes do not depend on `workers`; with more than one, a script must guard its
+    entry with `if __name__ == "__main__"`. `progress(done, total)` counts corrupted images.
+    """
+    images, target = check_images(images), _check_labels(labels, len(images))
+    for name in corruptions:
+        find_parameters(name, 1, table)
+    if workers < 1:
+        raise GottaError(f"workers must be at least 1, got {workers}.")
+    seed = check_seed(seed)
+    folder = _writable(Path(out_dir))
+    recipe = {"table": table, "seed": seed, "images": _fingerprint(images)}
+    shape = (len(SEVERITIES) * len(images), *images.shape[1:])
+    open_names = [n for n in dict.fromkeys(corruptions) if not _is_there(folder, n, shape, recipe)]
+    _write_labels(folder / "labels.npy", np.tile(target, len(SEVERITIES)))
+    count = len(images)
+    report = _counter(shape[0] * len(set(corruptions)), progress)
+    report((len(set(corruptions)) - len(open_names)) * shape[0])
+    with _runner(images, table, seed, workers) as run:
+        for name in open_names:
+            with _aside(folder / f"{name}.npy") as part:
+                rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
+                for (_, severity, start, stop), pixels in run(_tasks(name, images)):
+                    rows[(severity - 1) * count + start : (severity - 1) * count + stop] = pixels
+                    report(stop - start)
+                rows.flush()
+                del rows
+                _record(folder, name, recipe)
+    return folder
+
+
+def _tasks(name: str, images: Images) -> list[Task]:
+    step = max(1, _PIXELS_PER_TASK // (images.shape[1] * images.shape[2]))
+    starts = range(0, len(images), step)
+    return [(name, severity, start, min(start + step, len(images))) for severity in SEVERITIES for start in starts]
+
+
+Results = Iterator[tuple[Task, Images]]
+
+
+@contextmanager
+def _runner(images: Images, table: str, seed: int, workers: int) -> Iterator[Callable[[Iterable[Task]], Results]]:
+    """A function that corrupts the images of each task, here or in worker processes."""
+    if workers == 1:
+        yield lambda tasks: ((task, _corrupted(images, table, seed, task)) for task in tasks)
+        return
+    # Spawned, because forking a process that has threads can deadlock.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (images, table, seed))
+
+    def run(tasks: Iterable[Task]) -> Results:
+        listed = list(tasks)
+        # Few tasks are handed out at a time, so that finished pixels do not pile up in memory.
+        for start in range(0, len(listed), 2 * workers):
+            wave = listed[start : start + 2 * workers]
+            yield from zip(wave, pool.map(_work, wave), strict=True)
+
+    try:
+        yield run
+    except BrokenProcessPool as error:
+        raise GottaError(
+            "a worker process died. Expected enough memory for each and a script guarded by "
+            'if __name__ == "__main__"; or use workers=1.'
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_worker: dict[str, Any] = {}
+
+
+def _start_worker(images: Images, table: str, seed: int) -> None:
+    _worker.update(images=images, table=table, seed=seed)
+
+
+def _work(task: Task) -> Images:
+    return _corrupted(_worker["images"], _worker["table"], _worker["seed"], task)
+
+
+def _corrupted(images: Images, table: str, seed: int, task: Task) -> Images:
+    name, severity, start, stop = task
+    return corrupt(images[start:stop], name, severity, table, seed, np.arange(start, stop))
+
+
+def _counter(total: int, progress: Progress | None) -> Callable[[int], None]:
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    return advance
+
+
+def _check_labels(labels: ArrayLike, count: int) -> NDArray[np.integer]:
+    array = np.asarray(labels)
+    if array.shape != (count,):
+        raise GottaError(f"labels have shape {list(array.shape)}. Expected one for each of the {count} images.")
+    if not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
+        raise GottaError(f"labels must be whole numbers from 0 up, got {array.dtype}.")
+    return array.astype(np.uint8 if array.max() < 256 else np.int64)
+
+
+def _writable(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise GottaError(f"cannot write to folder '{folder}': {error.strerror}. Choose another folder.") from error
+    return folder
+
+
+def _fingerprint(images: Images) -> str:
+    return hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
+
+
+def _is_there(folder: Path, name: str, shape: tuple[int, ...], recipe: dict[str, Any]) -> bool:
+    """Whether the file is complete; a complete one that was made otherwise is an error, never overwritten."""
+    found = _shape_of(folder / f"{name}.npy")
+    if found is None:
+        return False
+    made = _read_record(folder).get(name, recipe)
+    if found == shape and made == recipe:
+        return True
+    different = ", ".join(key for key in recipe if made.get(key) != recipe[key]) or f"shape {list(found)}"
+    raise GottaError(
+        f"'{folder / name}.npy' exists and was made with another {different}. Expected shape {list(shape)}, table "
+        f"{recipe['table']}, seed {recipe['seed']} and the same images. Choose another folder or remove the file."
+    )
+
+
+def _shape_of(path: Path) -> tuple[int, ...] | None:
+    """The shape of a complete uint8 array file, None for anything else."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return array.shape if isinstance(array, np.ndarray) and array.dtype == np.uint8 else None
+
+
+def _write_labels(path: Path, labels: NDArray[np.integer]) -> None:
+    if path.exists():
+        if not np.array_equal(np.load(path, allow_pickle=False), labels):
+            raise GottaError(f"'{path}' holds other labels than these images have. Choose another folder.")
+        return
+    with _aside(path) as part, part.open("wb") as file:
+        np.save(file, labels, allow_pickle=False)
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
+    path = folder / _RECORD
+    record: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return record
+
+
+def _record(folder: Path, name: str, recipe: dict[str, Any]) -> None:
+    record = _read_record(folder) | {name: recipe}
+    with _aside(folder / _RECORD) as part:
+        part.write_text(json.dumps(record, indent=1) + "\n")
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[Path]:
+    """Write beside the file and rename at the end, so that it is never seen half written."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise GottaError(
+            f"cannot write '{path}': {error.strerror}. Free some space or choose another folder."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,107 @@
+"""One run: from a spec to its numbers."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from gotta.adapted import Adapted
+from gotta.data import dataset
+from gotta.errors import GottaError
+from gotta.experiment.spec import ORACLE, RunSpec
+from gotta.loop import OracleMemory, evaluate
+from gotta.memory import Memory
+from gotta.methods import Statistics, methods
+from gotta.metrics import Buffer, Online
+from gotta.models import Backbone, load
+from gotta.streams import Stream
+from gotta.types import Dataset
+
+Result = tuple[list[dict[str, Any]], dict[str, Any]]
+
+# Cells of a sweep share images and weights, and a worker runs many cells.
+shared_dataset = lru_cache(maxsize=2)(dataset)
+
+
+@lru_cache(maxsize=2)
+def shared_model(name: str) -> Backbone:
+    # On a CPU convolutions are up to a third faster with the channels last.
+    return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
+def run(spec: RunSpec, report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None) -> Result:
+    """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step."""
+    started = perf_counter()
+    data = shared_dataset(spec.data.name)
+    stream = Stream(data, spec.stream_spec())
+    adapted = build(spec, deepcopy(shared_model(spec.model.name)), data)
+    online = Online(data.num_classes, stream.domains)
+    buffer = Buffer(adapted.memory.capacity, data.num_classes)
+    steps = []
+    right = seen = 0
+    for record in evaluate(adapted, stream, spec.regime.reset):
+        outcome = record.outcome
+        scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
+        buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
+        held = buffer.measure(adapted.memory.batch(), adapted.memory.slots)
+        steps.append(
+            {
+                "step": record.step,
+                **scored,
+                "adaptations": outcome.adaptations,
+                "memory": held,
+                "cost": outcome.cost,
+                **outcome.diagnostics,
+            }
+        )
+        right, seen = right + scored["correct"], seen + scored["samples"]
+        report(record.step + 1, len(stream), 100 * right / seen)
+    result = online.summary()
+    summary = {
+        "accuracy": result["accuracy"],
+        "error": result["error"],
+        "seconds": perf_counter() - started,
+        "online": result,
+        "buffer": steps[-1]["memory"],
+        "decisions": dict(adapted.memory.stats),
+        "cost": adapted.method.cost.summary(),
+        "adaptations": sum(step["adaptations"] for step in steps),
+        "trained_parameters": sum(p.numel() for p in adapted.method.trained.values()),
+        "stream": stream.summary(),
+    }
+    return steps, summary
+
+
+def build(spec: RunSpec, model: Backbone, data: Dataset) -> Adapted:
+    """The adapted model that a spec describes."""
+    if model.num_classes != data.num_classes:
+        raise GottaError(
+            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
+            f"{data.num_classes}. Choose a model trained on these classes."
+        )
+    settings = spec.method
+    assert settings.statistics is not None, "a spec is complete once RunSpec.of made it"
+    assert settings.fed_by is not None
+    assert settings.rate is not None
+    statistics = Statistics(settings.statistics, settings.fed_by, settings.rate)
+    method = methods.build(
+        settings.name, model=model, statistics=statistics, embed=settings.embedding, **settings.arguments
+    )
+    return Adapted(method, _memory(spec, data.num_classes), spec.regime.adapt_every, spec.regime.score)
+
+
+def _memory(spec: RunSpec, num_classes: int) -> Memory:
+    if spec.memory.name == ORACLE:
+        assert spec.memory.capacity
+        return OracleMemory(spec.memory.capacity, num_classes, spec.seed)
+    return Memory(
+        spec.memory.name,
+        spec.memory.capacity if spec.has_memory else None,
+        num_classes,
+        spec.seed,
+        refresh_every=spec.memory.refresh_every,
+        **spec.memory.arguments,
+    )

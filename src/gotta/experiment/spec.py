@@ -1,0 +1,212 @@
+"""RunSpec: everything that decides a run's numbers, complete, frozen, and checked with all mistakes shown at once."""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, fields
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gotta.adapted import PAIRINGS, choose_statistics
+from gotta.data import DATASETS
+from gotta.errors import GottaError, unknown
+from gotta.memory import policies
+from gotta.methods import methods
+from gotta.models import bundled
+from gotta.regime import REGIMES, Regime
+from gotta.streams import StreamSpec, check
+
+ORACLE = "oracle"  # a memory that only the evaluation can build
+CONTROLS = ("running_statistics", "same_samples", "oracle")
+FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+class DataSpec(Section):
+    name: str = "cifar10-mini"
+
+
+class ModelSpec(Section):
+    name: str = "resnet20"
+
+
+class MemorySpec(Section):
+    name: str = "none"
+    capacity: int | None = None
+    refresh_every: int | None = None
+    arguments: dict[str, Any] = {}
+
+
+class MethodSpec(Section):
+    name: str = "source"
+    statistics: Literal["source", "batch", "running"] | None = None
+    fed_by: Literal["batch", "memory"] | None = None
+    rate: float | None = None
+    embedding: Literal["probs", "logits", "features"] = "probs"
+    arguments: dict[str, Any] = {}
+
+
+class RegimeSpec(Section):
+    name: str = "steps_of_M"
+    batch_size: int | None = None
+    adapt_every: int | None = None
+    reset: Literal["never", "each_domain", "each_batch"] = "never"
+    score: Literal["before", "after"] = "before"
+
+
+class RunSpec(Section):
+    """One cell of a table for one seed. Build it with `RunSpec.of`, which fills in what was left open."""
+
+    data: DataSpec = DataSpec()
+    stream: dict[str, Any] = {}
+    model: ModelSpec = ModelSpec()
+    memory: MemorySpec = MemorySpec()
+    method: MethodSpec = MethodSpec()
+    regime: RegimeSpec = RegimeSpec()
+    pairing: str = "paper"
+    control: str | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "RunSpec":
+        """A complete spec from a partial one."""
+        try:
+            spec = cls.model_validate(given)
+        except ValidationError as error:
+            raise GottaError(_together([_describe(problem, cls) for problem in error.errors()])) from None
+        mistakes = _mistakes(spec)
+        if mistakes:
+            raise GottaError(_together(mistakes))
+        return _complete(spec)
+
+    @property
+    def id(self) -> str:
+        """The content as a name: the same for the same content on every machine."""
+        canonical = json.dumps(self.model_dump(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    @property
+    def has_memory(self) -> bool:
+        return self.memory.name == ORACLE or not policies.get(self.memory.name).holds_batch
+
+    @property
+    def label(self) -> str:
+        return f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}"
+
+    def stream_spec(self) -> StreamSpec:
+        assert self.regime.batch_size is not None
+        return StreamSpec.of(
+            **self.stream,
+            batch_size=self.regime.batch_size,
+            reset_at_domain=self.regime.reset == "each_domain",
+            drop_single=self.regime.batch_size > 1,
+            seed=self.seed,
+        )
+
+
+def _complete(spec: RunSpec) -> RunSpec:
+    """The spec with every open setting decided, so that it says by itself what was run."""
+    spec = _with_control(spec)
+    steps = spec.memory.capacity if spec.has_memory or spec.control else None
+    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, spec.regime.score)
+    batch_size = spec.regime.batch_size or regime.batch_size
+    adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
+    statistics = choose_statistics(
+        methods.get(spec.method.name),
+        spec.has_memory,
+        spec.pairing,
+        **spec.method.model_dump(include={"statistics", "fed_by", "rate"}),
+    )
+    stream = asdict(StreamSpec.of(**spec.stream))
+    changes = {
+        "stream": {name: value for name, value in stream.items() if name not in FROM_ELSEWHERE},
+        "regime": spec.regime.model_copy(update={"batch_size": batch_size, "adapt_every": adapt_every}),
+        "method": spec.method.model_copy(
+            update={"statistics": statistics.source, "fed_by": statistics.fed_by, "rate": statistics.rate}
+        ),
+    }
+    # Through JSON, so that a spec read back from a file is the same content.
+    return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
+
+
+def _with_control(spec: RunSpec) -> RunSpec:
+    """The named combinations that no published table has; each keeps the steps of the memory rows it stands beside."""
+    if spec.control is None:
+        return spec
+    name = ORACLE if spec.control == "oracle" else "none"
+    changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
+    if spec.control == "running_statistics":
+        rate = spec.method.rate or methods.get(spec.method.name).paired.rate
+        running = {"statistics": "running", "fed_by": "batch", "rate": rate}
+        changes["method"] = spec.method.model_copy(update=running)
+    return spec.model_copy(update=changes)
+
+
+def _mistakes(spec: RunSpec) -> list[str]:
+    looks: list[Callable[[], object]] = [
+        lambda: _known("data set", spec.data.name, DATASETS),
+        lambda: _known("model", spec.model.name, bundled(), unless=spec.model.name.endswith(".safetensors")),
+        lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
+        lambda: _known_memory(spec.memory),
+        lambda: _known("regime", spec.regime.name, REGIMES),
+        lambda: _known("pairing", spec.pairing, PAIRINGS),
+        lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
+    ]
+    found = [message for look in looks if (message := _message(look))] + _stream_mistakes(spec.stream)
+    if spec.memory.name == ORACLE and spec.control != "oracle":
+        found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
+    if spec.memory.capacity is not None and spec.memory.capacity < 1:
+        found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
+    if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
+        found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
+    if spec.seed < 0:
+        found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
+    return found
+
+
+def _known_memory(memory: MemorySpec) -> None:
+    if memory.name != ORACLE:
+        policies.check_arguments(memory.name, memory.arguments)
+
+
+def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
+    known = [field.name for field in fields(StreamSpec) if field.name not in FROM_ELSEWHERE]
+    wrong = [str(unknown("argument of stream", name, known)) for name in stream if name not in known]
+    right = {name: value for name, value in stream.items() if name in known}
+    return wrong + check(StreamSpec(**right))
+
+
+def _known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
+    if not unless and name not in known:
+        raise unknown(kind, name, known)
+
+
+def _message(look: Callable[[], object]) -> str:
+    try:
+        look()
+    except GottaError as error:
+        return str(error)
+    return ""
+
+
+def _describe(problem: Any, cls: type[BaseModel]) -> str:
+    """One of pydantic's findings in our words."""
+    *path, last = [str(part) for part in problem["loc"]]
+    where = ".".join([*path, last])
+    if problem["type"] != "extra_forbidden":
+        return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}; got {problem['input']!r}."
+    section: Any = cls
+    for part in path:
+        section = section.model_fields[part].annotation
+    return str(unknown("setting", where, [".".join([*path, name]) for name in section.model_fields]))
+
+
+def _together(mistakes: list[str]) -> str:
+    if len(mistakes) == 1:
+        return mistakes[0]
+    return f"{len(mistakes)} mistakes in the spec:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes)

@@ -1,0 +1,330 @@
+"""One folder per finished run, written aside and renamed: what is there is complete, and enough for a report."""
+
+import errno
+import hashlib
+import json
+import os
+import platform
+import re
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gotta
+from gotta.errors import GottaError
+
+DOCUMENTS = ("spec.json", "summary.json", "environment.json")
+STEPS = "steps.jsonl"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
+ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
+A_DAY = 86_400.0
+_being_written: set[str] = set()  # names of folders, unique by their last part
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run as the store holds it."""
+
+    id: str
+    spec: dict[str, Any]
+    summary: dict[str, Any]
+    environment: dict[str, Any]
+    folder: Path | None = field(default=None, repr=False)
+
+    def steps(self) -> Iterator[dict[str, Any]]:
+        """The records of the steps, read one by one."""
+        if self.folder is not None:
+            with (self.folder / STEPS).open(encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
+
+
+class Store:
+    """The runs below `root`. With `writable` the folder is made and tried at once, before anything is computed."""
+
+    def __init__(self, root: str | Path, writable: bool = False) -> None:
+        self.root = Path(root)
+        self.folder = self.root / "runs"
+        for path in (self.root, self.folder):
+            if path.exists() and not path.is_dir():
+                raise GottaError(f"'{path}' is a file; results need a folder. Name another one.")
+        if writable:
+            self._try_to_write()
+
+    def has(self, id: str) -> bool:
+        """Is the run complete and readable?"""
+        try:
+            self._load(id)
+        except _DamagedRun:
+            return False
+        return True
+
+    def read(self, id: str) -> Run:
+        try:
+            return self._load(id)
+        except _DamagedRun as problem:
+            raise GottaError(
+                f"run '{id}' in '{self.folder}' cannot be read: {problem}. "
+                "Delete its folder if it is there and run it again."
+            ) from problem
+
+    def runs(self) -> list[Run]:
+        """Every readable run, by id; `damaged` names the others."""
+        return [found for _, found in self._scan() if isinstance(found, Run)]
+
+    def damaged(self) -> list[tuple[str, str]]:
+        """The id of each run that cannot be read, with the reason."""
+        return [(id, found) for id, found in self._scan() if isinstance(found, str)]
+
+    def write(
+        self,
+        id: str,
+        *,
+        spec: Mapping[str, Any],
+        steps: Iterable[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        environment: Mapping[str, Any],
+    ) -> None:
+        """Store a finished run. If a complete one has that id already it stays, and this one is dropped."""
+        aside = self.folder / _aside_name(_checked(id))
+        _being_written.add(aside.name)
+        try:
+            aside.mkdir(parents=True)
+            for name, content in zip(DOCUMENTS, (spec, summary, environment), strict=True):
+                _write_lines(aside / name, [json.dumps(plain(content), indent=2, allow_nan=False)])
+            _write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
+            _sync_folder(aside)
+            self._publish(aside, id)
+        except OSError as error:
+            raise GottaError(
+                f"run '{id}' could not be written to '{self.folder}': {error.strerror or error}. "
+                "Make room there or choose another folder, then start again: finished runs are kept."
+            ) from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+            _being_written.discard(aside.name)
+
+    def sweep_leftovers(self) -> list[str]:
+        """Remove what killed processes left half-written; returns the ids. What may still be written stays."""
+        removed = []
+        for path in _children(self.folder):
+            match = ASIDE.fullmatch(path.name)
+            if match and path.name not in _being_written and _abandoned(path, int(match["pid"]), match["host"]):
+                shutil.rmtree(path, ignore_errors=True)
+                removed.append(match["id"])
+        return removed
+
+    def _try_to_write(self) -> None:
+        probe = self.folder / f".probe-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise GottaError(
+                f"cannot write to '{self.root}': {error.strerror or error}. Name a folder that can be written."
+            ) from error
+
+    def _publish(self, aside: Path, id: str) -> None:
+        final = self.folder / id
+        try:
+            aside.rename(final)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES) or not final.is_dir():
+                raise
+            if self.has(id):
+                return
+            self._replace_damaged(aside, final)
+        _sync_folder(self.folder)
+
+    def _replace_damaged(self, aside: Path, final: Path) -> None:
+        old = self.folder / _aside_name(final.name)
+        final.rename(old)
+        aside.rename(final)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def _scan(self) -> Iterator[tuple[str, Run | str]]:
+        for path in _children(self.folder):
+            if path.is_dir() and not path.name.startswith("."):
+                try:
+                    yield path.name, self._load(path.name)
+                except _DamagedRun as problem:
+                    yield path.name, str(problem)
+
+    def _load(self, id: str) -> Run:
+        folder = self.folder / _checked(id)
+        if not folder.is_dir():
+            raise _DamagedRun("there is no such run")
+        _check_steps(folder / STEPS)
+        spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
+        return Run(id, spec, summary, made_by, folder)
+
+
+def environment() -> dict[str, Any]:
+    """The code and the machine behind a number: versions, processor, threads. No names of users, hosts or folders."""
+    import torch  # here, so that reading a store does not wait for it
+
+    return {
+        "gotta": gotta.__version__,
+        **_checkout(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        **{name: _version(name) for name in ("numpy", "scipy", "pillow")},
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cpu": _processor(),
+        "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
+        "torch_interop_threads": torch.get_num_interop_threads(),
+        "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+class _DamagedRun(Exception):
+    """Why a folder is not a complete run."""
+
+
+def plain(value: Any) -> Any:
+    """The value in JSON's own types. What JSON cannot say, NaN and infinity, becomes null."""
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value
+
+
+def _checked(id: str) -> str:
+    if not NAME.fullmatch(id):
+        raise GottaError(f"run id '{id}' is not a folder name. Use letters, digits and . _ + = - only.")
+    return id
+
+
+def _load_document(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _DamagedRun(f"{path.name} is missing") from None
+    except OSError as error:
+        raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise _DamagedRun(f"{path.name} is not valid JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise _DamagedRun(f"{path.name} holds no JSON object")
+    return content
+
+
+def _check_steps(path: Path) -> None:
+    """Every line ends with a newline, so a file that was cut shows in its last byte without reading the rest."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            last = file.read(1)
+    except FileNotFoundError:
+        raise _DamagedRun(f"{path.name} is missing") from None
+    except OSError as error:
+        raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
+    if last not in (b"", b"\n"):
+        raise _DamagedRun(f"{path.name} is cut off")
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(line + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a rename survive a power cut, where folders can be synced at all."""
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _children(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir(), key=lambda path: path.name) if folder.is_dir() else []
+
+
+def _aside_name(id: str) -> str:
+    return f".{id}.tmp-{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
+
+
+def _host() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _abandoned(path: Path, pid: int, host: str) -> bool:
+    """Process ids say nothing about another machine, and are used again: there, a day without a change decides."""
+    if host == _host() and (pid == os.getpid() or not _alive(pid)):
+        return True
+    try:
+        return time.time() - path.stat().st_mtime > A_DAY
+    except OSError:  # its writer has finished meanwhile
+        return False
+
+
+def _alive(pid: int) -> bool:
+    if os.name == "nt":  # signal 0 would interrupt the process there
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str | None:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or None)
+
+
+@cache
+def _checkout() -> dict[str, Any]:
+    """The commit of the checkout the package lives in, and whether its sources differ from it; None elsewhere."""
+    package = Path(gotta.__file__).resolve().parent
+    root = package.parents[1]
+    # an installed copy may lie inside the checkout of another project, whose commit says nothing about gotta
+    if package != root / "src" / "gotta" or not (root / ".git").exists():
+        return {"commit": None, "modified": None}
+    commit, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", "src")
+    return {"commit": commit or None, "modified": None if changes is None else bool(changes)}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()

@@ -1,0 +1,52 @@
+"""The evaluation: drive an adapted model over a stream and tell what happened at each step. The file to read first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from gotta.adapted import Adapted, Outcome
+from gotta.memory import Memory
+from gotta.streams import Stream
+from gotta.types import IntArray, Truth
+
+
+@dataclass(frozen=True)
+class Record:
+    """One step of an evaluation. The truth is for metrics; the model has seen none of it."""
+
+    step: int
+    truth: Truth
+    outcome: Outcome
+
+
+def evaluate(adapted: Adapted, stream: Stream, reset: str = "never", first: int = 0) -> Iterator[Record]:
+    """Each batch once, in stream order: reset if due, predict, observe, adapt."""
+    device = next(adapted.model.parameters()).device
+    for step, batch in enumerate(stream.iter_from(first), first):
+        if reset == "each_batch" or (reset == "each_domain" and stream.starts_domain(step)):
+            adapted.reset()
+        if isinstance(adapted.memory, OracleMemory):
+            adapted.memory.reveal(batch.truth.label)
+        yield Record(step, batch.truth, adapted.step(batch.x.to(device)))
+
+
+class OracleMemory(Memory):
+    """The upper bound among memories: true labels instead of predicted ones, k-centre within each class.
+
+    It exists here only, because nobody but the evaluation knows the truth.
+    """
+
+    def __init__(self, capacity: int, num_classes: int, seed: int = 0) -> None:
+        super().__init__("kcenter", capacity, num_classes, seed)
+        self._truth: IntArray = np.empty(0, np.int64)
+
+    def reveal(self, labels: IntArray) -> None:
+        """The true labels of the samples that will be observed next."""
+        self._truth = labels
+
+    def observe(self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None) -> IntArray:
+        known, self._truth = self._truth[: len(x)], self._truth[len(x) :]
+        return super().observe(x, label=torch.from_numpy(known), uncertainty=uncertainty, embedding=embedding)

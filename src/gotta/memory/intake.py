@@ -1,0 +1,108 @@
+"""From what the user gives to checked columns on the CPU, with one transfer per batch from another device."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gotta.errors import GottaError
+
+Given = Tensor | NDArray[Any] | Sequence[Any] | None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The numbers of one batch that decisions are made on; None where a column was not given."""
+
+    label: NDArray[np.int64] | None  # [B]
+    uncertainty: NDArray[np.float64] | None  # [B]
+    embedding: NDArray[Any] | None  # [B, D]
+
+
+def receive(x: Any, label: Given, uncertainty: Given, embedding: Given, num_classes: int) -> tuple[Tensor, Columns]:
+    """The samples as a tensor where they are, and their checked columns. Raises before anything was changed."""
+    x = tensor("x", x)
+    if x.ndim == 0 or len(x) == 0:
+        raise GottaError(f"observe got an empty batch (x of shape {tuple(x.shape)}). Give at least one sample.")
+    given = {"label": label, "uncertainty": uncertainty, "embedding": embedding}
+    tensors = {name: tensor(name, value) for name, value in given.items() if value is not None}
+    for name, value in tensors.items():
+        check_shape(name, value, len(x))
+    if x.is_floating_point():
+        # A sum is finite only if every part is; it needs one pass and no second array of the size of x.
+        tensors["x"] = x.reshape(len(x), -1).sum(1, dtype=torch.promote_types(x.dtype, torch.float32))
+    arrays = dict(zip(tensors, fetch(list(tensors.values())), strict=True))
+    columns = checked(arrays, num_classes)
+    # The sum of finite numbers may overflow, so only the second look decides.
+    if "x" in arrays and not np.isfinite(arrays["x"]).all() and not bool(x.isfinite().all()):
+        raise not_finite("x")
+    return x, columns
+
+
+def tensor(name: str, value: Any) -> Tensor:
+    """A tensor of whatever was given, on its device, out of autograd. Floats that NumPy lacks become float32."""
+    if isinstance(value, Tensor):
+        found: Tensor = value.detach()
+        return found.float() if name != "x" and found.dtype == torch.bfloat16 else found
+    array = np.asarray(value)
+    try:
+        plain = array.flags.writeable and array.flags.c_contiguous
+        return torch.from_numpy(array if plain else array.copy())
+    except (TypeError, ValueError) as error:
+        raise GottaError(f"{name} must hold numbers, got {array.dtype}: {error}.") from error
+
+
+def check_shape(name: str, value: Tensor, length: int) -> None:
+    expected = f"[{length}, D]" if name == "embedding" else f"[{length}]"
+    if value.ndim != (2 if name == "embedding" else 1) or len(value) != length:
+        raise GottaError(f"{name} must have shape {expected} for {length} samples, got {list(value.shape)}.")
+
+
+def on_host(value: Tensor) -> bool:
+    return value.device.type == "cpu"
+
+
+def fetch(tensors: list[Tensor]) -> list[NDArray[Any]]:
+    """All of them as NumPy arrays. Those on a device are joined, byte by byte, and moved together in one transfer."""
+    away = [value for value in tensors if not on_host(value)]
+    if not away:
+        return [value.numpy() for value in tensors]
+    parts = [value.contiguous().view(torch.uint8).reshape(len(value), -1) for value in map(at_least_2d, away)]
+    packed = torch.cat(parts, 1).cpu().numpy()
+    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    moved = (unpack(block, value) for block, value in zip(np.split(packed, ends, 1), away, strict=True))
+    return [value.numpy() if on_host(value) else next(moved) for value in tensors]
+
+
+def at_least_2d(value: Tensor) -> Tensor:
+    return value.reshape(len(value), -1)
+
+
+def unpack(block: NDArray[np.uint8], like: Tensor) -> NDArray[Any]:
+    dtype = torch.empty(0, dtype=like.dtype).numpy().dtype
+    return np.ascontiguousarray(block).view(dtype).reshape(like.shape)
+
+
+def checked(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
+    label, uncertainty, embedding = (arrays.get(name) for name in ("label", "uncertainty", "embedding"))
+    for name, column in (("uncertainty", uncertainty), ("embedding", embedding)):
+        if column is not None and not np.isfinite(column).all():
+            raise not_finite(name)
+    if label is not None:
+        if label.dtype.kind not in "iub":
+            raise GottaError(f"label must hold whole numbers, got {label.dtype}.")
+        if label.min() < 0 or label.max() >= num_classes:
+            found = f"{label.min()}..{label.max()}"
+            raise GottaError(f"label must be in 0..{num_classes - 1} for num_classes={num_classes}, got {found}.")
+        label = label.astype(np.int64)
+    if embedding is not None and embedding.dtype.kind != "f":
+        embedding = embedding.astype(np.float64)
+    return Columns(label, None if uncertainty is None else uncertainty.astype(np.float64), embedding)
+
+
+def not_finite(name: str) -> GottaError:
+    return GottaError(f"{name} holds NaN or infinite values. The whole batch was left out; the memory is unchanged.")

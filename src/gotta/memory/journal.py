@@ -1,0 +1,136 @@
+"""Every offer to a memory with the decision and its reason: recorded, saved, and replayed through other policies."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gotta.errors import GottaError
+from gotta.memory.intake import Columns
+from gotta.memory.table import IntArray
+
+if TYPE_CHECKING:
+    from gotta.memory.memory import Memory
+
+OFFER, READ, REFRESH = 0, 1, 2
+FORMAT = 1
+
+
+@dataclass
+class Journal:
+    """What happened to one memory, in order. `frozen` says that the model never changed, which makes a replay exact."""
+
+    capacity: int
+    num_classes: int
+    frozen: bool = False
+    events: list[tuple[int, int]] = field(default_factory=list)  # what happened, and to how many samples
+    batches: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per offer
+    refreshes: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per refresh
+
+    def offered(self, first: int, columns: Columns, slots: list[int], left: list[int], reasons: list[str]) -> None:
+        """A batch whose first sample has the id `first`; `left` are the ids that made way, -1 for none."""
+        decided = {"slot": np.array(slots), "evicted": np.array(left), "reason": np.array(reasons)}
+        self.batches.append({"id": first + np.arange(len(slots)), **decided, **arrays(columns)})
+        self.events.append((OFFER, len(slots)))
+
+    def read(self) -> None:
+        self.events.append((READ, 0))
+
+    def refreshed(self, ids: IntArray, columns: Columns) -> None:
+        self.refreshes.append({"id": ids, **arrays(columns)})
+        self.events.append((REFRESH, len(ids)))
+
+    def __len__(self) -> int:
+        """How many samples were offered."""
+        return sum(size for kind, size in self.events if kind == OFFER)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One column over all offers: id, slot, evicted, reason, label, uncertainty or embedding."""
+        if not self.batches or name not in self.batches[0]:
+            raise GottaError(
+                f"this journal has no column '{name}'. It has {sorted(self.batches[0]) if self.batches else []}."
+            )
+        return np.concatenate([batch[name] for batch in self.batches])
+
+    def save(self, path: str | Path) -> None:
+        """One .npz file of plain arrays."""
+        about = {"format": FORMAT, "capacity": self.capacity, "num_classes": self.num_classes, "frozen": self.frozen}
+        parts = {"about": np.array(json.dumps(about)), "events": np.array(self.events, np.int64).reshape(-1, 2)}
+        for prefix, group in (("offer", self.batches), ("refresh", self.refreshes)):
+            for name in group[0] if group else ():
+                parts[f"{prefix}.{name}"] = np.concatenate([item[name] for item in group])
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, **parts)  # type: ignore[arg-type]
+
+
+def arrays(columns: Columns) -> dict[str, NDArray[Any]]:
+    given = {name: getattr(columns, name) for name in ("label", "uncertainty", "embedding")}
+    return {name: value.copy() for name, value in given.items() if value is not None}
+
+
+def load(path: str | Path) -> Journal:
+    """A journal that `Journal.save` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            parts = dict(file)
+        about = json.loads(str(parts["about"]))
+        events = [(int(kind), int(size)) for kind, size in parts["events"]]
+    except (OSError, ValueError, KeyError) as error:
+        raise GottaError(
+            f"{path} is not a journal of a memory: {error}. Record one with Memory(..., journal=True)."
+        ) from error
+    if about["format"] != FORMAT:
+        raise GottaError(f"{path} has journal format {about['format']}, this version reads {FORMAT}.")
+    journal = Journal(about["capacity"], about["num_classes"], about["frozen"], events)
+    journal.batches = cut(parts, "offer.", [size for kind, size in events if kind == OFFER])
+    journal.refreshes = cut(parts, "refresh.", [size for kind, size in events if kind == REFRESH])
+    return journal
+
+
+def cut(parts: dict[str, NDArray[Any]], prefix: str, sizes: list[int]) -> list[dict[str, NDArray[Any]]]:
+    ends = np.cumsum(sizes)[:-1]
+    columns = {name[len(prefix) :]: np.split(value, ends) for name, value in parts.items() if name.startswith(prefix)}
+    return [{name: pieces[i] for name, pieces in columns.items()} for i in range(len(sizes))]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A memory that saw the recorded stream; its samples `x` are the ids of the stream."""
+
+    memory: "Memory"
+    seconds: float  # spent in observe
+    exact: bool  # the model was frozen, so another memory would have seen the same predictions
+
+
+def replay(
+    journal: Journal,
+    policy: Any,
+    *,
+    capacity: int | None = None,
+    num_classes: int | None = None,
+    seed: int = 0,
+    **arguments: Any,
+) -> Replay:
+    """Offer the recorded stream to another memory, in the same batches and with the same readings; no model is needed.
+
+    Recorded refreshes are not repeated: they belong to rows that this memory may not hold.
+    """
+    from gotta.memory.memory import Memory  # the memory writes journals, so it is the one that imports
+
+    capacity, num_classes = capacity or journal.capacity, num_classes or journal.num_classes
+    memory = Memory(policy, capacity=capacity, num_classes=num_classes, seed=seed, **arguments)
+    batches = iter(journal.batches)
+    seconds = 0.0
+    for kind, _ in journal.events:
+        if kind == OFFER:
+            batch = next(batches)
+            start = perf_counter()
+            memory.observe(batch["id"], batch.get("label"), batch.get("uncertainty"), batch.get("embedding"))
+            seconds += perf_counter() - start
+        elif kind == READ:
+            memory.batch()
+    return Replay(memory, seconds, journal.frozen and not journal.refreshes)

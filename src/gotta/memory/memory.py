@@ -1,0 +1,270 @@
+"""Memory: the columns, the pixels and the generator of one policy. Decides on numbers, moves pixels once per batch."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gotta import seeds
+from gotta.errors import GottaError
+from gotta.memory import intake, state
+from gotta.memory.intake import Columns, Given
+from gotta.memory.journal import Journal
+from gotta.memory.policy import REJECT, UNEXPLAINED, Candidate, Policy, make_policy
+from gotta.memory.storage import Storage
+from gotta.memory.table import IntArray, Table
+from gotta.types import MemoryBatch, Prediction
+
+
+class Memory:
+    """At most `capacity` samples of a stream, chosen by a policy: a name with its arguments, or a finished policy.
+
+    >>> memory = Memory("fifo", capacity=2, num_classes=10)
+    >>> memory.observe(np.arange(3.0), label=[4, 1, 4]).tolist()
+    [0, 1, 0]
+    >>> memory.batch().x.tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy | Any,
+        capacity: int | None = None,
+        num_classes: int | None = None,
+        seed: int = 0,
+        *,
+        refresh_every: int | None = None,
+        storage: str | Path | None = None,
+        journal: bool = False,
+        rng: np.random.Generator | None = None,
+        **arguments: Any,
+    ) -> None:
+        self.policy = make_policy(policy, arguments)
+        self.num_classes = at_least_one("num_classes", num_classes)
+        self.capacity = 1 if self.policy.holds_batch and capacity is None else at_least_one("capacity", capacity)
+        every = self.policy.refresh_every if refresh_every is None else refresh_every
+        if every is not None and every < 0:
+            raise GottaError(f"refresh_every counts adaptations, 0 means never; got {every}.")
+        self.refresh_every = every or None
+        self.journal = Journal(self.capacity, self.num_classes) if journal else None
+        self._where = storage
+        self._fields: dict[str, bool] | None = None  # which columns the batches have
+        self._rng = seeds.generator(seed, "memory") if rng is None else rng
+        self._rng_start = state.of_generator(self._rng)
+        self._start()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """How often each reason decided, and how many samples were stored, rejected and evicted."""
+        return dict(self._stats)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of this memory's results should know about its setting."""
+        if self.capacity >= self.num_classes or self.policy.holds_batch:
+            return []
+        share = self.capacity / self.num_classes
+        return [f"capacity={self.capacity} gives each of {self.num_classes} classes {share:.3g} of a slot."]
+
+    @property
+    def slots(self) -> IntArray:
+        """The slots of the rows of `batch()`, in its order."""
+        return self._table.order.copy() if self.policy.holds_batch else self._table.rows()
+
+    @property
+    def ids(self) -> IntArray:
+        """For each row of `batch()` how many samples had been offered before it."""
+        return self._table.born[self.slots]
+
+    def observe(self, x: Any, label: Given = None, uncertainty: Given = None, embedding: Given = None) -> IntArray:
+        """Offer a batch, sample by sample. Returns the slot that each was placed in, -1 = not stored."""
+        x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes)
+        self._expect(columns)
+        if self.policy.holds_batch:
+            self._turn_page(len(x))
+        else:
+            self._storage.expect(x)
+        if self._fields is None:
+            self._adopt(columns)
+        slots: list[int] = []
+        try:
+            self._decide(columns, len(x), slots)
+        finally:
+            last = {slot: row for row, slot in enumerate(slots) if slot != REJECT}
+            self._storage.write(
+                torch.tensor(list(last), dtype=torch.long), torch.tensor(list(last.values()), dtype=torch.long), x
+            )
+        return np.array(slots, np.int64)
+
+    def batch(self) -> MemoryBatch:
+        """A copy of the stored rows, class ascending, then insertion. Counts as one reading of the memory."""
+        self._table.vectors.update(self.policy.after_read(self._table))
+        if self.journal is not None:
+            self.journal.read()
+        return self.peek()
+
+    def peek(self) -> MemoryBatch:
+        """The same rows as `batch()`, without counting as a reading: for metrics and for looking on."""
+        table, rows = self._table, self.slots
+        device = self._storage.device
+        age = np.zeros_like(rows) if self.policy.holds_batch else table.age(rows)
+        embedding = table.embedding[rows].astype(self._dtype)
+        columns = (table.label[rows], table.uncertainty[rows], embedding, age)
+        return MemoryBatch(
+            self._storage.read(torch.from_numpy(rows)), *(torch.from_numpy(c).to(device) for c in columns)
+        )
+
+    def refresh(self, predict: Callable[[torch.Tensor], Prediction]) -> None:
+        """Predict the stored rows anew. A row moves to the class it is now predicted as, even above its quota."""
+        rows = self.slots
+        if not len(rows):
+            return
+        x = self._storage.read(torch.from_numpy(rows))
+        new = predict(x)
+        _, columns = intake.receive(x, new.label, new.uncertainty, new.embedding, self.num_classes)
+        table, label, uncertainty = self._table, columns.label, columns.uncertainty
+        embedding = columns.embedding if table.embedding.shape[1] else table.embedding[rows]
+        assert label is not None
+        assert uncertainty is not None
+        assert embedding is not None
+        if embedding.shape[1] != table.embedding.shape[1]:
+            raise GottaError(
+                f"refresh predicts embeddings of {embedding.shape[1]} numbers, stored are {table.embedding.shape[1]}."
+            )
+        table.relabel(rows, label, uncertainty, embedding.astype(self._dtype))
+        if self.journal is not None:
+            self.journal.refreshed(table.born[rows], columns)
+
+    def reset(self) -> None:
+        """As new: no rows, clock 0, the generator where it started. A journal, if any, goes on empty."""
+        state.set_generator(self._rng, self._rng_start)
+        if self.journal is not None:
+            self.journal = Journal(self.capacity, self.num_classes)
+        self._start()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on elsewhere: tensors, and values that JSON can hold."""
+        return {
+            **state.of_table(self._table),
+            "x": self._storage.read(torch.from_numpy(np.flatnonzero(self._table.filled))),
+            "capacity": self.capacity,
+            "num_classes": self.num_classes,
+            "policy": repr(self.policy),
+            "fields": self._fields,
+            "dtype": self._dtype.name,
+            "stats": dict(self._stats),
+            "rng": state.of_generator(self._rng),
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Go on from a saved state of a memory with the same policy, capacity and classes."""
+        for name, mine in (
+            ("policy", repr(self.policy)),
+            ("capacity", self.capacity),
+            ("num_classes", self.num_classes),
+        ):
+            if saved.get(name) != mine:
+                raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
+        table = state.to_table(saved, self.num_classes)
+        self._start(table.capacity)
+        self._table = table
+        self._fields, self._dtype = saved["fields"], np.dtype(saved["dtype"])
+        self._stats.update(saved["stats"])
+        state.set_generator(self._rng, saved["rng"])
+        if len(table):
+            rows = torch.arange(len(table))
+            self._storage.write(torch.from_numpy(np.flatnonzero(table.filled)), rows, saved["x"])
+
+    def _start(self, capacity: int | None = None) -> None:
+        self._table = Table(capacity or self.capacity, self.num_classes, self.policy.vectors)
+        self._storage = Storage(self._table.capacity, self._where)
+        self._stats = {"stored": 0, "rejected": 0, "evicted": 0}
+        self._fields = None
+        self._dtype = np.dtype(np.float32)  # of embeddings as they were given and are read
+
+    def _turn_page(self, size: int) -> None:
+        """For a memory of the current batch only: an empty table of its size; the clock goes on."""
+        clock, stats = self._table.clock, self._stats
+        self._start(size)
+        self._table.clock, self._stats = clock, stats
+
+    def _expect(self, columns: Columns) -> None:
+        """Raises unless the columns are there that the policy needs and that earlier batches had."""
+        given = given_fields(columns)
+        for name in self.policy.needs:
+            if not given[name]:
+                raise GottaError(
+                    f"this policy decides by {', '.join(self.policy.needs)}; {name} is missing. Pass {name}=..."
+                )
+        if self._fields is None or self.policy.holds_batch:
+            return
+        if given != self._fields:
+            names = ", ".join(name for name, there in self._fields.items() if there) or "no columns"
+            raise GottaError(f"earlier batches came with {names}; give the same ones each time, or call reset().")
+        size = self._table.embedding.shape[1]
+        if columns.embedding is not None and columns.embedding.shape[1] != size:
+            raise GottaError(f"embeddings of {columns.embedding.shape[1]} numbers do not fit stored ones of {size}.")
+
+    def _adopt(self, columns: Columns) -> None:
+        """The first batch decides which columns there are."""
+        self._fields = given_fields(columns)
+        if columns.embedding is not None:
+            self._dtype = columns.embedding.dtype
+            self._table.embedding = np.zeros((self._table.capacity, columns.embedding.shape[1]))
+
+    def _decide(self, columns: Columns, size: int, slots: list[int]) -> None:
+        """Let the policy place each sample, and write its row. No pixel is touched."""
+        table, place, rng = self._table, self.policy.place, self._rng
+        labels = [-1] * size if columns.label is None else columns.label.tolist()
+        uncertainties = [np.nan] * size if columns.uncertainty is None else columns.uncertainty.tolist()
+        embeddings = self._rounded(columns.embedding, size)
+        left: list[int] = []
+        reasons: list[str] = []
+        first = table.clock
+        for label, uncertainty, embedding in zip(labels, uncertainties, embeddings, strict=True):
+            table.offer(label)
+            decision = place(table, Candidate(label, uncertainty, embedding), rng)
+            slot, reason = decision if isinstance(decision, tuple) else (int(decision), UNEXPLAINED)
+            if slot == REJECT:
+                left.append(-1)
+            elif 0 <= slot < table.capacity:
+                left.append(table.put(slot, label, uncertainty, embedding))
+            else:
+                raise GottaError(f"{self.policy!r} chose slot {slot}; expected 0..{table.capacity - 1} or {REJECT}.")
+            table.tick()
+            slots.append(slot)
+            reasons.append(reason)
+        self._count(slots, left, reasons)
+        if self.journal is not None:
+            self.journal.offered(first, columns, slots, left, reasons)
+
+    def _rounded(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
+        """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""
+        values = np.zeros((size, 0)) if embedding is None else embedding.astype(self._dtype).astype(np.float64)
+        values.flags.writeable = False
+        return values
+
+    def _count(self, slots: list[int], left: list[int], reasons: list[str]) -> None:
+        stats = self._stats
+        rejected = slots.count(REJECT)
+        stats["rejected"] += rejected
+        stats["stored"] += len(slots) - rejected
+        stats["evicted"] += len(left) - left.count(-1)
+        for reason in reasons:
+            stats[reason] = stats.get(reason, 0) + 1
+
+
+def at_least_one(name: str, value: int | None) -> int:
+    if value is None or isinstance(value, bool) or int(value) != value or value < 1:
+        raise GottaError(f"{name} must be a whole number >= 1, got {value}.")
+    return int(value)
+
+
+def given_fields(columns: Columns) -> dict[str, bool]:
+    return {name: getattr(columns, name) is not None for name in ("label", "uncertainty", "embedding")}

@@ -1,0 +1,103 @@
+"""What a policy is: hyper-parameters, and one method that decides where a new sample goes."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gotta.errors import GottaError
+from gotta.memory.table import Table
+from gotta.registry import Registry
+
+policies: Registry[Any] = Registry("memory", "gotta.memory")
+
+REJECT = -1
+
+ROOM = "room"
+REPLACED_OLDEST = "replaced oldest"
+REPLACED_RANDOM = "replaced random"
+REPLACED_WORST = "replaced worst"
+REPLACED_NEAREST = "replaced nearest"
+REPLACED_REDUNDANT = "replaced redundant"
+REDUNDANT = "redundant"
+WORSE_THAN_NEAREST = "worse than nearest"
+CLASS_FULL = "class full"
+MEMORY_FULL = "memory full"
+COIN = "coin"
+UNCERTAIN = "uncertain"
+UNEXPLAINED = "unexplained"
+
+
+class Candidate(NamedTuple):
+    """What a policy knows of the sample on offer: no pixels, no true label."""
+
+    label: int
+    uncertainty: float
+    embedding: NDArray[np.float64]  # [D], read-only
+
+
+class Decision(NamedTuple):
+    """The slot to write to (its old row, if any, leaves) or REJECT, and why."""
+
+    slot: int
+    reason: str
+
+
+def reject(reason: str) -> Decision:
+    return Decision(REJECT, reason)
+
+
+class Policy:
+    """The interface. Subclasses are frozen dataclasses of hyper-parameters with `place`; nothing is stored on them.
+
+    `needs` names the columns that every `observe` must bring. `vectors` names numbers per class that the table keeps
+    for the policy (all 0 at first) and that `after_read` may replace. `holds_batch` is for `none` alone.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    vectors: ClassVar[tuple[str, ...]] = ()
+    refresh_every: ClassVar[int | None] = None
+    holds_batch: ClassVar[bool] = False
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
+        raise NotImplementedError
+
+    def after_read(self, table: Table) -> Mapping[str, NDArray[np.float64]]:
+        """The vectors as they are after the memory was read once more. Most policies keep none."""
+        return {}
+
+
+class Adopted(Policy):
+    """A policy written without the base class: whatever has `place`, with the defaults for the rest."""
+
+    def __init__(self, policy: Any) -> None:
+        for name in ("needs", "vectors", "refresh_every", "holds_batch", "after_read"):
+            if hasattr(policy, name):
+                setattr(self, name, getattr(policy, name))
+        self.place = policy.place  # type: ignore[method-assign]
+
+
+def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:
+    """A policy from its name, from `module:Class`, or the given one."""
+    if isinstance(policy, str):
+        policy = policies.build(policy, **arguments)
+    elif arguments:
+        raise GottaError(
+            f"arguments {sorted(arguments)} given with a finished policy. Set them when building the policy."
+        )
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, type) or not callable(getattr(policy, "place", None)):
+        raise GottaError(f"a policy is an object with place(table, new, rng) -> slot; got {policy!r}.")
+    return Adopted(policy)
+
+
+def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise GottaError(f"{name}={value!r} is unknown. Expected one of {', '.join(known)}.")
+
+
+def at_least(name: str, value: float, low: float) -> None:
+    if not value >= low:
+        raise GottaError(f"{name} must be a number >= {low}, got {value}.")

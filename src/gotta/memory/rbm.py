@@ -1,0 +1,43 @@
+"""Reliable class-Balanced Memory (STAMP), without its filter by agreement of augmented views."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import REPLACED_OLDEST, ROOM, UNCERTAIN, Candidate, Decision, Policy, policies, reject
+from gotta.memory.table import Floats, Table
+
+
+@policies.register("rbm")
+@dataclass(frozen=True)
+class RBM(Policy):
+    """Only samples with an entropy below `alpha` ln C enter; in a full memory they replace the oldest row of the class
+    that was largest of late, by counts averaged over the readings of the memory with the given `momentum`.
+
+    The authors also ask that the adapted and the source model agree over several augmented views. That takes forwards
+    that a memory does not make, so it is left out here.
+    """
+
+    alpha: float = 0.5
+    momentum: float = 0.9
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
+    vectors: ClassVar[tuple[str, ...]] = ("moving_count",)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        if new.uncertainty >= self.alpha * log(table.num_classes):
+            return reject(UNCERTAIN)
+        if not table.full:
+            return Decision(table.free(), ROOM)
+        held = table.count.nonzero()[0]
+        moving = table.vectors["moving_count"][held]
+        largest = held[moving == moving.max()]
+        label = largest[rng.integers(len(largest))] if len(largest) > 1 else largest[0]
+        return Decision(int(table.members(int(label))[0]), REPLACED_OLDEST)
+
+    def after_read(self, table: Table) -> Mapping[str, Floats]:
+        moving = table.vectors["moving_count"]
+        return {"moving_count": self.momentum * moving + (1.0 - self.momentum) * table.count}

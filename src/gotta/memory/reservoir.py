@@ -1,0 +1,22 @@
+"""Reservoir sampling (Vitter 1985, as NOTE implements it)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gotta.memory.policy import COIN, REPLACED_RANDOM, ROOM, Candidate, Decision, Policy, policies, reject
+from gotta.memory.table import Table
+
+
+@policies.register("reservoir")
+@dataclass(frozen=True)
+class Reservoir(Policy):
+    """Keep a uniformly random subset of everything offered: sample n enters with probability capacity / n."""
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        if not table.full:
+            return Decision(table.free(), ROOM)
+        offered = table.clock + 1  # this sample included
+        if rng.random() > table.capacity / offered:
+            return reject(COIN)
+        return Decision(int(table.order[int(rng.integers(table.capacity))]), REPLACED_RANDOM)

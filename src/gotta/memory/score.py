@@ -1,0 +1,112 @@
+"""The paper's eviction score H: old and uncertain rows leave first. Larger means less worth keeping."""
+
+from bisect import bisect_left
+from math import exp, inf, log
+
+import numpy as np
+
+from gotta.memory.table import FEW, Floats, IntArray, Table
+
+NEAR = 1e-9  # uncertainties this near do not decide which of two rows has the larger H
+FEW_CLASSES = 16
+
+
+def heuristic(table: Table, age: int, uncertainty: float, lambda_t: float, lambda_u: float) -> float:
+    """H = lambda_t / (1 + exp(-age / capacity)) + lambda_u * uncertainty / ln(num_classes)."""
+    return lambda_t / (1.0 + exp(-age / table.capacity)) + lambda_u * uncertainty / scale(table.num_classes)
+
+
+def of_new(table: Table, uncertainty: float, lambda_t: float, lambda_u: float) -> float:
+    """H of the sample on offer, whose age is 0."""
+    return heuristic(table, 0, uncertainty, lambda_t, lambda_u)
+
+
+def of_row(table: Table, slot: int, lambda_t: float, lambda_u: float) -> float:
+    """H of one stored row."""
+    return heuristic(table, table.clock - int(table.born[slot]), float(table.uncertainty[slot]), lambda_t, lambda_u)
+
+
+def of_rows(table: Table, rows: IntArray, lambda_t: float, lambda_u: float) -> Floats:
+    """H of many stored rows."""
+    time = lambda_t / (1.0 + np.exp((table.born[rows] - table.clock) / table.capacity))
+    h: Floats = time + lambda_u * table.uncertainty[rows] / scale(table.num_classes)
+    return h
+
+
+def scale(num_classes: int) -> float:
+    """ln(num_classes), the largest possible entropy. One class has none, so ln 2 stands in to keep H finite."""
+    return log(max(num_classes, 2))
+
+
+def worst(table: Table, classes: list[int], lambda_t: float, lambda_u: float) -> tuple[int, float]:
+    """The row with the largest H in these classes, and its H; of equal ones the last of the highest class.
+
+    RoTTA scans classes ascending, rows in insertion order, and keeps the last of equal ones.
+    """
+    if len(classes) > FEW_CLASSES or not 0.0 <= lambda_t <= 1000.0 * lambda_u:
+        return worst_of_rows(table, table.rows_of(classes), lambda_t, lambda_u)
+    frontier, clock, capacity = table.index(Frontier), table.clock, table.capacity
+    weight = scale(table.num_classes)
+    found, largest = -1, -inf
+    for label in classes:
+        for born, uncertainty, slot in frontier.of(label):
+            h = lambda_t / (1.0 + exp((born - clock) / capacity)) + lambda_u * uncertainty / weight
+            if h >= largest:
+                found, largest = slot, h
+    return found, largest
+
+
+def worst_of_rows(table: Table, rows: IntArray, lambda_t: float, lambda_u: float) -> tuple[int, float]:
+    """The same, by looking at each of the rows."""
+    h = of_rows(table, rows, lambda_t, lambda_u)
+    largest = h[h.argmax()]
+    tied = rows[h == largest]
+    last = np.lexsort((table.born[tied], table.label[tied]))[-1] if len(tied) > 1 else 0
+    return int(tied[last]), float(largest)
+
+
+class Frontier:
+    """The rows of each class that can have its largest H: those more uncertain than, or near, every older one.
+
+    A row that is younger and clearly more certain than another has the smaller H now and at any later time, for weights
+    that are not negative. A class keeps few such rows, so the worst is found without looking at all.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._rows: dict[int, list[tuple[int, float, int]]] = {}  # born, uncertainty, slot; oldest first
+
+    def of(self, label: int) -> list[tuple[int, float, int]]:
+        found = self._rows.get(label)
+        if found is None:
+            found = self._rows[label] = self._search(label)
+        return found
+
+    def added(self, slot: int) -> None:
+        table = self._table
+        rows = self._rows.get(int(table.label[slot]))
+        uncertainty = float(table.uncertainty[slot])
+        if rows is not None and (not rows or uncertainty >= rows[-1][1] - NEAR):
+            rows.append((int(table.born[slot]), uncertainty, slot))
+
+    def removed(self, slot: int) -> None:
+        label = int(self._table.label[slot])
+        rows = self._rows.get(label)
+        if rows:
+            at = bisect_left(rows, (int(self._table.born[slot]), -inf, -1))
+            if at < len(rows) and rows[at][2] == slot:
+                del self._rows[label]  # rows that it stood above may take its place: search when somebody asks
+
+    def _search(self, label: int) -> list[tuple[int, float, int]]:
+        slots = self._table.members(label)
+        uncertainty = self._table.uncertainty[slots]
+        if len(slots) > FEW:
+            slots = slots[uncertainty >= np.maximum.accumulate(uncertainty) - NEAR]
+            uncertainty = self._table.uncertainty[slots]
+        kept: list[tuple[int, float, int]] = []
+        bar = -inf
+        for row in zip(self._table.born[slots].tolist(), uncertainty.tolist(), slots.tolist(), strict=True):
+            if row[1] >= bar:
+                kept.append(row)
+                bar = row[1] - NEAR
+        return kept

@@ -1,0 +1,56 @@
+"""Where the pixels of a memory live: on the samples' device, on another one, or in a memory-mapped file."""
+
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from gotta.errors import GottaError
+
+DEVICE = re.compile(r"(cpu|cuda|mps|xpu|hpu|mtia)(:\d+)?")
+
+
+class Storage:
+    """One tensor [capacity, ...], allocated when the first sample arrives."""
+
+    def __init__(self, capacity: int, where: str | Path | None = None) -> None:
+        self.capacity, self.where = capacity, where
+        self.pixels: Tensor | None = None
+        self.device = torch.device("cpu")  # where samples come from and where they are read to
+
+    def expect(self, x: Tensor) -> None:
+        """Raises if these samples are unlike the stored ones."""
+        if self.pixels is not None and (x.shape[1:] != self.pixels.shape[1:] or x.dtype != self.pixels.dtype):
+            raise GottaError(
+                f"samples of shape {list(x.shape[1:])} and {x.dtype} do not fit a memory of samples of shape "
+                f"{list(self.pixels.shape[1:])} and {self.pixels.dtype}. Call reset() first, or use another memory."
+            )
+
+    def write(self, slots: Tensor, rows: Tensor, x: Tensor) -> None:
+        """pixels[slots] = x[rows]; each slot occurs once."""
+        if self.pixels is None:
+            self.pixels = self._allocate(x)
+        self.device = x.device
+        chosen = x if len(rows) == len(x) else x.index_select(0, rows.to(x.device))
+        self.pixels.index_copy_(0, slots.to(self.pixels.device), chosen.to(self.pixels.device))
+
+    def read(self, slots: Tensor) -> Tensor:
+        """A copy of these samples, on the device that samples come from."""
+        if self.pixels is None:
+            return torch.empty(0)
+        return self.pixels.index_select(0, slots.to(self.pixels.device)).to(self.device)
+
+    def _allocate(self, x: Tensor) -> Tensor:
+        shape = (self.capacity, *x.shape[1:])
+        if self.where is None:
+            return torch.empty(shape, dtype=x.dtype, device=x.device)
+        if DEVICE.fullmatch(str(self.where)):
+            return torch.empty(shape, dtype=x.dtype, device=str(self.where))
+        size = torch.Size(shape).numel()
+        try:
+            return torch.from_file(str(self.where), shared=True, size=size, dtype=x.dtype).reshape(shape)
+        except RuntimeError as error:
+            raise GottaError(
+                f"storage={str(self.where)!r} cannot hold {size} numbers of {x.dtype}: {error}."
+            ) from error

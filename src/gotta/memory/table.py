@@ -1,0 +1,254 @@
+"""What a memory knows of its rows, as columns; age is `clock - born`, so ageing costs nothing."""
+
+from bisect import bisect_left
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NO_ROWS: IntArray = np.empty(0, np.int64)
+FEW = 64  # up to here a scan of a list is quicker than a binary search
+
+
+class Order:
+    """Slots in insertion order. Dropping one moves the shorter side, so the first and the last leave at no cost."""
+
+    __slots__ = ("_slots", "_start", "_stop")
+
+    def __init__(self, slots: IntArray | None = None) -> None:
+        given = NO_ROWS if slots is None else slots
+        self._slots = np.concatenate([given, np.empty(8, np.int64)])
+        self._start, self._stop = 0, len(given)
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    def view(self) -> IntArray:
+        return self._slots[self._start : self._stop]
+
+    def append(self, slot: int) -> None:
+        if self._stop == len(self._slots):
+            kept = self.view()
+            self._slots = np.empty(2 * len(kept) + 8, np.int64)
+            self._slots[: len(kept)] = kept
+            self._start, self._stop = 0, len(kept)
+        self._slots[self._stop] = slot
+        self._stop += 1
+
+    def position(self, slot: int, born: IntArray) -> int:
+        """Where a slot stands. Births ascend along the order, so a long one is searched by halves."""
+        slots = self.view()
+        if slots[0] == slot:
+            return 0
+        if len(slots) <= FEW:
+            return int(slots.tolist().index(slot))
+        return bisect_left(slots, born[slot], key=born.__getitem__)
+
+    def drop(self, position: int) -> None:
+        slots, start, stop = self._slots, self._start, self._stop
+        at = start + position
+        if position < stop - at:
+            slots[start + 1 : at + 1] = slots[start:at]
+            self._start += 1
+        else:
+            slots[at : stop - 1] = slots[at + 1 : stop]
+            self._stop -= 1
+
+
+class Index(Protocol):
+    """Something derived from the rows that the table keeps up to date, such as nearest neighbours."""
+
+    def __init__(self, table: "Table") -> None: ...
+
+    def added(self, slot: int) -> None: ...
+
+    def removed(self, slot: int) -> None: ...
+
+
+Kind = TypeVar("Kind", bound=Index)
+
+
+class Table:
+    """`capacity` rows with label, uncertainty, embedding, born, filled; `count` and `seen` per class; a sample clock.
+
+    Policies read it; only the memory writes. A label of -1 means that none was given; such rows belong to no class.
+    Embeddings are kept in float64, in which distances between given float32 values are exact enough to compare.
+    """
+
+    def __init__(self, capacity: int, num_classes: int, vectors: tuple[str, ...] = (), dimensions: int = 0) -> None:
+        self.capacity, self.num_classes = capacity, num_classes
+        self.clock = 0
+        self.label: IntArray = np.full(capacity, -1, np.int64)
+        self.uncertainty: Floats = np.full(capacity, np.nan)
+        self.embedding: Floats = np.zeros((capacity, dimensions))
+        self.born: IntArray = np.full(capacity, -1, np.int64)
+        self.filled: NDArray[np.bool_] = np.zeros(capacity, bool)
+        self.vectors: dict[str, Floats] = {name: np.zeros(num_classes) for name in vectors}
+        # One place more than classes, so that label -1 has a place to be counted in.
+        self._count: IntArray = np.zeros(num_classes + 1, np.int64)
+        self._seen: IntArray = np.zeros(num_classes + 1, np.int64)
+        self._size = 0
+        self._members: dict[int, Order] = {}
+        self._classes_with = [num_classes + 1] + [0] * capacity  # how many classes hold k rows
+        self._largest = 0
+        self._indexes: dict[type[Any], Any] = {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def full(self) -> bool:
+        return self._size == self.capacity
+
+    @property
+    def count(self) -> IntArray:
+        """How many rows each class holds."""
+        return self._count[:-1]
+
+    @property
+    def seen(self) -> IntArray:
+        """How many samples of each class were offered, the one on offer included."""
+        return self._seen[:-1]
+
+    @property
+    def order(self) -> IntArray:
+        """All filled slots, oldest first."""
+        return self.index(Insertion).view()
+
+    def holds(self, label: int) -> int:
+        """How many rows a class holds."""
+        return int(self._count[label])
+
+    def offered(self, label: int) -> int:
+        """How many samples of a class were offered, the one on offer included."""
+        return int(self._seen[label])
+
+    def members(self, label: int) -> IntArray:
+        """The slots of a class, oldest first."""
+        members = self._members.get(label)
+        return NO_ROWS if members is None else members.view()
+
+    def free(self) -> int:
+        """A slot that is not filled."""
+        if self._size < self.capacity and not self.filled[self._size]:
+            return self._size
+        return int(self.filled.argmin())
+
+    @property
+    def most(self) -> int:
+        """How many rows the largest class holds."""
+        return self._largest
+
+    def rows_of(self, classes: list[int]) -> IntArray:
+        """The slots of some classes, in no order that means anything."""
+        wanted = np.zeros(len(self._count), bool)
+        wanted[classes] = True
+        return (wanted[self.label] & self.filled).nonzero()[0]
+
+    def largest(self) -> list[int]:
+        """The classes that hold the most rows, ascending; none of them when the table is empty."""
+        classes: list[int] = (self.count == self._largest).nonzero()[0].tolist() if self._size else []
+        return classes
+
+    def age(self, rows: IntArray) -> IntArray:
+        age: IntArray = self.clock - self.born[rows]
+        return age
+
+    def rows(self) -> IntArray:
+        """All filled slots: classes ascending, inside a class oldest first."""
+        rows = np.flatnonzero(self.filled)
+        return rows[np.lexsort((self.born[rows], self.label[rows]))]
+
+    def index(self, kind: type[Kind]) -> Kind:
+        """The one index of this kind, built at first use and kept up to date from then on."""
+        found: Kind | None = self._indexes.get(kind)
+        if found is None:
+            found = self._indexes[kind] = kind(self)
+        return found
+
+    def offer(self, label: int) -> None:
+        """A sample of this class is on offer from now on."""
+        self._seen[label] += 1
+
+    def put(self, slot: int, label: int, uncertainty: float, embedding: Floats) -> int:
+        """Write a row; what was in the slot leaves. Returns the birth of the row that left, -1 for none."""
+        left = self._remove(slot) if self.filled[slot] else -1
+        self.label[slot] = label
+        self.uncertainty[slot] = uncertainty
+        self.embedding[slot] = embedding
+        self.born[slot] = self.clock
+        self.filled[slot] = True
+        self._size += 1
+        members = self._members.get(label)
+        if members is None:
+            members = self._members[label] = Order()
+        members.append(slot)
+        self._recount(label, 1)
+        for index in self._indexes.values():
+            index.added(slot)
+        return left
+
+    def tick(self) -> None:
+        self.clock += 1
+
+    def relabel(self, rows: IntArray, label: IntArray, uncertainty: Floats, embedding: NDArray[Any]) -> None:
+        """New predictions for stored rows: they may change class; births and so the insertion order stay."""
+        self.label[rows] = label
+        self.uncertainty[rows] = uncertainty
+        self.embedding[rows] = embedding
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Everything that follows from the columns label, born and filled."""
+        rows = self.rows()
+        label = self.label[rows]
+        classes, starts = np.unique(label, return_index=True)
+        self._size = len(rows)
+        self._members = {int(c): Order(part) for c, part in zip(classes, np.split(rows, starts[1:]), strict=False)}
+        self._count[:] = np.bincount(label % len(self._count), minlength=len(self._count))
+        self._classes_with = np.bincount(self._count, minlength=self.capacity + 1).tolist()
+        self._largest = int(self._count.max())
+        self._indexes = {}
+
+    def _remove(self, slot: int) -> int:
+        for index in self._indexes.values():
+            index.removed(slot)
+        label, born = int(self.label[slot]), int(self.born[slot])
+        members = self._members[label]
+        members.drop(members.position(slot, self.born))
+        if not len(members):
+            del self._members[label]
+        self.filled[slot] = False
+        self._size -= 1
+        self._recount(label, -1)
+        return born
+
+    def _recount(self, label: int, change: int) -> None:
+        before = int(self._count[label])
+        after = before + change
+        self._count[label] = after
+        self._classes_with[before] -= 1
+        self._classes_with[after] += 1
+        if after > self._largest or (before == self._largest and not self._classes_with[before]):
+            self._largest = after
+
+
+class Insertion:
+    """All filled slots in insertion order."""
+
+    def __init__(self, table: Table) -> None:
+        rows = np.flatnonzero(table.filled)
+        self._born = table.born
+        self._order = Order(rows[np.argsort(table.born[rows])])
+
+    def view(self) -> IntArray:
+        return self._order.view()
+
+    def added(self, slot: int) -> None:
+        self._order.append(slot)
+
+    def removed(self, slot: int) -> None:
+        self._order.drop(self._order.position(slot, self._born))

@@ -1,0 +1,156 @@
+"""How good the predictions of a stream are: accuracy per domain and class, calibration. Keeps counts, no samples."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gotta.errors import GottaError
+from gotta.types import IntArray, Truth
+
+BINS = 15
+FloatArray = NDArray[np.float64]
+
+
+class Online:
+    """Scores predictions as they come. `domains[i]` names position i of `Truth.domain`; a domain that is visited twice
+    stands there twice and counts as two."""
+
+    def __init__(self, num_classes: int, domains: Sequence[str]) -> None:
+        if num_classes < 1 or not domains:
+            raise GottaError(
+                f"Online needs at least one class and one domain, got num_classes={num_classes} and "
+                f"{len(domains)} domains. Pass the stream's own."
+            )
+        self.num_classes, self.domains = num_classes, tuple(domains)
+        self._visits = visit_names(self.domains)
+        self.reset()
+
+    def reset(self) -> None:
+        shape = len(self.domains), self.num_classes
+        self._seen = np.zeros(shape, np.int64)  # [domain, true class]
+        self._right = np.zeros(shape, np.int64)
+        self._predicted = np.zeros(self.num_classes, np.int64)
+        self._bins = np.zeros((3, BINS))  # samples, correct, sum of confidences
+        self._nll = self._entropy = 0.0
+        self._nonfinite = 0
+
+    def update(self, truth: Truth, logits: NDArray[np.floating[Any]]) -> dict[str, Any]:
+        """Score one step and return its record."""
+        self._check(truth, logits)
+        finite = np.isfinite(logits).all(1)
+        guess = np.where(finite, np.where(finite[:, None], logits, 0).argmax(1), -1)
+        right = guess == truth.label
+        np.add.at(self._seen, (truth.domain, truth.label), 1)
+        np.add.at(self._right, (truth.domain[right], truth.label[right]), 1)
+        self._predicted += np.bincount(guess[finite], minlength=self.num_classes)
+        log_probs = log_softmax(np.asarray(logits[finite], np.float64))
+        self._bins += calibration_bins(log_probs, right[finite])
+        nll = -log_probs[np.arange(len(log_probs)), truth.label[finite]]
+        entropy = entropies(log_probs)
+        self._nll += float(nll.sum())
+        self._entropy += float(entropy.sum())
+        self._nonfinite += int((~finite).sum())
+        return {
+            "samples": len(right),
+            "correct": int(right.sum()),
+            "accuracy": _percent(right.sum(), len(right)),
+            "entropy": _ratio(entropy.sum(), len(entropy)),
+            "nll": _ratio(nll.sum(), len(nll)),
+            "nonfinite": int((~finite).sum()),
+            "domains": self._domain_counts(truth.domain),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Everything so far, JSON-ready. Accuracies, errors, shares and ECE are percentages."""
+        seen, right = self._seen.sum(1), self._right.sum(1)
+        domains = [_domain(*row) for row in zip(self.domains, seen.tolist(), right.tolist(), strict=True)]
+        accuracies = [domain["accuracy"] for domain in domains if domain["samples"]]
+        accuracy = _ratio(sum(accuracies), len(accuracies))
+        samples, scored = int(seen.sum()), int(self._bins[0].sum())
+        return {
+            "samples": samples,
+            "accuracy": accuracy,
+            "error": None if accuracy is None else 100.0 - accuracy,
+            "overall": _percent(right.sum(), samples),
+            "domains": domains,
+            "classes": [_percent(*row) for row in zip(self._right.sum(0), self._seen.sum(0), strict=True)],
+            "predicted": [_percent(count, samples) for count in self._predicted],
+            "ece": calibration_error(self._bins),
+            "nll": _ratio(self._nll, scored),
+            "entropy": _ratio(self._entropy, scored),
+            "nonfinite": self._nonfinite,
+        }
+
+    def _domain_counts(self, domain: IntArray) -> dict[str, int]:
+        positions, counts = np.unique(domain, return_counts=True)
+        return {self._visits[i]: int(n) for i, n in zip(positions, counts, strict=True)}
+
+    def _check(self, truth: Truth, logits: NDArray[np.floating[Any]]) -> None:
+        expected = len(truth.label), self.num_classes
+        if logits.shape != expected:
+            raise GottaError(f"logits must be [samples, classes] = {expected}, got {logits.shape}.")
+        for name, values, limit in (
+            ("label", truth.label, self.num_classes),
+            ("domain", truth.domain, len(self.domains)),
+        ):
+            if len(values) != len(logits):
+                raise GottaError(f"a step of {len(logits)} samples needs as many {name}s, got {len(values)}.")
+            if len(values) and not (values.min() >= 0 and values.max() < limit):
+                raise GottaError(
+                    f"{name}s must lie in 0..{limit - 1}, got {values.min()}..{values.max()}. "
+                    "Give the metric the num_classes and domains of the stream."
+                )
+
+
+def visit_names(domains: Sequence[str]) -> list[str]:
+    """The names with later visits of a domain numbered: `snow-5`, `fog-5`, `snow-5 (visit 2)`."""
+    visits: Counter[str] = Counter()
+    names = []
+    for name in domains:
+        visits[name] += 1
+        names.append(name if visits[name] == 1 else f"{name} (visit {visits[name]})")
+    return names
+
+
+def log_softmax(logits: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):  # the difference of two huge logits: -inf is the right answer
+        shifted = logits - logits.max(1, keepdims=True, initial=-np.inf)
+    result: FloatArray = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+    return result
+
+
+def entropies(log_probs: FloatArray) -> FloatArray:
+    probs = np.exp(log_probs)
+    result: FloatArray = -(probs * np.where(probs > 0, log_probs, 0.0)).sum(1)
+    return result
+
+
+def calibration_bins(log_probs: FloatArray, right: NDArray[np.bool_]) -> FloatArray:
+    """Samples, correct ones and summed confidence in each of the bins (0, 1/15], ..., (14/15, 1]: [3, BINS]."""
+    confidence = np.exp(log_probs.max(1, initial=-np.inf))
+    position = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    weights = np.ones(len(right)), right.astype(np.float64), confidence
+    return np.stack([np.bincount(position, weight, BINS) for weight in weights])
+
+
+def calibration_error(bins: FloatArray) -> float | None:
+    """Expected calibration error in percent: |correct - confidence| per bin, weighted by its samples."""
+    samples, correct, confidence = bins
+    return _percent(np.abs(correct - confidence).sum(), samples.sum())
+
+
+def _domain(name: str, samples: int, right: int) -> dict[str, Any]:
+    accuracy = _percent(right, samples)
+    error = None if accuracy is None else 100.0 - accuracy
+    return {"name": name, "samples": samples, "accuracy": accuracy, "error": error}
+
+
+def _ratio(part: float | np.number[Any], whole: float | np.number[Any]) -> float | None:
+    return float(part) / float(whole) if whole else None
+
+
+def _percent(part: float | np.number[Any], whole: float | np.number[Any]) -> float | None:
+    return 100.0 * float(part) / float(whole) if whole else None

@@ -1,0 +1,91 @@
+"""The CIFAR ResNets of He et al. with parameter-free shortcuts; key names as in the widely used public checkpoints."""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gotta.models.backbone import Backbone, Input, architectures
+
+CIFAR = Input(32, (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
+Norm = Callable[[int], nn.Module]
+
+
+def group_norm(channels: int) -> nn.Module:
+    return nn.GroupNorm(8, channels)
+
+
+def conv3x3(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+
+
+class Block(nn.Module):
+    """Two convolutions around a shortcut that subsamples and pads the channels with zeros."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int, norm: Norm) -> None:
+        super().__init__()
+        self.conv1, self.bn1 = conv3x3(inputs, outputs, stride), norm(outputs)
+        self.conv2, self.bn2 = conv3x3(outputs, outputs), norm(outputs)
+        self.stride, self.padding = stride, (outputs - inputs) // 2
+
+    def shortcut(self, x: Tensor) -> Tensor:
+        if self.stride == 1:
+            return x
+        return F.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.padding, self.padding))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = F.relu(self.bn1(self.conv1(x)))
+        return F.relu(self.bn2(self.conv2(out)) + self.shortcut(x))
+
+
+class CifarResNet(Backbone):
+    def __init__(self, depth: int, norm: Norm, num_classes: int = 10, input: Input = CIFAR) -> None:
+        super().__init__(input, num_classes)
+        blocks = (depth - 2) // 6
+        self.conv1, self.bn1 = conv3x3(3, 16), norm(16)
+        self.layer1 = self._stage(16, 16, blocks, 1, norm)
+        self.layer2 = self._stage(16, 32, blocks, 2, norm)
+        self.layer3 = self._stage(32, 64, blocks, 2, norm)
+        self.linear = nn.Linear(64, num_classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                nn.init.kaiming_normal_(module.weight)
+
+    @staticmethod
+    def _stage(inputs: int, outputs: int, blocks: int, stride: int, norm: Norm) -> nn.Sequential:
+        first = Block(inputs, outputs, stride, norm)
+        return nn.Sequential(first, *(Block(outputs, outputs, 1, norm) for _ in range(blocks - 1)))
+
+    def features(self, x: Tensor) -> Tensor:
+        out = F.relu(self.bn1(self.conv1(self.normalize(x))))
+        out = self.layer3(self.layer2(self.layer1(out)))
+        pooled: Tensor = out.mean((2, 3))
+        return pooled
+
+    def classify(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.linear(features)
+        return logits
+
+
+@architectures.register("resnet20")
+class ResNet20(CifarResNet):
+    """ResNet-20 with BatchNorm: 0.27 million parameters."""
+
+    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
+        super().__init__(20, nn.BatchNorm2d, num_classes, input)
+
+
+@architectures.register("resnet56")
+class ResNet56(CifarResNet):
+    """ResNet-56 with BatchNorm: 0.85 million parameters."""
+
+    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
+        super().__init__(56, nn.BatchNorm2d, num_classes, input)
+
+
+@architectures.register("resnet20-gn")
+class ResNet20GN(CifarResNet):
+    """ResNet-20 with GroupNorm, eight groups: nothing in it depends on the batch."""
+
+    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
+        super().__init__(20, group_norm, num_classes, input)

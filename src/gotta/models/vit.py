@@ -1,0 +1,94 @@
+"""A small vision transformer for small images: patches of 4, LayerNorm before each part; key names as in timm."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gotta.models.backbone import Backbone, Input, architectures
+
+HALF = Input(32, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+
+
+class Attention(nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, tokens, width = x.shape
+        q, k, v = self.qkv(x).view(batch, tokens, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(q, k, v)
+        out: Tensor = self.proj(mixed.transpose(1, 2).reshape(batch, tokens, width))
+        return out
+
+
+class Mlp(nn.Module):
+    def __init__(self, width: int, ratio: float) -> None:
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width, int(width * ratio)), nn.Linear(int(width * ratio), width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.fc2(F.gelu(self.fc1(x)))
+        return out
+
+
+class Layer(nn.Module):
+    def __init__(self, width: int, heads: int, ratio: float) -> None:
+        super().__init__()
+        self.norm1, self.attn = nn.LayerNorm(width, 1e-6), Attention(width, heads)
+        self.norm2, self.mlp = nn.LayerNorm(width, 1e-6), Mlp(width, ratio)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attn(self.norm1(x))
+        out: Tensor = x + self.mlp(self.norm2(x))
+        return out
+
+
+class PatchEmbed(nn.Module):
+    def __init__(self, patch: int, width: int) -> None:
+        super().__init__()
+        self.proj = nn.Conv2d(3, width, patch, patch)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.proj(x).flatten(2).transpose(1, 2)
+        return out
+
+
+class VisionTransformer(Backbone):
+    """A class token, learned positions, pre-norm layers, a final norm and a linear head."""
+
+    def __init__(
+        self, patch: int, width: int, depth: int, heads: int, ratio: float, num_classes: int, input: Input
+    ) -> None:
+        super().__init__(input, num_classes)
+        self.patch_embed = PatchEmbed(patch, width)
+        tokens = (input.size // patch) ** 2 + 1
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
+        self.pos_embed = nn.Parameter(torch.zeros(1, tokens, width))
+        self.blocks = nn.Sequential(*(Layer(width, heads, ratio) for _ in range(depth)))
+        self.norm = nn.LayerNorm(width, 1e-6)
+        self.head = nn.Linear(width, num_classes)
+        nn.init.trunc_normal_(self.pos_embed, std=0.02)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                nn.init.zeros_(module.bias)
+
+    def features(self, x: Tensor) -> Tensor:
+        tokens = self.patch_embed(self.normalize(x))
+        tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], 1) + self.pos_embed
+        out: Tensor = self.norm(self.blocks(tokens))[:, 0]
+        return out
+
+    def classify(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.head(features)
+        return logits
+
+
+@architectures.register("vit-mini")
+class ViTMini(VisionTransformer):
+    """Six layers of width 128 on 64 patches: 1.2 million parameters, LayerNorm only."""
+
+    def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
+        super().__init__(4, 128, 6, 4, 2.0, num_classes, input)

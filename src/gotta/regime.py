@@ -1,0 +1,43 @@
+"""When things happen: samples per prediction, samples between adaptations, resets, and which prediction is scored."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gotta.errors import GottaError
+
+Reset = Literal["never", "each_domain", "each_batch"]
+Score = Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class Regime:
+    """`adapt_every` counts offered samples; None adapts after every batch."""
+
+    batch_size: int = 64
+    adapt_every: int | None = None
+    reset: Reset = "never"
+    score: Score = "before"
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "adapt_every"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise GottaError(f"{name}={value} is too small. Expected at least 1.")
+        if self.reset not in ("never", "each_domain", "each_batch"):
+            raise GottaError(f"reset='{self.reset}' is unknown. Known: each_batch, each_domain, never.")
+        if self.score not in ("before", "after"):
+            raise GottaError(f"score='{self.score}' is unknown. Known: after, before.")
+
+
+def steps_of_m(capacity: int | None, reset: Reset = "never", score: Score = "before") -> Regime:
+    """The paper's: a memory of M rows sees the stream in steps of M samples; without a memory the steps are of 64."""
+    size = 64 if capacity is None else capacity
+    return Regime(size, None if capacity is None else size, reset, score)
+
+
+def fixed(capacity: int | None, reset: Reset = "never", score: Score = "before") -> Regime:
+    """64 samples per prediction and per adaptation whatever the memory, so that its size is the only variable."""
+    return Regime(64, None if capacity is None else 64, reset, score)
+
+
+REGIMES = {"steps_of_M": steps_of_m, "fixed": fixed}

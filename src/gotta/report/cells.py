@@ -1,0 +1,86 @@
+"""What a table is: rows of cells with their intervals and marks, before anybody decides how to show it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+MISSING = "·"
+MEANINGLESS = "n/a"
+BEST, SECOND = "best", "second"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number over seeds. `interval` is half the range over them; without a value `absent` is shown."""
+
+    value: float | None = None
+    interval: float | None = None
+    seeds: int = 0
+    seconds: float | None = None
+    decimals: int = 1
+    mark: str = ""
+    absent: str = MISSING
+
+    @property
+    def number(self) -> str:
+        return self.absent if self.value is None else f"{self.value:.{self.decimals}f}"
+
+    def extras(self, usual_seeds: int) -> str:
+        """The interval, then in brackets the number of seeds where it is unusual, and the seconds of a run."""
+        if self.value is None:
+            return ""
+        interval = "" if self.interval is None else f" ± {self.interval:.{self.decimals}f}"
+        notes = [f"n={self.seeds}"] if self.seeds != usual_seeds else []
+        notes += [] if self.seconds is None else [f"{self.seconds:.1f} s"]
+        return interval + (f" ({', '.join(notes)})" if notes else "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: its name in as many parts as the table's heading has, and a cell for each column."""
+
+    names: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    ranked: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    heading: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    caption: tuple[str, ...] = ()
+
+    @property
+    def seeds(self) -> int:
+        """The usual number of seeds of a cell: the largest."""
+        return max((cell.seeds for row in self.rows for cell in row.cells), default=0)
+
+    @property
+    def has_marks(self) -> bool:
+        return any(cell.mark for row in self.rows for cell in row.cells)
+
+
+def over_seeds(by_seed: dict[int, float], decimals: int, seconds: float | None = None, interval: bool = True) -> Cell:
+    """The mean over seeds, and half their range if there are several."""
+    if not by_seed:
+        return Cell(decimals=decimals)
+    values = list(by_seed.values())
+    half_range = (max(values) - min(values)) / 2 if interval and len(values) > 1 else None
+    return Cell(sum(values) / len(values), half_range, len(values), seconds, decimals)
+
+
+def rank(rows: Sequence[Row], column: int, higher: bool) -> list[Row]:
+    """Mark the best and the second best of a column, equal ones to the shown precision alike; one alone stays bare."""
+    contest = [row.cells[column] for row in rows if row.ranked and row.cells[column].value is not None]
+    places = sorted({float(cell.number) for cell in contest}, reverse=higher)[:2]
+    marks = dict(zip(places, (BEST, SECOND), strict=False)) if len(contest) > 1 else {}
+    return [_marked(row, column, marks) for row in rows]
+
+
+def _marked(row: Row, column: int, marks: dict[float, str]) -> Row:
+    cell = row.cells[column]
+    if not row.ranked or cell.value is None:
+        return row
+    mark = marks.get(float(cell.number), "")
+    return replace(row, cells=(*row.cells[:column], replace(cell, mark=mark), *row.cells[column + 1 :]))

@@ -1,0 +1,55 @@
+"""The whole report as one Markdown file, from the store alone: the same store gives the same bytes."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gotta.errors import GottaError
+from gotta.experiment.store import Run, Store
+from gotta.files import write_atomically
+from gotta.report.captions import environment_lines
+from gotta.report.comparison import table
+from gotta.report.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.places import setups
+from gotta.report.render import markdown
+
+
+def report_markdown(store: Store) -> str:
+    """Every set-up with its tables, then the environment and the runs that could not be read."""
+    runs = store.runs()
+    groups = setups(runs)
+    parts = ["# Report", f"{len(runs)} finished runs."]
+    for number, group in enumerate(groups, 1):
+        title = str(group[0].spec.get("recipe") or "runs")
+        parts.append(f"## {title}" if len(groups) == 1 else f"## Set-up {number}: {title}")
+        parts += _tables(group)
+    parts += ["## Environment", _bullets(environment_lines(runs) or ["no finished runs"])]
+    damaged = store.damaged()
+    if damaged:
+        parts += ["## Damaged runs", "Left out of every table. Delete their folders and run them again."]
+        parts += [_bullets(f"`{id}`: {reason}" for id, reason in damaged)]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def write_report(root: str | Path) -> Path:
+    """Write `report.md` into the folder of a store, and return its path."""
+    store = Store(root)
+    if not store.runs() and not store.damaged():
+        raise GottaError(f"there are no runs in '{root}'. Name the folder that `gotta bench` wrote to.")
+    path = store.root / "report.md"
+    write_atomically(path, report_markdown(store))
+    return path
+
+
+def _tables(runs: Sequence[Run]) -> list[str]:
+    return [
+        markdown(table(runs, "accuracy")),
+        markdown(table(runs, "error")),
+        markdown(domain_table(runs)),
+        markdown(memory_table(runs)),
+        markdown(cost_table(runs)),
+        markdown(calibration_table(runs)),
+    ]
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

@@ -1,0 +1,268 @@
+"""Orders: labels -> the positions of those labels in the order in which they arrive.
+
+A registered order is called with the arguments its signature names: `labels`, `rng`, `num_classes`, and any field of
+`StreamSpec`. The published orders draw from a `numpy.random.RandomState` exactly as their authors' code does.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gotta.errors import GottaError, unknown
+from gotta.registry import Registry
+from gotta.types import IntArray
+
+Rng = np.random.RandomState | np.random.Generator
+Floats = NDArray[np.float64]
+ORDERS: Registry[Callable[..., IntArray]] = Registry("order", "gotta.streams")
+
+UNDERFLOW = ("published", "one_slot")
+MOST_SLOTS = 100
+MOST_ATTEMPTS = 1000
+
+
+@ORDERS.register("iid")
+def iid(labels: ArrayLike, rng: Rng) -> IntArray:
+    """A uniformly random order."""
+    return _int64(rng.permutation(len(_array(labels))))
+
+
+@ORDERS.register("sorted")
+def by_class(labels: ArrayLike) -> IntArray:
+    """Class by class, ascending; the data set's order inside a class. Nothing is drawn."""
+    return sorted_by_class(labels)
+
+
+@ORDERS.register("lame")
+def lame(labels: ArrayLike, rng: Rng) -> IntArray:
+    """Class by class as in LAME: shuffled, then grouped by class in order of first appearance."""
+    return sorted_by_class(labels, rng)
+
+
+def sorted_by_class(labels: ArrayLike, rng: Rng | None = None) -> IntArray:
+    """Class by class in ascending order, or with a generator in LAME's order: shuffle, then group by first appearance.
+
+    >>> sorted_by_class([1, 0, 1, 0]).tolist()
+    [1, 3, 0, 2]
+    """
+    label = _array(labels)
+    if rng is None:
+        return _int64(np.argsort(label, kind="stable"))
+    shuffled = iid(label, rng)
+    _, first, group = np.unique(label[shuffled], return_index=True, return_inverse=True)
+    return shuffled[np.argsort(first[group], kind="stable")]
+
+
+@ORDERS.register("dirichlet")
+def dirichlet(
+    labels: ArrayLike,
+    gamma: float,
+    rng: Rng,
+    num_classes: int | None = None,
+    slots: int | None = None,
+    underflow: str = "published",
+) -> IntArray:
+    """RoTTA's order of one domain: each class is cut into consecutive pieces, one per slot, by a Dirichlet draw.
+
+    The slots follow one another; inside a slot the class pieces come in random order, and nothing is shuffled inside a
+    piece. Unlike the published code this keeps every item when the labels have gaps. For very small gamma a draw can
+    underflow to NaN: `published` then puts the class into the last slot and warns, `one_slot` into a random one.
+    """
+    label, classes = _labels(labels, num_classes)
+    slots = min(classes, MOST_SLOTS) if slots is None else slots
+    _at_least(slots, 1, "slots")
+    _positive(gamma, "gamma")
+    if underflow not in UNDERFLOW:
+        raise unknown("underflow", underflow, UNDERFLOW)
+    shares = rng.dirichlet(np.full(slots, gamma), classes)  # [C, S]
+    target = None if underflow == "published" else lambda: _below(rng, slots)
+    rank = np.empty((slots, classes), np.int64)
+    members = _members(label, classes)
+    lost = _repair(shares, members, target)
+    for slot in range(slots):
+        rank[slot, rng.permutation(classes)] = np.arange(classes)
+    if lost and underflow == "published":
+        _warn_underflow(lost, "gamma", gamma, slots)
+    piece = [_pieces(share, len(rows)) for share, rows in zip(shares, members, strict=True)]
+    return _arrange(members, piece, rank)
+
+
+@ORDERS.register("note")
+def note(
+    labels: ArrayLike,
+    beta: float,
+    rng: Rng,
+    num_classes: int | None = None,
+    nsample: int | None = None,
+    update_every: int | None = None,
+    min_chunk: int = 10,
+) -> IntArray:
+    """NOTE's temporally correlated order: shuffled classes cut by Dirichlet draws into as many chunks as classes.
+
+    Chunks that hold their share receive nothing more. Only the first `nsample` items stay, then a whole number of
+    `update_every`.
+    """
+    label, classes = _labels(labels, num_classes)
+    members, chunk, _ = note_chunks(label, beta, rng, classes, min_chunk)
+    rank = np.empty((classes, classes), np.int64)
+    for k in range(classes):
+        visit = list(range(classes))
+        rng.shuffle(visit)
+        rank[k, visit] = np.arange(classes)
+    return _trim(_arrange(members, chunk, rank), nsample, update_every)
+
+
+@ORDERS.register("note_iid")
+def note_iid(labels: ArrayLike, rng: Rng, nsample: int | None = None, update_every: int | None = None) -> IntArray:
+    """NOTE's random order: the items leave the list one by one, each from a random position."""
+    left = list(range(len(_array(labels))))
+    order = [left.pop(_below(rng, len(left))) for _ in range(len(left))]
+    return _trim(_int64(np.array(order, np.int64)), nsample, update_every)
+
+
+def note_chunks(
+    label: IntArray, beta: float, rng: Rng, classes: int, min_chunk: int = 10
+) -> tuple[list[IntArray], list[IntArray], int]:
+    """For each class its shuffled items and the chunk of each of them; and how many rounds of draws were needed."""
+    _positive(beta, "beta")
+    way_out = "Use more images, a larger beta, a smaller min_chunk, or order 'dirichlet'."
+    if min_chunk * classes > len(label):
+        raise GottaError(
+            f"order 'note' puts at least min_chunk={min_chunk} images into each of {classes} chunks, "
+            f"which needs {min_chunk * classes}; there are {len(label)}. {way_out}"
+        )
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        members, chunk, lost = _note_round(label, beta, rng, classes)
+        if np.bincount(np.concatenate(chunk), minlength=classes).min() >= min_chunk:
+            if lost:
+                _warn_underflow(lost, "beta", beta, classes)
+            return members, chunk, attempt
+    raise GottaError(
+        f"order 'note' with beta={beta:g} found no {classes} chunks of at least min_chunk={min_chunk} images "
+        f"in {MOST_ATTEMPTS} attempts. {way_out}"
+    )
+
+
+def _note_round(label: IntArray, beta: float, rng: Rng, classes: int) -> tuple[list[IntArray], list[IntArray], int]:
+    held = np.zeros(classes, np.int64)
+    members, chunk, lost = _members(label, classes), [], 0
+    for rows in members:
+        rng.shuffle(rows)
+        share = rng.dirichlet(np.full(classes, beta)) * (held < len(label) / classes)
+        with np.errstate(invalid="ignore"):
+            shares = (share / share.sum())[None]
+        lost += _repair(shares, [rows])
+        chunk.append(_pieces(shares[0], len(rows)))
+        held += np.bincount(chunk[-1], minlength=classes)
+    return members, chunk, lost
+
+
+def duplicate(order: ArrayLike, times: int) -> IntArray:
+    """Each item `times` times, the copies next to each other; to be applied before ordering.
+
+    >>> duplicate([4, 2], 2).tolist()
+    [4, 4, 2, 2]
+    """
+    _at_least(times, 1, "duplicates")
+    return np.repeat(_array(order), times)
+
+
+def class_runs(labels_in_order: ArrayLike) -> IntArray:
+    """The lengths of the runs of one class.
+
+    >>> class_runs([3, 3, 3, 1, 3]).tolist()
+    [3, 1, 1]
+    """
+    label = _array(labels_in_order)
+    if not len(label):
+        return label
+    borders = np.flatnonzero(np.diff(label)) + 1
+    return _int64(np.diff(np.concatenate([[0], borders, [len(label)]])))
+
+
+def _pieces(share: Floats, n: int) -> IntArray:
+    """The piece of each of n consecutive items, cut at floor(cumulative share * n)."""
+    cuts = (np.cumsum(share)[:-1] * n).astype(np.int64)
+    return _int64(np.searchsorted(cuts, np.arange(n), side="right"))
+
+
+def _arrange(members: Sequence[IntArray], piece: Sequence[IntArray], rank: IntArray) -> IntArray:
+    """Concatenate piece 0 of all classes, then piece 1, ..., the classes of piece s in the order of rank[s]."""
+    item, slot = np.concatenate(members), np.concatenate(piece)
+    label = np.repeat(np.arange(len(members)), [len(rows) for rows in members])
+    return item[np.lexsort((rank[slot, label], slot))]  # lexsort is stable: the order inside a piece stays
+
+
+def _repair(shares: Floats, members: Sequence[IntArray], target: Callable[[], int] | None = None) -> int:
+    """Give each class whose draw underflowed to 0/0 to one slot whole, and count those that have items.
+
+    Without `target` it is the last slot, which is where the published code puts it without noticing.
+    """
+    lost = np.flatnonzero(~np.isfinite(shares).all(1)).tolist()
+    for y in lost:
+        shares[y] = 0.0
+        shares[y, -1 if target is None else target()] = 1.0
+    return sum(len(members[y]) > 0 for y in lost)
+
+
+def _warn_underflow(lost: int, argument: str, value: float, slots: int) -> None:
+    warnings.warn(
+        f"{lost} {'class' if lost == 1 else 'classes'} of one domain had a Dirichlet draw that underflowed "
+        f"({argument}={value:g}, {slots} slots): placed whole in the last slot, as in the published code.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _trim(order: IntArray, nsample: int | None, update_every: int | None) -> IntArray:
+    order = order[:nsample]
+    return order if update_every is None else order[: len(order) - len(order) % update_every]
+
+
+def _members(label: IntArray, classes: int) -> list[IntArray]:
+    """For each class the positions of its items, ascending."""
+    by_label = np.argsort(label, kind="stable").astype(np.int64)
+    # Copies, because NOTE shuffles them in place.
+    return [rows.copy() for rows in np.split(by_label, np.cumsum(np.bincount(label, minlength=classes))[:-1])]
+
+
+def _labels(labels: ArrayLike, num_classes: int | None) -> tuple[IntArray, int]:
+    label = _array(labels)
+    if not len(label):
+        raise GottaError("there are no labels to order. Expected at least one image.")
+    low, high = int(label.min()), int(label.max())
+    classes = high + 1 if num_classes is None else num_classes
+    if low < 0 or high >= classes:
+        wrong = low if low < 0 else high
+        raise GottaError(
+            f"label {wrong} lies outside 0..{classes - 1}. Expected labels of num_classes={classes} classes; "
+            "give the right num_classes or correct the labels."
+        )
+    return label, classes
+
+
+def _array(values: ArrayLike) -> IntArray:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise GottaError(f"expected a list of integers, got {array.dtype} of shape {array.shape}.")
+    return _int64(array)
+
+
+def _int64(values: NDArray[np.integer]) -> IntArray:
+    return values.astype(np.int64, copy=False)
+
+
+def _below(rng: Rng, n: int) -> int:
+    return int(rng.randint(n)) if isinstance(rng, np.random.RandomState) else int(rng.integers(n))
+
+
+def _positive(value: float, name: str) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise GottaError(f"{name} must be a number above 0, got {value}. Smaller values give longer runs of one class.")
+
+
+def _at_least(value: int, least: int, name: str) -> None:
+    if value < least:
+        raise GottaError(f"{name} must be at least {least}, got {value}.")

@@ -1,0 +1,167 @@
+"""What describes a stream: one frozen record, and the check that finds all of its mistakes at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from inspect import signature
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+from gotta.errors import GottaError, unknown
+from gotta.streams.order import ORDERS, UNDERFLOW
+from gotta.streams.schedule import AS_STORED, SCHEDULES, domain_order, name_list
+
+CHOICES = ("first", "random")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """Everything a stream depends on besides the data set. Fields that the chosen order does not use are ignored."""
+
+    order: str = "dirichlet"
+    gamma: float = 0.1  # dirichlet: smaller gives longer runs of one class
+    slots: int | None = None  # dirichlet: None is the number of classes, at most 100
+    underflow: str = "published"  # dirichlet: where a class goes whose draw underflowed; or one_slot
+    beta: float = 0.1  # note
+    min_chunk: int = 10  # note
+    update_every: int | None = None  # note, note_iid: drop the samples beyond a whole number of these, per pool
+
+    schedule: str = "continual"
+    domain_order: str | tuple[str, ...] = "standard"
+    domains: str | tuple[str, ...] | None = None  # these, in this sequence, instead of domain_order
+    severity: int = 5
+    repeats: int = 1  # recurring
+
+    classes: tuple[int, ...] | None = None  # only images of these classes
+    per_class: int | None = None  # images per class and domain, the same ones in every domain
+    limit: int | None = None  # images per domain, the same ones in every domain
+    choose: str = "first"  # which images per_class and limit take; or random
+    duplicates: int = 1  # each image so many times, before ordering
+
+    batch_size: int = 64
+    reset_at_domain: bool = False  # a batch never spans two domains
+    drop_single: bool = False  # leave out a final batch of one sample, as RoTTA does
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("domain_order", "domains", "classes"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @classmethod
+    def of(cls, **arguments: Any) -> "StreamSpec":
+        """A spec from named arguments; an unknown name is told with the nearest known one."""
+        known = [field.name for field in fields(cls)]
+        for name in arguments:
+            if name not in known:
+                raise unknown("argument of stream", name, known)
+        return cls(**arguments)
+
+
+def call(function: Callable[..., T], spec: StreamSpec, **given: Any) -> T:
+    """Call an order or a schedule with what its signature names, of the given values and the fields of the spec."""
+    values = {field.name: getattr(spec, field.name) for field in fields(spec)} | given
+    return function(**{name: values[name] for name in signature(function).parameters if name in values})
+
+
+def check(spec: StreamSpec) -> list[str]:
+    """Every mistake that can be seen without the data set; empty if there is none."""
+    return [*_names(spec), *_numbers(spec), *_combinations(spec)]
+
+
+def require_valid(spec: StreamSpec) -> None:
+    mistakes = check(spec)
+    if mistakes:
+        raise GottaError("\n".join(mistakes))
+
+
+def _names(spec: StreamSpec) -> list[str]:
+    looked_up: list[Callable[[], object]] = [
+        lambda: ORDERS.get(_text("order", spec.order)),
+        lambda: SCHEDULES.get(_text("schedule", spec.schedule)),
+        lambda: spec.domain_order == AS_STORED or domain_order(_listed("domain_order", spec.domain_order)),
+        lambda: spec.domains is None or _listed("domains", spec.domains),
+        lambda: _one_of("underflow", spec.underflow, UNDERFLOW),
+        lambda: _one_of("choose", spec.choose, CHOICES),
+    ]
+    return [message for look in looked_up if (message := _message(look))]
+
+
+def _numbers(spec: StreamSpec) -> list[str]:
+    found = []
+    for name in ("min_chunk", "repeats", "duplicates", "batch_size"):
+        found += _count(spec, name, least=1)
+    for name in ("slots", "update_every", "per_class", "limit"):
+        found += [] if getattr(spec, name) is None else _count(spec, name, least=1)
+    for name in ("gamma", "beta"):
+        value = getattr(spec, name)
+        if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
+            found.append(f"{name} must be a number above 0, got {value!r}.")
+    for name in ("reset_at_domain", "drop_single"):
+        if not isinstance(getattr(spec, name), bool):
+            found.append(f"{name} must be true or false, got {getattr(spec, name)!r}.")
+    if spec.classes is not None and not _whole_numbers(spec.classes):
+        found.append(f"classes must be a list of one or more class numbers, got {spec.classes!r}.")
+    found += _count(spec, "severity", least=1, most=5)
+    return found + _count(spec, "seed", least=0)
+
+
+def _combinations(spec: StreamSpec) -> list[str]:
+    found = []
+    if spec.per_class is not None and spec.limit is not None:
+        found.append("per_class and limit both choose images. Give one of them.")
+    if spec.schedule == "recurring" and spec.repeats == 1:
+        found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
+    if spec.schedule != "recurring" and spec.repeats != 1:
+        found.append(f"repeats={spec.repeats} is for schedule 'recurring', not '{spec.schedule}'.")
+    if spec.schedule == "mixed" and spec.reset_at_domain is True:
+        found.append("schedule 'mixed' has no domain borders to reset at. Use 'continual', or reset_at_domain=False.")
+    if spec.schedule == "one" and spec.domains is None and spec.domain_order != AS_STORED:
+        found.append("schedule 'one' needs a domain. Name it, as in domains='snow'.")
+    if spec.drop_single is True and spec.batch_size == 1:
+        found.append("drop_single leaves out batches of one sample, and batch_size=1 has no others. Choose one.")
+    return found
+
+
+def _count(spec: StreamSpec, name: str, least: int, most: int | None = None) -> list[str]:
+    value = getattr(spec, name)
+    if _whole(value) and value >= least and (most is None or value <= most):
+        return []
+    expected = f"at least {least}" if most is None else f"in {least}..{most}"
+    return [f"{name} must be a whole number {expected}, got {value!r}."]
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _whole_numbers(values: object) -> bool:
+    return isinstance(values, tuple) and len(values) > 0 and all(_whole(value) for value in values)
+
+
+def _listed(name: str, value: object) -> str | tuple[str, ...]:
+    if isinstance(value, str) and name_list(value):
+        return value
+    if isinstance(value, tuple) and value and all(isinstance(part, str) and part.strip() for part in value):
+        return value
+    raise GottaError(f"{name} must be a comma list or a sequence of one or more names, got {value!r}.")
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise GottaError(f"{name} must be a name, got {value!r}.")
+    return value
+
+
+def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if _text(name, value) not in choices:
+        raise unknown(name, _text(name, value), choices)
+
+
+def _message(look: Callable[[], object]) -> str:
+    try:
+        look()
+    except GottaError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,202 @@
+"""Stream: a data set in the order of a spec, cut into batches. Everything but the pixels is known beforehand."""
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gotta.errors import GottaError
+from gotta.seeds import legacy_generator
+from gotta.streams.order import ORDERS, Rng, class_runs, duplicate
+from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
+from gotta.streams.spec import StreamSpec, call, check, require_valid
+from gotta.types import Dataset, IntArray, Step, Truth, torch_images
+
+__all__ = ["Stream", "StreamSpec", "check"]
+
+
+class Stream:
+    """A deterministic function of the data set's labels, the spec and its seed; iterating it again gives the same.
+
+    `index[T]`, `label[T]` and `domain[T]` describe each sample, `domains` names the visits that `domain` counts
+    (a domain visited twice is there twice), and `batches` are the slices of T that the steps hold.
+    """
+
+    def __init__(self, dataset: Dataset, spec: StreamSpec | None = None) -> None:
+        spec = StreamSpec() if spec is None else spec
+        require_valid(spec)
+        self.dataset, self.spec = dataset, spec
+        pools = _pools(dataset, spec)
+        index, domain, starts = _samples(pools, dataset, spec)
+        borders = [*(starts if spec.reset_at_domain else [0]), len(index)]
+        kept = _kept(borders, spec)
+        shown_before = np.concatenate([[0], np.cumsum(kept)])
+        self.domains: tuple[str, ...] = tuple(name for pool in pools for name in pool)
+        self.index: IntArray = index[kept]
+        self.domain: IntArray = domain[kept]
+        self.label: IntArray = dataset.labels[self.index].astype(np.int64)
+        self.starts: tuple[int, ...] = tuple(shown_before[starts].tolist())  # the first sample of each pool
+        self.batches: list[slice] = _cut(shown_before[borders].tolist(), spec.batch_size)
+        if not self.batches:
+            raise GottaError("the stream is empty: the data set and the spec leave no batch. Use more images.")
+        for column in (self.index, self.domain, self.label):
+            column.setflags(write=False)
+
+    @property
+    def num_samples(self) -> int:
+        return len(self.index)
+
+    @property
+    def num_classes(self) -> int:
+        return self.dataset.num_classes
+
+    @property
+    def batch_size(self) -> int:
+        return self.spec.batch_size
+
+    def __len__(self) -> int:
+        """The number of batches."""
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[Step]:
+        return self.iter_from(0)
+
+    def iter_from(self, first: int) -> Iterator[Step]:
+        """The steps from number `first` on, to go on in the middle."""
+        if not 0 <= first <= len(self):
+            raise GottaError(f"step {first} does not exist: the stream has steps 0..{len(self) - 1}.")
+        return (self.step(k) for k in range(first, len(self)))
+
+    def step(self, k: int) -> Step:
+        """Step number k, with its pixels."""
+        at = self.batches[k]
+        truth = Truth(label=self.label[at].copy(), domain=self.domain[at].copy(), index=self.index[at].copy())
+        names = [self.domains[position] for position in truth.domain]
+        if len(set(names)) == 1:
+            return Step(torch_images(self.dataset.images(names[0], truth.index)), truth)
+        parts = {name: np.array([n == name for n in names]) for name in dict.fromkeys(names)}
+        images = [self.dataset.images(name, truth.index[mask]) for name, mask in parts.items()]
+        whole = np.empty((len(names), *images[0].shape[1:]), np.uint8)
+        for mask, part in zip(parts.values(), images, strict=True):
+            whole[mask] = part
+        return Step(torch_images(whole), truth)
+
+    def starts_domain(self, k: int) -> bool:
+        """Whether a visit begins with the first sample of step k; for `mixed` only step 0 does."""
+        return self.batches[k].start in self.starts
+
+    @cached_property
+    def hash(self) -> str:
+        """A hash of everything the stream shows: the same in every process and on every machine."""
+        digest = sha256()
+        cuts = np.array([batch.start for batch in self.batches])
+        for column in (self.label, self.index, self.domain, cuts):
+            digest.update(f"{len(column)}:".encode() + column.astype("<i8").tobytes())
+        digest.update(json.dumps([*self.domains, self.batch_size]).encode())
+        return digest.hexdigest()
+
+    @cached_property
+    def classes_per_batch(self) -> IntArray:
+        """The number of distinct classes in each batch."""
+        return np.array([len(np.unique(self.label[batch])) for batch in self.batches], np.int64)
+
+    def summary(self) -> dict[str, int | float | str]:
+        """The stream in a few numbers."""
+        runs = class_runs(self.label)
+        return {
+            "samples": self.num_samples,
+            "batches": len(self),
+            "domains": len(self.domains),
+            "classes": len(np.unique(self.label)),
+            "class_runs": len(runs),
+            "class_run_mean": float(runs.mean()),
+            "class_run_median": float(np.median(runs)),
+            "class_run_max": int(runs.max()),
+            "classes_per_batch": float(self.classes_per_batch.mean()),
+            "hash": self.hash,
+        }
+
+
+def chosen_rows(labels: IntArray, num_classes: int, spec: StreamSpec) -> IntArray:
+    """The rows of the data set that the stream shows of each domain, ascending."""
+    wrong = labels[(labels < 0) | (labels >= num_classes)]
+    if len(wrong):
+        raise GottaError(f"label {wrong[0]} lies outside the data set's classes 0..{num_classes - 1}.")
+    rows = np.arange(len(labels)) if spec.classes is None else np.flatnonzero(np.isin(labels, spec.classes))
+    absent = sorted(set(spec.classes or ()) - set(labels.tolist()))
+    if absent:
+        raise GottaError(f"classes={spec.classes}: the data set has no image of class {absent[0]}.")
+    if spec.choose == "random" and (spec.per_class or spec.limit):
+        rows = legacy_generator(spec.seed, "stream-choice").permutation(rows)
+    if spec.per_class is not None:
+        rows = _first_of_each_class(rows, labels, spec.per_class)
+    return np.sort(rows[: spec.limit])
+
+
+def _first_of_each_class(rows: IntArray, labels: IntArray, count: int) -> IntArray:
+    taken = []
+    for y in np.unique(labels[rows]):
+        of_class = rows[labels[rows] == y]
+        if len(of_class) < count:
+            raise GottaError(
+                f"per_class={count}, but class {y} has only {len(of_class)} images. Use per_class <= {len(of_class)}."
+            )
+        taken.append(of_class[:count])
+    return np.concatenate(taken) if taken else rows
+
+
+def _pools(dataset: Dataset, spec: StreamSpec) -> list[Pool]:
+    domains = resolve(dataset.domains, spec.domain_order, spec.severity, spec.domains)
+    if not domains:
+        raise GottaError("the data set has no domains, so there is nothing to visit.")
+    pools = call(SCHEDULES.get(spec.schedule), spec, names=domains)
+    require([name for pool in pools for name in pool], dataset.domains)
+    return pools
+
+
+def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[IntArray, IntArray, list[int]]:
+    """The row and the visit of each sample, and where each pool starts."""
+    rng = legacy_generator(spec.seed, "stream")
+    rows = chosen_rows(dataset.labels, dataset.num_classes, spec)
+    arranged = [_arrange_pool(pool, rows, dataset, spec, rng) for pool in pools]
+    visits_before = np.cumsum([0] + [len(pool) for pool in pools])
+    domain = [within + before for (_, within), before in zip(arranged, visits_before, strict=False)]
+    starts = np.cumsum([0] + [len(index) for index, _ in arranged[:-1]]).tolist()
+    return np.concatenate([index for index, _ in arranged]), np.concatenate(domain), starts
+
+
+def _arrange_pool(
+    pool: Pool, rows: IntArray, dataset: Dataset, spec: StreamSpec, rng: Rng
+) -> tuple[IntArray, IntArray]:
+    """The rows of one pool in stream order, and for each the position of its domain inside the pool."""
+    index, domain = np.tile(rows, len(pool)), np.repeat(np.arange(len(pool)), len(rows))
+    if len(pool) > 1:
+        # Orders keep the given order inside a class, which would bring the domains of a pool one after the other.
+        shuffled = rng.permutation(len(index))
+        index, domain = index[shuffled], domain[shuffled]
+    index, domain = duplicate(index, spec.duplicates), duplicate(domain, spec.duplicates)
+    labels = dataset.labels[index]
+    at = call(ORDERS.get(spec.order), spec, labels=labels, rng=rng, num_classes=dataset.num_classes)
+    return index[at], domain[at]
+
+
+def _cut(borders: list[int], batch_size: int) -> list[slice]:
+    """Slices of at most batch_size that cover everything and cross no border."""
+    return [
+        slice(start, min(start + batch_size, end))
+        for begin, end in pairwise(borders)
+        for start in range(begin, end, batch_size)
+    ]
+
+
+def _kept(borders: list[int], spec: StreamSpec) -> NDArray[np.bool_]:
+    """All samples, or with drop_single all but those that would be alone in the last batch before a border."""
+    kept = np.ones(borders[-1], bool)
+    for begin, end in pairwise(borders):
+        if spec.drop_single and (end - begin) % spec.batch_size == 1:
+            kept[end - 1] = False
+    return kept

@@ -1,0 +1,206 @@
+"""Training source networks. What an epoch does depends on the settings alone, so a killed training goes on exactly."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save
+from torch import Tensor
+from torch.nn import functional as F
+
+from gotta.errors import GottaError
+from gotta.files import write_atomically
+from gotta.models import Backbone, architectures
+from gotta.models.zoo import read, save_model
+from gotta.seeds import generator, torch_generator
+from gotta.types import Images, IntArray, torch_images
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides the trained weights, besides the images."""
+
+    architecture: str = "resnet20"
+    epochs: int = 40
+    batch_size: int = 128
+    optimizer: str = "sgd"  # sgd (Nesterov, momentum 0.9) or adamw
+    lr: float = 0.2
+    weight_decay: float = 5e-4
+    warmup: float = 0.15  # share of all steps in which the rate rises linearly; then it falls linearly to zero
+    crop: int = 4  # padding of the random crop; 0 for none
+    small_epochs: int = (
+        0  # so many epochs first, on random crops of this smaller side: nearly half the cost of full ones
+    )
+    small_size: int = 24
+    flip: bool = True
+    smoothing: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is reported while training."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    accuracy: float  # percent, on the augmented training images of this epoch so far
+    seconds_left: float
+
+
+def augment(images: Images, size: int, padding: int, flip: bool, rng: np.random.Generator) -> Images:
+    """A random square crop of the reflected image and a random left-right flip, for each image its own."""
+    count, side = images.shape[:2]
+    images = np.pad(images, ((0, 0), (padding, padding), (padding, padding), (0, 0)), mode="reflect")
+    corner = rng.integers(0, side + 2 * padding - size + 1, (2, count, 1))
+    rows, columns = corner[0] + np.arange(size), corner[1] + np.arange(size)
+    if flip:
+        columns = np.where(rng.random((count, 1)) < 0.5, columns[:, ::-1], columns)
+    cropped: Images = images[np.arange(count)[:, None, None], rows[:, :, None], columns[:, None, :]]
+    return cropped
+
+
+def learning_rate(settings: Settings, step: int, steps: int) -> float:
+    """A linear rise, then a linear fall to zero."""
+    rise = settings.warmup * steps
+    return settings.lr * min((step + 1) / rise if rise else 1.0, (steps - step) / (steps - rise))
+
+
+def build(settings: Settings, num_classes: int) -> Backbone:
+    """The untrained network, initialised from the seed without touching global randomness elsewhere."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_generator(settings.seed, "init").initial_seed())
+        model = architectures.build(settings.architecture, num_classes=num_classes)
+    assert isinstance(model, Backbone)
+    return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
+def make_optimizer(model: Backbone, settings: Settings) -> torch.optim.Optimizer:
+    """Weight decay acts on matrices and kernels only."""
+    parameters = list(model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    if settings.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=settings.lr, momentum=0.9, nesterov=True)
+    if settings.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=settings.lr)
+    raise GottaError(f"optimizer '{settings.optimizer}' is unknown. Known: adamw, sgd.")
+
+
+def train(
+    images: Images,
+    labels: IntArray,
+    settings: Settings,
+    out: Path,
+    test: tuple[Images, IntArray] | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> Backbone:
+    """Train to `out`, with a checkpoint after each epoch beside it, which a later call with these settings continues.
+
+    `test` is looked at once, after the last epoch, and only to be written into the record.
+    """
+    model = build(settings, int(labels.max()) + 1)
+    optimizer = make_optimizer(model, settings)
+    checkpoint = out.with_suffix(".checkpoint")
+    history = _resume(checkpoint, model, optimizer, settings)
+    batches = len(images) // settings.batch_size
+    if batches == 0:
+        raise GottaError(f"{len(images)} images do not fill a batch of {settings.batch_size}. Use a smaller batch.")
+    started, first = time.monotonic(), len(history)
+    for epoch in range(first, settings.epochs):
+        correct = 0
+        for step, (x, y) in enumerate(_batches(images, labels, settings, epoch)):
+            rate = learning_rate(settings, epoch * batches + step, settings.epochs * batches)
+            correct += _update(model, optimizer, x, y, rate, settings.smoothing)
+            done = (epoch - first) * batches + step + 1
+            left = (settings.epochs - first) * batches - done
+            accuracy = 100 * correct / ((step + 1) * settings.batch_size)
+            seconds_left = left * (time.monotonic() - started) / done
+            report(Progress(epoch + 1, settings.epochs, step + 1, batches, accuracy, seconds_left))
+        history.append({"epoch": epoch + 1, "train_accuracy": round(accuracy, 3)})
+        _save_checkpoint(checkpoint, model, optimizer, settings, history)
+    record: dict[str, Any] = {"settings": asdict(settings), "images": len(images), "history": history}
+    if test is not None:
+        record["test_accuracy"] = round(accuracy_on(model, *test), 3)
+        record["test_images"] = len(test[1])
+    save_model(model, settings.architecture, out, **record)
+    checkpoint.unlink(missing_ok=True)
+    return model.eval()
+
+
+def accuracy_on(model: Backbone, images: Images, labels: IntArray, batch_size: int = 250) -> float:
+    """Accuracy in percent, in evaluation mode."""
+    model.eval()
+    correct = 0
+    with torch.inference_mode():
+        for start in range(0, len(images), batch_size):
+            logits = model(torch_images(images[start : start + batch_size]))
+            correct += int((logits.argmax(1).numpy() == labels[start : start + batch_size]).sum())
+    return 100 * correct / len(images)
+
+
+def _batches(images: Images, labels: IntArray, settings: Settings, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """The shuffled, augmented batches of one epoch, from a generator of that epoch's own."""
+    rng = generator(settings.seed, f"train-epoch-{epoch}")
+    order = rng.permutation(len(images))
+    size = settings.small_size if epoch < settings.small_epochs else images.shape[1]
+    for start in range(0, len(images) - settings.batch_size + 1, settings.batch_size):
+        chosen = order[start : start + settings.batch_size]
+        x = torch_images(augment(images[chosen], size, settings.crop, settings.flip, rng))
+        yield x.contiguous(memory_format=torch.channels_last), torch.from_numpy(labels[chosen])
+
+
+def _update(
+    model: Backbone, optimizer: torch.optim.Optimizer, x: Tensor, y: Tensor, rate: float, smoothing: float
+) -> int:
+    model.train()
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    logits = model(x)
+    optimizer.zero_grad()
+    F.cross_entropy(logits, y, label_smoothing=smoothing).backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return int((logits.detach().argmax(1) == y).sum())
+
+
+def _save_checkpoint(
+    path: Path, model: Backbone, optimizer: torch.optim.Optimizer, settings: Settings, history: list[dict[str, Any]]
+) -> None:
+    tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
+    for name, parameter in model.named_parameters():
+        for key, value in optimizer.state[parameter].items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{name}|{key}"] = value.contiguous()
+    record = json.dumps({"settings": asdict(settings), "history": history})
+    write_atomically(path, save(tensors, {"gotta": record}))
+
+
+def _resume(path: Path, model: Backbone, optimizer: torch.optim.Optimizer, settings: Settings) -> list[dict[str, Any]]:
+    """Load the checkpoint into model and optimizer, if there is one; the accuracy of the finished epochs."""
+    if not path.exists():
+        return []
+    record, tensors = read(path)
+    if record["settings"] != asdict(settings):
+        raise GottaError(f"{path} was written with other settings. Remove it, or choose another --out.")
+    model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
+    parameters = dict(model.named_parameters())
+    for name, value in tensors.items():
+        if name.startswith("optimizer."):
+            parameter, key = name[len("optimizer.") :].split("|")
+            like = parameters[parameter]
+            optimizer.state[like][key] = value.contiguous(memory_format=_format(like)) if value.ndim == 4 else value
+    history: list[dict[str, Any]] = record["history"]
+    return history
+
+
+def _format(parameter: Tensor) -> torch.memory_format:
+    channels_last = parameter.is_contiguous(memory_format=torch.channels_last)
+    return torch.channels_last if channels_last else torch.contiguous_format

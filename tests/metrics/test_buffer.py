@@ -1,0 +1,200 @@
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gotta.errors import GottaError
+from gotta.metrics import buffer as module
+from gotta.metrics.buffer import Buffer, balance, coverage, last_writers, nearest_in_class
+from gotta.types import MemoryBatch
+
+
+def rows(label, embedding=None, age=None):
+    n = len(label)
+    embedding = np.arange(n, dtype=float)[:, None] if embedding is None else np.asarray(embedding, float)
+    return MemoryBatch(
+        x=torch.zeros(n, 1),
+        label=torch.tensor(label, dtype=torch.int64),
+        uncertainty=torch.zeros(n, dtype=torch.float64),
+        embedding=torch.from_numpy(embedding).float(),
+        age=torch.tensor(age if age is not None else [1] * n, dtype=torch.int64),
+    )
+
+
+def note(buffer, slots, labels, embedding=None):
+    embedding = np.zeros((len(slots), 1)) if embedding is None else np.asarray(embedding, float)
+    buffer.update(np.array(slots), np.array(labels), embedding)
+
+
+def test_balance_of_known_counts():
+    assert balance(np.array([3, 3, 3, 3])) == pytest.approx(1.0)
+    assert balance(np.array([5, 0, 0, 0])) == 0.0
+    assert balance(np.array([2, 2, 0, 0])) == pytest.approx(0.5)
+    assert balance(np.array([3, 1])) == pytest.approx(-(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)))
+    assert balance(np.array([7])) == 1.0
+    assert balance(np.array([0, 0])) is None
+
+
+def test_counts_occupancy_and_age():
+    measured = Buffer(8, 4).measure(rows([0, 0, 2], age=[5, 1, 9]), np.array([0, 3, 1]))
+    assert measured["rows"] == 3
+    assert measured["occupancy"] == 3 / 8
+    assert measured["classes"] == 2
+    assert measured["age_mean"] == 5.0
+    assert measured["age_max"] == 9
+
+
+def test_purity_follows_overwritten_slots():
+    buffer = Buffer(3, 3)
+    note(buffer, [0, 1, 2, -1], [0, 1, 2, 2])
+    assert buffer.measure(rows([0, 1, 1]), np.array([0, 1, 2]))["purity"] == pytest.approx(2 / 3)
+    note(buffer, [2, 2, -1], [2, 1, 0])  # slot 2 is written twice: the second sample stays
+    assert buffer.measure(rows([0, 1, 1]), np.array([0, 1, 2]))["purity"] == 1.0
+    note(buffer, [0], [2])
+    assert buffer.measure(rows([0, 1, 1]), np.array([0, 1, 2]))["purity"] == pytest.approx(2 / 3)
+
+
+def test_rows_come_in_the_order_of_their_slots():
+    buffer = Buffer(3, 3)
+    note(buffer, [0, 1, 2], [2, 0, 1])
+    assert buffer.measure(rows([0, 1, 2]), np.array([1, 2, 0]))["purity"] == 1.0
+
+
+def test_rows_of_unknown_truth_do_not_count_for_purity():
+    buffer = Buffer(4, 3)
+    note(buffer, [0], [1])
+    assert buffer.measure(rows([1, 2]), np.array([0, 3]))["purity"] == 1.0
+    assert buffer.measure(rows([1, 2]), np.array([2, 3]))["purity"] is None
+    assert buffer.measure(rows([1, 2]), np.array([-1, 99]))["purity"] is None
+
+
+def test_last_writer_of_a_slot():
+    slots, positions = last_writers(np.array([4, 2, -1, 4, 2, 4]))
+    assert slots.tolist() == [2, 4]
+    assert positions.tolist() == [4, 5]
+
+
+def test_duplicates_and_neighbours_by_hand():
+    points = [[0.0, 0.0], [0.003, 0.004], [1.0, 0.0], [0.0, 0.0], [5.0, 5.0]]
+    measured = Buffer(5, 3).measure(rows([0, 0, 0, 1, 2], points), np.arange(5))
+    # rows 0 and 1 lie 0.005 apart; row 3 has their place but another class; 2 is a distance of about 1 away
+    third = math.hypot(1 - 0.003, 0.004)
+    assert measured["nn_distance"] == pytest.approx((0.005 + 0.005 + third) / 3, rel=1e-5)
+    closer = Buffer(5, 3, duplicate_epsilon=0.006).measure(rows([0, 0, 0, 1, 2], points), np.arange(5))
+    assert closer["near_duplicates"] == 2 / 5
+    apart = Buffer(5, 3, duplicate_epsilon=0.004).measure(rows([0, 0, 0, 1, 2], points), np.arange(5))
+    assert apart["near_duplicates"] == 0.0
+
+
+def test_equal_rows_of_a_class_are_duplicates():
+    measured = Buffer(4, 2).measure(rows([0, 0, 1, 1], [[1.0], [1.0], [1.0], [2.0]]), np.arange(4))
+    assert measured["near_duplicates"] == 0.5
+    assert measured["nn_distance"] == 0.5
+
+
+def test_one_row_per_class_has_no_neighbour():
+    measured = Buffer(2, 2).measure(rows([0, 1]), np.arange(2))
+    assert measured["nn_distance"] is None
+    assert measured["near_duplicates"] == 0.0
+
+
+def test_coverage_is_over_the_last_samples_only():
+    buffer = Buffer(2, 2, recent=3)
+    note(buffer, [-1] * 4, [0] * 4, [[100.0], [0.0], [1.0], [2.0]])
+    assert buffer.measure(rows([0], [[0.0]]), np.array([0]))["coverage"] == pytest.approx(1.0)
+    note(buffer, [-1], [0], [[6.0]])
+    assert buffer.measure(rows([0], [[0.0]]), np.array([0]))["coverage"] == pytest.approx(3.0)
+    note(buffer, [-1] * 5, [0] * 5, [[50.0], [50.0], [7.0], [8.0], [9.0]])
+    assert buffer.measure(rows([0, 1], [[0.0], [8.0]]), np.array([0, 1]))["coverage"] == pytest.approx(2 / 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 30), st.sampled_from([1, 7, 1 << 20]))
+def test_distances_equal_slow_obvious_loops(seed, stored, streamed, chunk):
+    rng = np.random.default_rng(seed)
+    points, label = rng.normal(size=(stored, 3)), rng.integers(3, size=stored)
+    stream = rng.normal(size=(streamed, 3))
+    before, module.CHUNK = module.CHUNK, chunk
+    try:
+        found, covered = nearest_in_class(points, label), coverage(stream, points)
+    finally:
+        module.CHUNK = before
+    for i in range(stored):
+        others = [math.dist(points[i], points[j]) for j in range(stored) if j != i and label[j] == label[i]]
+        assert found[i] == pytest.approx(min(others, default=math.inf))
+    assert covered == pytest.approx(sum(min(math.dist(s, p) for p in points) for s in stream) / streamed)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 30))
+def test_splitting_an_update_does_not_matter(seed, cut):
+    rng = np.random.default_rng(seed)
+    slots, labels, points = rng.integers(-1, 5, 30), rng.integers(3, size=30), rng.normal(size=(30, 2))
+    whole, split = Buffer(5, 3, recent=11), Buffer(5, 3, recent=11)
+    whole.update(slots, labels, points)
+    split.update(slots[:cut], labels[:cut], points[:cut])
+    split.update(slots[cut:], labels[cut:], points[cut:])
+    memory = rows([0, 0, 1, 2, 2], rng.normal(size=(5, 2)))
+    left, right = whole.measure(memory, np.arange(5)), split.measure(memory, np.arange(5))
+    assert left.pop("coverage") == pytest.approx(right.pop("coverage"))
+    assert left == right
+
+
+def test_no_memory_holds_a_whole_batch_whatever_its_capacity():
+    buffer = Buffer(2, 3)
+    note(buffer, range(5), [0, 1, 2, 0, 1])
+    measured = buffer.measure(rows([0, 1, 2, 0, 0]), np.arange(5))
+    assert measured["purity"] == pytest.approx(4 / 5)
+    assert measured["occupancy"] == 1.0
+    note(buffer, range(2), [2, 2])  # a short last batch
+    assert buffer.measure(rows([2, 2]), np.arange(2))["purity"] == 1.0
+
+
+def test_an_empty_memory_is_none_and_json_ready():
+    buffer = Buffer(4, 2)
+    note(buffer, [-1], [0])
+    measured = buffer.measure(rows([], np.zeros((0, 1))), np.zeros(0, np.int64))
+    assert measured["rows"] == measured["occupancy"] == measured["classes"] == 0
+    rest = set(measured) - {"rows", "occupancy", "classes"}
+    assert len(rest) == 7
+    assert all(measured[name] is None for name in rest)
+    json.dumps(measured, allow_nan=False)
+
+
+def test_nonfinite_embeddings_are_left_out_of_distances():
+    buffer = Buffer(3, 2)
+    note(buffer, [-1, -1], [0, 0], [[np.nan], [1.0]])
+    measured = buffer.measure(rows([0, 0, 0], [[0.0], [np.nan], [3.0]]), np.arange(3))
+    assert measured["coverage"] == 1.0
+    assert measured["nn_distance"] == 3.0
+    json.dumps(measured, allow_nan=False)
+
+
+def test_reset_forgets():
+    buffer = Buffer(2, 2)
+    note(buffer, [0, 1], [0, 1])
+    buffer.reset()
+    measured = buffer.measure(rows([0, 1]), np.arange(2))
+    assert measured["purity"] is None
+    assert measured["coverage"] is None
+
+
+def test_tensors_are_taken_too():
+    buffer = Buffer(2, 2)
+    buffer.update(torch.tensor([0, 1]), torch.tensor([0, 1]), torch.zeros(2, 3, requires_grad=True))
+    assert buffer.measure(rows([0, 1], np.zeros((2, 3))), torch.tensor([0, 1]))["purity"] == 1.0
+
+
+def test_wrong_lengths_are_refused_and_change_nothing():
+    buffer = Buffer(2, 2)
+    with pytest.raises(GottaError, match="must agree"):
+        buffer.update(np.array([0]), np.array([0, 1]), np.zeros((2, 1)))
+    with pytest.raises(GottaError, match="as many slots"):
+        buffer.measure(rows([0, 1]), np.array([0]))
+    assert buffer.measure(rows([0]), np.array([0]))["purity"] is None
+    with pytest.raises(GottaError, match="capacity must be at least 1"):
+        Buffer(0, 2)

@@ -1,0 +1,260 @@
+"""Orders: exactly the published ones, and what must hold of any."""
+
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streams.fake_data import balanced
+
+from gotta.errors import GottaError
+from gotta.streams import order
+from gotta.streams.order import ORDERS, class_runs, dirichlet, duplicate, iid, note, note_chunks, note_iid
+from gotta.streams.order import sorted_by_class as by_class
+from gotta.streams.spec import StreamSpec, call
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "streams"
+labels_with_gaps = st.lists(st.sampled_from([0, 1, 2, 5, 9]), min_size=1, max_size=60)
+seeds = st.integers(0, 2**31 - 1)
+
+
+def golden(pattern):
+    return [(path.name, json.loads(path.read_text())) for path in sorted(GOLDEN.glob(pattern))]
+
+
+def next_draws(rng):
+    return rng.randint(0, 2**31 - 1, 3).tolist()
+
+
+def test_dirichlet_equals_the_published_order():
+    files, cases, underflowed = golden("dirichlet_*.json"), 0, 0
+    for name, data in files:
+        label, domain = np.array(data["labels"]), np.array(data["domains"])
+        for case in data["cases"]:
+            rng = np.random.RandomState(case["numpy_seed"])
+            slots = case["slots"] if case.get("slots_overridden") else None
+            found, lost = [], 0
+            for one in np.unique(domain):
+                rows = np.flatnonzero(domain == one)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    at = dirichlet(label[rows], case["gamma"], rng, data["num_classes"], slots)
+                found.append(rows[at])
+                lost += sum(int(re.match(r"\d+", str(w.message))[0]) for w in caught)
+            assert np.concatenate(found).tolist() == case["order"], (name, case["gamma"])
+            assert next_draws(rng) == case["next_randint"], (name, case["gamma"])
+            assert lost == case["class_rows_with_nan"], (name, case["gamma"])
+            cases, underflowed = cases + 1, underflowed + (lost > 0)
+    assert (len(files), cases, underflowed) == (6, 20, 4)
+
+
+def test_note_equals_the_published_order():
+    files = golden("note_temporal_*.json")
+    for name, data in files:
+        rng = np.random.RandomState(data["numpy_seed"])
+        found = note(data["labels"], data["beta"], rng, data["num_classes"], data["nsample"], data["update_every"])
+        assert found.tolist() == data["order"], name
+        assert next_draws(rng) == data["next_randint"], name
+        again = np.random.RandomState(data["numpy_seed"])
+        attempts = note_chunks(np.array(data["labels"]), data["beta"], again, data["num_classes"])[2]
+        assert attempts == data["attempts"], name
+    assert len(files) == 5
+    assert max(data["attempts"] for _, data in files) > 1
+
+
+def test_note_iid_equals_the_published_order():
+    [(_, data)] = golden("note_iid.json")
+    rng = np.random.RandomState(data["numpy_seed"])
+    assert note_iid(data["labels"], rng, data["nsample"], data["update_every"]).tolist() == data["order"]
+    assert next_draws(rng) == data["next_randint"]
+
+
+def test_a_dirichlet_order_by_hand():
+    """Two classes, two slots: each class is cut once, the pieces of a slot come in the drawn order."""
+
+    class Scripted(np.random.RandomState):
+        visits = iter([[1, 0], [0, 1]])
+
+        def dirichlet(self, alpha, size=None):
+            assert (list(alpha), size) == ([0.1, 0.1], 2)
+            return np.array([[0.5, 0.5], [0.3, 0.7]])
+
+        def permutation(self, x):
+            return np.array(next(self.visits))
+
+    labels = [0, 1, 0, 1, 1, 0, 0, 1]  # class 0 at 0 2 5 6, class 1 at 1 3 4 7; class 1 is cut at floor(0.3 * 4) = 1
+    assert dirichlet(labels, 0.1, Scripted(0)).tolist() == [1, 0, 2, 5, 6, 3, 4, 7]
+
+
+@pytest.mark.parametrize("name", ["iid", "sorted", "lame", "dirichlet", "note", "note_iid"])
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+@settings(max_examples=30, deadline=None)
+@given(labels=labels_with_gaps, seed=seeds)
+def test_every_item_comes_exactly_once(name, make, labels, seed):
+    spec = StreamSpec(min_chunk=1, beta=1.0)
+    if name == "note":
+        labels = labels * 20  # ten chunks need enough items
+    found = call(ORDERS.get(name), spec, labels=np.array(labels), rng=make(seed), num_classes=10)
+    assert found.dtype == np.int64
+    assert sorted(found.tolist()) == list(range(len(labels)))
+    again = call(ORDERS.get(name), spec, labels=np.array(labels), rng=make(seed), num_classes=10)
+    assert found.tolist() == again.tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(labels=labels_with_gaps, seed=seeds)
+def test_dirichlet_keeps_the_data_sets_order_inside_a_class(labels, seed):
+    found = dirichlet(labels, 0.3, np.random.RandomState(seed))
+    ordered = np.array(labels)[found]
+    for y in set(labels):
+        assert (np.diff(found[ordered == y]) > 0).all()
+
+
+def test_all_registered_orders_are_tested():
+    assert ORDERS.names() == ["dirichlet", "iid", "lame", "note", "note_iid", "sorted"]
+
+
+def test_sorted_is_class_by_class_in_the_data_sets_order():
+    assert by_class([2, 0, 2, 1, 0]).tolist() == [1, 4, 3, 0, 2]
+
+
+def test_lame_groups_by_first_appearance_of_a_shuffle():
+    labels = balanced(5, 8)
+    found = by_class(labels, np.random.RandomState(3))
+    shuffled = labels[np.random.RandomState(3).permutation(len(labels))]
+    assert class_runs(labels[found]).tolist() == [8] * 5
+    assert list(dict.fromkeys(labels[found].tolist())) == list(dict.fromkeys(shuffled.tolist()))
+
+
+def test_dirichlet_runs_grow_as_gamma_falls():
+    labels = balanced(10, 100)
+    rng = np.random.RandomState(0)
+    mean = {
+        "iid": class_runs(labels[iid(labels, rng)]).mean(),
+        1.0: class_runs(labels[dirichlet(labels, 1.0, rng)]).mean(),
+        0.1: class_runs(labels[dirichlet(labels, 0.1, rng)]).mean(),
+        0.01: class_runs(labels[dirichlet(labels, 0.01, rng, underflow="one_slot")]).mean(),
+    }
+    assert mean["iid"] < 1.3
+    assert mean["iid"] * 5 < mean[1.0] < mean[0.1] < mean[0.01]
+
+
+def tiny_gamma_shares(seed):
+    """The draw that dirichlet makes first, and the classes whose row of it is NaN."""
+    shares = np.random.RandomState(seed).dirichlet([1e-4] * 10, 10)
+    return shares, np.flatnonzero(np.isnan(shares).any(1))
+
+
+def test_published_underflow_puts_classes_whole_into_the_last_slot():
+    labels, (shares, lost) = balanced(10, 20), tiny_gamma_shares(5)
+    assert 0 < len(lost) < 10
+    with pytest.warns(UserWarning, match=rf"^{len(lost)} classes .*gamma=0\.0001, 10 slots.*last slot") as caught:
+        found = dirichlet(labels, 1e-4, np.random.RandomState(5))
+    assert len(caught) == 1
+    kept = np.delete(shares, lost, 0)
+    in_last_slot = 20 * len(lost) + sum(20 - int(share.cumsum()[-2] * 20) for share in kept)
+    last_slot = labels[found][-in_last_slot:]
+    assert [(last_slot == y).sum() for y in lost] == [20] * len(lost)
+
+
+def test_one_slot_spreads_the_underflowed_classes():
+    """Over many seeds the place of an underflowed class is uniform, not at the end; and it stays in one piece."""
+    labels = balanced(10, 5)
+    place = {"published": [], "one_slot": []}
+    for seed in range(100):
+        lost = tiny_gamma_shares(seed)[1]
+        for mode, places in place.items():
+            with warnings.catch_warnings():
+                if mode == "published":  # the other one has nothing to warn of
+                    warnings.simplefilter("ignore")
+                found = dirichlet(labels, 1e-4, np.random.RandomState(seed), underflow=mode)
+            assert sorted(found.tolist()) == list(range(50))
+            at = [np.flatnonzero(labels[found] == y) for y in lost]
+            assert all((np.diff(where) == 1).all() for where in at)
+            places += [where.mean() for where in at]
+    assert len(place["one_slot"]) > 300
+    assert abs(np.mean(place["one_slot"]) - 24.5) < 3
+    assert np.mean(place["published"]) > 30
+
+
+def test_one_slot_draws_nothing_more_without_underflow():
+    labels = balanced(10, 20)
+    one, other = np.random.RandomState(1), np.random.RandomState(1)
+    assert dirichlet(labels, 1.0, one, underflow="one_slot").tolist() == dirichlet(labels, 1.0, other).tolist()
+    assert next_draws(one) == next_draws(other)
+
+
+def test_slots_default_to_the_classes_and_at_most_100():
+    for classes, slots in ((7, 7), (100, 100), (130, 100)):
+        labels = np.arange(classes).repeat(3)
+        default = dirichlet(labels, 0.5, np.random.RandomState(2))
+        assert default.tolist() == dirichlet(labels, 0.5, np.random.RandomState(2), slots=slots).tolist()
+        assert default.tolist() != dirichlet(labels, 0.5, np.random.RandomState(2), slots=slots - 1).tolist()
+
+
+def test_note_trims_to_nsample_and_whole_updates():
+    labels, whole = balanced(5, 40), None
+    for nsample, every, length in ((None, None, 200), (150, None, 150), (150, 64, 128), (None, 64, 192)):
+        found = note(labels, 0.5, np.random.RandomState(4), nsample=nsample, update_every=every)
+        whole = found.tolist() if whole is None else whole
+        assert found.tolist() == whole[:length]
+
+
+def test_note_chunks_are_balanced():
+    labels = balanced(10, 100)
+    chunk = np.concatenate(note_chunks(labels, 0.1, np.random.RandomState(0), 10, min_chunk=50)[1])
+    assert np.bincount(chunk).min() >= 50
+
+
+def test_note_gives_up_with_a_way_out(monkeypatch):
+    with pytest.raises(GottaError, match=r"needs 100; there are 50\..*min_chunk"):
+        note(balanced(10, 5), 0.1, np.random.RandomState(0))
+    monkeypatch.setattr(order, "MOST_ATTEMPTS", 20)
+    with pytest.raises(GottaError, match=r"in 20 attempts\. Use more images"):
+        note(balanced(10, 10), 0.01, np.random.RandomState(0))
+
+
+def test_duplicates_stand_next_to_each_other():
+    assert duplicate(np.array([7, 3]), 3).tolist() == [7, 7, 7, 3, 3, 3]
+    with pytest.raises(GottaError, match="duplicates must be at least 1, got 0"):
+        duplicate(np.array([7]), 0)
+
+
+def test_class_runs():
+    assert class_runs([]).tolist() == []
+    assert class_runs([4]).tolist() == [1]
+    assert class_runs([1, 1, 0, 1, 1, 1]).tolist() == [2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("labels", "arguments", "message"),
+    [
+        ([0, 1], {"gamma": 0.0}, "gamma must be a number above 0, got 0.0"),
+        ([0, 1], {"gamma": -1.0}, "gamma"),
+        ([0, 1], {"gamma": float("nan")}, "gamma"),
+        ([0, 1], {"slots": 0}, "slots must be at least 1, got 0"),
+        ([0, 1], {"underflow": "oneslot"}, "Did you mean 'one_slot'"),
+        ([0, 3], {"num_classes": 3}, r"label 3 lies outside 0\.\.2"),
+        ([0, -1], {}, "label -1"),
+        ([], {}, "no labels"),
+        ([0.5, 1.0], {}, "list of integers, got float64"),
+        ([[0], [1]], {}, r"shape \(2, 1\)"),
+    ],
+)
+def test_dirichlet_errors(labels, arguments, message):
+    rng = np.random.RandomState(0)
+    before = rng.get_state()[1].tolist()
+    with pytest.raises(GottaError, match=message):
+        dirichlet(labels, **{"gamma": 0.1, "rng": rng, **arguments})
+    assert rng.get_state()[1].tolist() == before
+
+
+def test_note_errors():
+    with pytest.raises(GottaError, match="beta must be a number above 0"):
+        note(balanced(2, 20), 0.0, np.random.RandomState(0))
+    with pytest.raises(GottaError, match="label 5"):
+        note([5], 0.1, np.random.RandomState(0), num_classes=5)
