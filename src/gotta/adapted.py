@@ -46,6 +46,11 @@ class Adapted(nn.Module):
     def step(self, x: Tensor) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing."""
         self._check(x)
+        # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
+        with torch.inference_mode(False), torch.enable_grad():
+            return self._step(x.clone() if x.is_inference() else x.detach())
+
+    def _step(self, x: Tensor) -> Outcome:
         phase = self.method.cost.phase
         with phase("predict"):
             prediction = self.method.predict(x)
@@ -169,9 +174,9 @@ def adapt(
     policy: dict[str, Any] | None = None,
     **hyper: Any,
 ) -> Adapted:
-    """Make a model adapt to the stream it predicts: `logits = adapt(net, method="tent", memory="fps", capacity=64)(x)`.
+    """Make a model adapt to the stream it predicts: `adapt(net, method="tent", memory="fps", capacity=64)(x)`.
 
-    The model itself is not changed unless `inplace`. `hyper` are the method's hyper-parameters, `policy` those of the memory.
+    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters, `policy` the memory's.
     """
     if isinstance(memory, str):
         memory = Memory(memory, capacity, num_classes, seed, **(policy or {}))

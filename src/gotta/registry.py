@@ -5,7 +5,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from gotta.errors import GottaError, unknown
@@ -75,18 +75,32 @@ class Registry(Generic[T]):
         module, _, attribute = name.partition(":")
         try:
             return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # whatever a module of the caller's own raises
             raise GottaError(
-                f"{self.kind} '{name}' cannot be imported: {error}. Expected module:Class, importable from here."
+                f"{self.kind} '{name}' cannot be imported: {type(error).__name__}: {error}. "
+                f"Expected module:Class, importable from here."
             ) from error
 
     def _load(self) -> None:
         if self._loaded:
             return
-        self._loaded = True
-        package = importlib.import_module(self.package)
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{self.package}.{module.name}")
-        for point in entry_points(group=f"gotta.{self.kind}"):
-            if point.name not in self._items:
-                self._items[point.name] = point.load()
+        self._loaded = True  # at once: a module may look something up while it is imported
+        try:
+            package = importlib.import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self.package}.{module.name}")
+            for point in entry_points(group=f"gotta.{self.kind}"):
+                if point.name not in self._items:
+                    self._items[point.name] = self._plugged_in(point)
+        except BaseException:
+            self._loaded = False  # else the next look-up would miss what was not imported
+            raise
+
+    def _plugged_in(self, point: EntryPoint) -> T:
+        try:
+            return point.load()  # type: ignore[no-any-return]
+        except Exception as error:
+            raise GottaError(
+                f"the plug-in {self.kind} '{point.name}' ({point.value}) cannot be imported: "
+                f"{type(error).__name__}: {error}. Repair or uninstall its package."
+            ) from error

@@ -1,9 +1,11 @@
 """Training source networks. What an epoch does depends on the settings alone, so a killed training goes on exactly."""
 
+import inspect
 import json
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gotta.errors import GottaError
-from gotta.files import write_atomically
+from gotta.files import check_writable, write_atomically
 from gotta.models import Backbone, architectures
 from gotta.models.zoo import read, save_model
 from gotta.seeds import generator, torch_generator
@@ -33,13 +35,28 @@ class Settings:
     weight_decay: float = 5e-4
     warmup: float = 0.15  # share of all steps in which the rate rises linearly; then it falls linearly to zero
     crop: int = 4  # padding of the random crop; 0 for none
-    small_epochs: int = (
-        0  # so many epochs first, on random crops of this smaller side: nearly half the cost of full ones
-    )
-    small_size: int = 24
-    flip: bool = True
-    smoothing: float = 0.0
+    small_epochs: int = 0  # so many epochs first are trained on smaller crops: nearly half the cost of full ones
+    small_size: int = 24  # side of these crops
+    flip: bool = True  # random left-right flips
+    smoothing: float = 0.0  # of the labels
     seed: int = 0
+
+    def mistakes(self) -> list[str]:
+        """What is wrong with these numbers, whatever the images."""
+        rules = {
+            f"epochs={self.epochs}, expected 1 or more": self.epochs < 1,
+            f"batch_size={self.batch_size}, expected 1 or more": self.batch_size < 1,
+            f"optimizer={self.optimizer}, expected sgd or adamw": self.optimizer not in ("sgd", "adamw"),
+            f"lr={self.lr}, expected more than 0": not self.lr > 0,
+            f"weight_decay={self.weight_decay}, expected 0 or more": not self.weight_decay >= 0,
+            f"warmup={self.warmup}, expected at least 0 and less than 1": not 0 <= self.warmup < 1,
+            f"crop={self.crop}, expected 0 or more": self.crop < 0,
+            f"small_epochs={self.small_epochs}, expected 0 to epochs": not 0 <= self.small_epochs <= self.epochs,
+            f"small_size={self.small_size}, expected 1 or more": self.small_size < 1,
+            f"smoothing={self.smoothing}, expected at least 0 and less than 1": not 0 <= self.smoothing < 1,
+            f"seed={self.seed}, expected 0 or more": self.seed < 0,
+        }
+        return [rule for rule, broken in rules.items() if broken]
 
 
 @dataclass(frozen=True)
@@ -72,11 +89,12 @@ def learning_rate(settings: Settings, step: int, steps: int) -> float:
     return settings.lr * min((step + 1) / rise if rise else 1.0, (steps - step) / (steps - rise))
 
 
-def build(settings: Settings, num_classes: int) -> Backbone:
+def build(settings: Settings, num_classes: int, side: int = 32) -> Backbone:
     """The untrained network, initialised from the seed without touching global randomness elsewhere."""
+    expects = inspect.signature(architectures.get(settings.architecture)).parameters["input"].default
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_generator(settings.seed, "init").initial_seed())
-        model = architectures.build(settings.architecture, num_classes=num_classes)
+        model = architectures.build(settings.architecture, num_classes=num_classes, input=replace(expects, size=side))
     assert isinstance(model, Backbone)
     return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
@@ -102,18 +120,25 @@ def train(
     out: Path,
     test: tuple[Images, IntArray] | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
+    classes: Sequence[str] | None = None,
 ) -> Backbone:
     """Train to `out`, with a checkpoint after each epoch beside it, which a later call with these settings continues.
 
-    `test` is looked at once, after the last epoch, and only to be written into the record.
+    `test` is looked at once, after the last epoch, and only to be written into the record. `classes` names the labels.
     """
-    model = build(settings, int(labels.max()) + 1)
+    num_classes = len(classes) if classes is not None else int(labels.max(initial=0)) + 1
+    _check(images, labels, num_classes, settings)
+    if test is not None and test[0].shape[1:] != images.shape[1:]:
+        raise GottaError(
+            f"test images are {list(test[0].shape[1:])}. Expected {list(images.shape[1:])}, as in training."
+        )
+    check_writable(out)
+    model = build(settings, num_classes, images.shape[1])
     optimizer = make_optimizer(model, settings)
-    checkpoint = out.with_suffix(".checkpoint")
-    history = _resume(checkpoint, model, optimizer, settings)
+    checkpoint = checkpoint_path(out)
+    content = _fingerprint(images, labels)
+    history = _resume(checkpoint, model, optimizer, settings, content)
     batches = len(images) // settings.batch_size
-    if batches == 0:
-        raise GottaError(f"{len(images)} images do not fill a batch of {settings.batch_size}. Use a smaller batch.")
     started, first = time.monotonic(), len(history)
     for epoch in range(first, settings.epochs):
         correct = 0
@@ -125,15 +150,23 @@ def train(
             accuracy = 100 * correct / ((step + 1) * settings.batch_size)
             seconds_left = left * (time.monotonic() - started) / done
             report(Progress(epoch + 1, settings.epochs, step + 1, batches, accuracy, seconds_left))
+        _check_finite(model, epoch, settings)
         history.append({"epoch": epoch + 1, "train_accuracy": round(accuracy, 3)})
-        _save_checkpoint(checkpoint, model, optimizer, settings, history)
+        _save_checkpoint(checkpoint, model, optimizer, settings, content, history)
     record: dict[str, Any] = {"settings": asdict(settings), "images": len(images), "history": history}
+    if classes is not None:
+        record["classes"] = list(classes)
     if test is not None:
         record["test_accuracy"] = round(accuracy_on(model, *test), 3)
         record["test_images"] = len(test[1])
     save_model(model, settings.architecture, out, **record)
     checkpoint.unlink(missing_ok=True)
     return model.eval()
+
+
+def checkpoint_path(out: Path) -> Path:
+    """Where the state after the last finished epoch is kept until the training ends."""
+    return out.with_suffix(".checkpoint")
 
 
 def accuracy_on(model: Backbone, images: Images, labels: IntArray, batch_size: int = 250) -> float:
@@ -171,25 +204,68 @@ def _update(
     return int((logits.detach().argmax(1) == y).sum())
 
 
+def _check(images: Images, labels: IntArray, num_classes: int, settings: Settings) -> None:
+    """Every mistake in settings and images, in one message, before anything is done."""
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != images.shape[2] or images.shape[3] != 3:
+        raise GottaError(f"images are {images.dtype} {list(images.shape)}. Expected square uint8 [N, S, S, 3].")
+    if labels.shape != (len(images),):
+        raise GottaError(f"{len(images)} images and labels of shape {list(labels.shape)} do not belong together.")
+    mistakes = settings.mistakes()
+    if len(labels) and not 0 <= labels.min() <= labels.max() < num_classes:
+        mistakes.append(f"labels go from {labels.min()} to {labels.max()}, expected 0 to {num_classes - 1}")
+    if len(images) < settings.batch_size:
+        mistakes.append(f"{len(images)} images do not fill a batch of {settings.batch_size}, use a smaller batch_size")
+    widest = images.shape[1] + 2 * settings.crop
+    if settings.small_epochs and settings.small_size > widest:
+        mistakes.append(f"small_size={settings.small_size}, expected at most side + 2 crop = {widest}")
+    if mistakes:
+        raise GottaError(f"cannot train {settings.architecture}: {'; '.join(mistakes)}.")
+
+
+def _check_finite(model: Backbone, epoch: int, settings: Settings) -> None:
+    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
+        raise GottaError(f"the weights became infinite in epoch {epoch + 1}. Use a smaller lr than {settings.lr}.")
+
+
+def _fingerprint(images: Images, labels: IntArray) -> str:
+    """Names the training images, so that a checkpoint is never continued on others."""
+    digest = blake2b(np.ascontiguousarray(images).data, digest_size=16)
+    digest.update(np.ascontiguousarray(labels, np.int64).data)
+    return digest.hexdigest()
+
+
 def _save_checkpoint(
-    path: Path, model: Backbone, optimizer: torch.optim.Optimizer, settings: Settings, history: list[dict[str, Any]]
+    path: Path,
+    model: Backbone,
+    optimizer: torch.optim.Optimizer,
+    settings: Settings,
+    content: str,
+    history: list[dict[str, Any]],
 ) -> None:
     tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
     for name, parameter in model.named_parameters():
-        for key, value in optimizer.state[parameter].items():
+        for key, value in optimizer.state.get(parameter, {}).items():
             if isinstance(value, Tensor):
                 tensors[f"optimizer.{name}|{key}"] = value.contiguous()
-    record = json.dumps({"settings": asdict(settings), "history": history})
+    record = json.dumps({"settings": asdict(settings), "content": content, "history": history})
     write_atomically(path, save(tensors, {"gotta": record}))
 
 
-def _resume(path: Path, model: Backbone, optimizer: torch.optim.Optimizer, settings: Settings) -> list[dict[str, Any]]:
+def _resume(
+    path: Path, model: Backbone, optimizer: torch.optim.Optimizer, settings: Settings, content: str
+) -> list[dict[str, Any]]:
     """Load the checkpoint into model and optimizer, if there is one; the accuracy of the finished epochs."""
     if not path.exists():
         return []
     record, tensors = read(path)
-    if record["settings"] != asdict(settings):
-        raise GottaError(f"{path} was written with other settings. Remove it, or choose another --out.")
+    here, there = asdict(settings), record.get("settings", {})
+    others = [f"{name}={there.get(name)}, now {value}" for name, value in here.items() if there.get(name) != value]
+    if record.get("content", content) != content:
+        others.append("other images")
+    if others:
+        raise GottaError(
+            f"{path} is of a training with other settings: {'; '.join(others)}. Remove it, or choose another --out."
+        )
     model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
     parameters = dict(model.named_parameters())
     for name, value in tensors.items():

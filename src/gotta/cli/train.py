@@ -1,28 +1,48 @@
 """`gotta train`: source networks."""
 
 import os
-from dataclasses import fields
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from gotta.errors import GottaError, unknown
 
+if TYPE_CHECKING:
+    from gotta.train import Settings
+    from gotta.types import Images, IntArray
+
+INTERRUPTED = 130
+
 
 def train(
     architecture: Annotated[str, typer.Argument(help="What to train (gotta ls architectures).")],
-    data: Annotated[Path, typer.Option(help="CIFAR-10 (archive or folder), or a folder <class>/<image>.")],
+    data: Annotated[Path, typer.Option(help="CIFAR-10 (archive or folder), or a folder of `<class>/<image>`.")],
     out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
     setting: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="A training setting as name=value; repeat for more.")
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting of those above; repeat for more."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Side of the images of a folder.")] = 32,
-    threads: Annotated[int, typer.Option(help="Torch threads.")] = 1,
+    test: Annotated[Path | None, typer.Option(help="Test images, if --data is a folder: `<class>/<image>`.")] = None,
+    size: Annotated[int, typer.Option(help="Side to which the images of a folder are fitted.")] = 32,
+    threads: Annotated[int, typer.Option(min=1, help="Torch threads. Another number may round differently.")] = 1,
 ) -> None:
     """Train a network. Every epoch is kept: after a kill the same command goes on, to the very same weights.
 
-    The test set of CIFAR-10 is looked at once, after the last epoch, for the record in the file.
+    Test images are looked at once, after the last epoch, for the record in the file.
+
+    Settings and their defaults:
+
+    - `epochs=40`, `batch_size=128`, `seed=0`
+
+    - `optimizer=sgd` (Nesterov, momentum 0.9) or `adamw`; `lr=0.2`, `weight_decay=0.0005`
+
+    - `warmup=0.15`: share of all steps in which the learning rate rises; then it falls to zero
+
+    - `crop=4`: padding of random crops; `flip=true`: random left-right flips; `smoothing=0.0`: of labels
+
+    - `small_epochs=0`, `small_size=24`: so many epochs first, on crops of this side, for about half the time
 
     Examples:
 
@@ -32,29 +52,104 @@ def train(
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     import torch
-    import yaml
 
     from gotta.cli.progress import training
-    from gotta.data import cifar10, image_folder
-    from gotta.train import Settings
+    from gotta.models import architectures
+    from gotta.train import checkpoint_path
     from gotta.train import train as fit
 
     torch.set_num_threads(threads)
     if out.suffix != ".safetensors":
         raise GottaError(f"--out {out} has no place for a network. Expected a name that ends in .safetensors.")
-    known = [field.name for field in fields(Settings)]
+    architectures.get(architecture)
+    settings = parse_settings(architecture, setting or [])
+    if out.exists():
+        _say_finished(out, settings)
+        return
+    checkpoint = checkpoint_path(out)
+    print(f"Reading {data}", flush=True)
+    images, labels, classes, tested = _read(data, test, size)
+    print(f"{len(images):,} images of {len(classes)} classes", flush=True)
+    if checkpoint.exists():
+        print(f"Continuing {checkpoint}", flush=True)
+    try:
+        with training() as report:
+            fit(images, labels, settings, out, tested, report, classes)
+    except KeyboardInterrupt:
+        kept = f"its finished epochs are in {checkpoint}, and " if checkpoint.exists() else ""
+        print(f"\nInterrupted: {kept}the same command goes on from there.")
+        raise typer.Exit(INTERRUPTED) from None
+    print(f"Written: {out}{_accuracy(out)}")
+
+
+def parse_settings(architecture: str, texts: Sequence[str]) -> "Settings":
+    """Settings from `name=value` texts, each read as its setting's type; all mistakes in one error."""
+    from gotta.train import Settings
+
+    types = {name: kind for name, kind in get_type_hints(Settings).items() if name != "architecture"}
     chosen: dict[str, Any] = {}
-    for text in setting or []:
-        name, _, value = text.partition("=")
-        if name not in known:
-            raise unknown("training setting", name, known)
-        chosen[name] = yaml.safe_load(value)
+    mistakes = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            mistakes.append(f"'{text}' is no setting. Expected name=value.")
+        elif name not in types:
+            mistakes.append(str(unknown("training setting", name, types)))
+        else:
+            try:
+                chosen[name] = READ[types[name]](value)
+            except (KeyError, ValueError):
+                mistakes.append(f"{name}={value} is not {KINDS[types[name]]}.")
     settings = Settings(architecture=architecture, **chosen)
-    test = None
-    if data.is_dir() and not any(data.rglob("test_batch.*")):
-        images, labels, _ = image_folder(data, size)
-    else:
-        (images, labels), test = cifar10(data, "train"), cifar10(data, "test")
-    with training() as report:
-        fit(images, labels, settings, out, test, report)
-    print(f"Written: {out}")
+    mistakes += [f"{mistake}." for mistake in settings.mistakes()]
+    if mistakes:
+        raise GottaError(" ".join(mistakes))
+    return settings
+
+
+BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+READ: dict[type, Any] = {int: int, float: float, str: str, bool: lambda text: BOOLEANS[text.lower()]}
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def _read(
+    data: Path, test: Path | None, size: int
+) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray] | None]":
+    """Training images, labels, class names, and test images and labels if there are any."""
+    from gotta.data import cifar10, image_folder
+    from gotta.data.cifar import CLASSES, is_cifar10
+
+    if not data.exists():
+        raise GottaError(f"nothing at --data {data}. Expected CIFAR-10 (archive or folder), or a folder of images.")
+    if is_cifar10(data):
+        if test is not None:
+            raise GottaError(f"--test {test} is not used: CIFAR-10 has its own test images. Leave it out.")
+        return *cifar10(data, "train"), list(CLASSES), cifar10(data, "test")
+    images, labels, classes = image_folder(data, size)
+    if test is None:
+        return images, labels, classes, None
+    test_images, test_labels, test_classes = image_folder(test, size)
+    if test_classes != classes:
+        odd = ", ".join(sorted(set(test_classes) ^ set(classes)))
+        raise GottaError(f"{test} and {data} differ in their classes: {odd}. Expected the same folders in both.")
+    return images, labels, classes, (test_images, test_labels)
+
+
+def _say_finished(out: Path, settings: "Settings") -> None:
+    """A finished training is not repeated, and another network is not overwritten."""
+    from dataclasses import asdict
+
+    from gotta.models import record
+
+    if record(out).get("training", {}).get("settings") != asdict(settings):
+        raise GottaError(f"{out} exists, and was not trained with these settings. Remove it, or choose another --out.")
+    print(f"Trained already: {out}{_accuracy(out)}")
+
+
+def _accuracy(out: Path) -> str:
+    from gotta.models import record
+
+    training = record(out)["training"]
+    if "test_accuracy" not in training:
+        return ""
+    return f", {training['test_accuracy']:.2f} % of {training['test_images']:,} test images right"

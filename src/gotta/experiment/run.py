@@ -83,10 +83,8 @@ def build(spec: RunSpec, model: Backbone, data: Dataset) -> Adapted:
             f"{data.num_classes}. Choose a model trained on these classes."
         )
     settings = spec.method
-    assert settings.statistics is not None, "a spec is complete once RunSpec.of made it"
-    assert settings.fed_by is not None
-    assert settings.rate is not None
-    statistics = Statistics(settings.statistics, settings.fed_by, settings.rate)
+    given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
+    statistics = Statistics(settings.statistics or "source", **given)
     method = methods.build(
         settings.name, model=model, statistics=statistics, embed=settings.embedding, **settings.arguments
     )

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
+from copy import deepcopy
 from dataclasses import asdict, fields
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from gotta.adapted import PAIRINGS, choose_statistics
 from gotta.data import DATASETS
 from gotta.errors import GottaError, unknown
 from gotta.memory import policies
+from gotta.memory.policy import make_policy
 from gotta.methods import methods
 from gotta.models import bundled
 from gotta.regime import REGIMES, Regime
@@ -74,11 +76,14 @@ class RunSpec(Section):
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "RunSpec":
         """A complete spec from a partial one."""
+        mistakes: list[str] = []
         try:
             spec = cls.model_validate(given)
         except ValidationError as error:
-            raise GottaError(_together([_describe(problem, cls) for problem in error.errors()])) from None
-        mistakes = _mistakes(spec)
+            mistakes = [_describe(problem, cls) for problem in error.errors()]
+            # The rest is looked at as well, so that nobody has to come back for one mistake after the other.
+            spec = cls.model_validate(_without(given, [problem["loc"] for problem in error.errors()]))
+        mistakes += _mistakes(spec)
         if mistakes:
             raise GottaError(_together(mistakes))
         return _complete(spec)
@@ -121,12 +126,17 @@ def _complete(spec: RunSpec) -> RunSpec:
         spec.pairing,
         **spec.method.model_dump(include={"statistics", "fed_by", "rate"}),
     )
+    running = statistics.source == "running"
     stream = asdict(StreamSpec.of(**spec.stream))
     changes = {
         "stream": {name: value for name, value in stream.items() if name not in FROM_ELSEWHERE},
         "regime": spec.regime.model_copy(update={"batch_size": batch_size, "adapt_every": adapt_every}),
         "method": spec.method.model_copy(
-            update={"statistics": statistics.source, "fed_by": statistics.fed_by, "rate": statistics.rate}
+            update={
+                "statistics": statistics.source,
+                "fed_by": statistics.fed_by if running else None,
+                "rate": statistics.rate if running else None,
+            }
         ),
     }
     # Through JSON, so that a spec read back from a file is the same content.
@@ -171,7 +181,7 @@ def _mistakes(spec: RunSpec) -> list[str]:
 
 def _known_memory(memory: MemorySpec) -> None:
     if memory.name != ORACLE:
-        policies.check_arguments(memory.name, memory.arguments)
+        make_policy(memory.name, memory.arguments)
 
 
 def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
@@ -192,6 +202,18 @@ def _message(look: Callable[[], object]) -> str:
     except GottaError as error:
         return str(error)
     return ""
+
+
+def _without(given: Mapping[str, Any], places: list[tuple[int | str, ...]]) -> dict[str, Any]:
+    """A copy with these settings left out."""
+    result = deepcopy(dict(given))
+    for *path, last in places:
+        section: Any = result
+        for part in path:
+            section = section.get(part, {}) if isinstance(section, dict) else {}
+        if isinstance(section, dict):
+            section.pop(last, None)
+    return result
 
 
 def _describe(problem: Any, cls: type[BaseModel]) -> str:

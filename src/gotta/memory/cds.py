@@ -21,7 +21,7 @@ from gotta.memory.policy import (
     policies,
     reject,
 )
-from gotta.memory.table import Table
+from gotta.memory.table import IntArray, Table
 
 
 @policies.register("cds")
@@ -61,7 +61,8 @@ class CDS(Policy):
 
         neighbours = table.index(geometry.Neighbours)
         similarity = neighbours.similarity(new.label, new.embedding)
-        if similarity[self.sample(len(partition), rng)].max() >= 1.0 - self.epsilon:
+        compared = similarity if self.subset is None else similarity[self.sample(len(partition), rng)]
+        if compared[compared.argmax()] >= 1.0 - self.epsilon:
             return reject(REDUNDANT)
 
         tied, newcomer_tied = neighbours.most_redundant(new.label, similarity)
@@ -70,8 +71,7 @@ class CDS(Policy):
             return reject(REDUNDANT)
         return Decision(int(tied[h_tied.argmax()]), REPLACED_REDUNDANT)
 
-    def sample(self, size: int, rng: np.random.Generator) -> np.ndarray | slice:
-        """The positions to compare with in the redundancy filter."""
-        if self.subset is None or self.subset >= size:
-            return slice(None)
-        return rng.choice(size, self.subset, replace=False)
+    def sample(self, size: int, rng: np.random.Generator) -> IntArray:
+        """The positions to compare with in the first test."""
+        assert self.subset is not None
+        return rng.choice(size, min(self.subset, size), replace=False)

@@ -1,8 +1,10 @@
 """Distances and similarities between a new sample and stored rows."""
 
+from math import sqrt
+
 import numpy as np
 
-from gotta.memory.table import Floats, IntArray, Table
+from gotta.memory.table import FEW, Floats, IntArray, Table
 
 SMALL = 1e-12  # the paper's epsilon_0, against division by zero
 TIE = 1e-12  # similarities this near are equal: the two ends of a pair, computed apart, may differ in the last digits
@@ -46,24 +48,27 @@ def farthest_first(points: Floats, start: int) -> list[int]:
 
 
 def unit(embedding: Floats) -> Floats:
-    """Vectors[..., D] scaled to length 1; zero stays zero."""
-    length = np.sqrt(np.square(embedding).sum(-1, keepdims=True))
-    scaled: Floats = embedding / (length + SMALL)
+    """A vector[D] scaled to length 1; zero stays zero."""
+    scaled: Floats = embedding / (sqrt(embedding.dot(embedding)) + SMALL)
     return scaled
 
 
 class Neighbours:
-    """For each row the largest cosine similarity to another row of its class, kept up to date row by row.
+    """For each row the largest cosine similarity to another row of its class.
 
-    Removing a neighbour can only lower that similarity, so the old value stays as an upper bound, marked stale, and is
-    computed anew only if it is among the largest when somebody asks.
+    In a class of few rows it is computed when somebody asks. In a larger one it is kept up to date row by row: removing
+    a neighbour can only lower it, so the old value stays as an upper bound, marked stale, and is computed anew only if
+    it is among the largest when somebody asks.
     """
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._unit = unit(table.embedding)
+        self._unit = np.zeros_like(table.embedding)
         self._closest = np.full(table.capacity, np.inf)  # similarity to the nearest row, or a bound on it
         self._neighbour = np.full(table.capacity, -1)  # the slot of that row; -1 = stale
+        self._kept: set[int] = set()  # the classes that are kept up to date
+        for slot in np.flatnonzero(table.filled):
+            self._unit[slot] = unit(table.embedding[slot])
 
     def similarity(self, label: int, embedding: Floats) -> Floats:
         """Cosine similarity[N] of an embedding[D] to the N rows of a class."""
@@ -75,34 +80,52 @@ class Neighbours:
         first; and whether the newcomer is as close as they are.
         """
         rows = self._table.members(label)
-        newcomer = similarity.max()
-        while True:
-            redundancy = np.maximum(self._closest[rows], similarity)
-            top = redundancy.max() - TIE
-            tied = rows[redundancy >= top]
-            stale = tied[(self._neighbour[tied] < 0) & (self._closest[tied] >= top)]
-            if not len(stale):
-                return tied, bool(newcomer >= top)
-            for slot in stale.tolist():
-                self._search(slot)
+        closest = self._of_few(rows) if len(rows) <= FEW else self._of_many(label, rows, similarity)
+        redundancy = np.maximum(closest, similarity)
+        top = redundancy[redundancy.argmax()] - TIE
+        return rows[redundancy >= top], bool(similarity[similarity.argmax()] >= top)
 
     def added(self, slot: int) -> None:
         self._unit[slot] = unit(self._table.embedding[slot])
-        rows, similarity = self._search(slot)
-        closer = similarity > self._closest[rows]
-        self._closest[rows[closer]] = similarity[closer]
-        self._neighbour[rows[closer]] = slot
+        if int(self._table.label[slot]) in self._kept:
+            rows, similarity = self._search(slot)
+            closer = similarity > self._closest[rows]
+            self._closest[rows[closer]] = similarity[closer]
+            self._neighbour[rows[closer]] = slot
 
     def removed(self, slot: int) -> None:
-        rows = self._table.members(int(self._table.label[slot]))
-        self._neighbour[rows[self._neighbour[rows] == slot]] = -1
+        label = int(self._table.label[slot])
+        if label in self._kept:
+            rows = self._table.members(label)
+            self._neighbour[rows[self._neighbour[rows] == slot]] = -1
+
+    def _of_few(self, rows: IntArray) -> Floats:
+        units = self._unit.take(rows, 0)
+        similarity = units @ units.T
+        similarity.flat[:: len(rows) + 1] = -np.inf
+        closest: Floats = np.maximum.reduce(similarity, 1)
+        return closest
+
+    def _of_many(self, label: int, rows: IntArray, similarity: Floats) -> Floats:
+        """Right for the rows that are most redundant, an upper bound for the others."""
+        if label not in self._kept:
+            self._kept.add(label)
+            self._closest[rows], self._neighbour[rows] = np.inf, -1
+        while True:
+            closest = self._closest[rows]
+            top = max(closest.max(), similarity.max()) - TIE
+            stale = rows[(self._neighbour[rows] < 0) & (closest >= top)]
+            if not len(stale):
+                return closest
+            for slot in stale.tolist():
+                self._search(slot)
 
     def _search(self, slot: int) -> tuple[IntArray, Floats]:
         """Find the nearest row of a stored one. Returns the rows of its class and the similarities to them."""
         rows = self._table.members(int(self._table.label[slot]))
-        similarity = self._unit.take(rows, 0) @ self._unit[slot]
+        similarity: Floats = self._unit.take(rows, 0) @ self._unit[slot]
         similarity[rows == slot] = -np.inf
         nearest = int(similarity.argmax())
         self._closest[slot] = similarity[nearest]
-        self._neighbour[slot] = rows[nearest] if len(rows) > 1 else slot
+        self._neighbour[slot] = rows[nearest]
         return rows, similarity

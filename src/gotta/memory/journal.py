@@ -79,7 +79,7 @@ def load(path: str | Path) -> Journal:
             parts = dict(file)
         about = json.loads(str(parts["about"]))
         events = [(int(kind), int(size)) for kind, size in parts["events"]]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError) as error:
         raise GottaError(
             f"{path} is not a journal of a memory: {error}. Record one with Memory(..., journal=True)."
         ) from error
@@ -109,6 +109,7 @@ class Replay:
 def replay(
     journal: Journal,
     policy: Any,
+    /,
     *,
     capacity: int | None = None,
     num_classes: int | None = None,

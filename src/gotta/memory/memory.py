@@ -88,8 +88,7 @@ class Memory:
         self._expect(columns)
         if self.policy.holds_batch:
             self._turn_page(len(x))
-        else:
-            self._storage.expect(x)
+        self._storage.prepare(x)
         if self._fields is None:
             self._adopt(columns)
         slots: list[int] = []
@@ -179,6 +178,7 @@ class Memory:
         state.set_generator(self._rng, saved["rng"])
         if len(table):
             rows = torch.arange(len(table))
+            self._storage.prepare(saved["x"])
             self._storage.write(torch.from_numpy(np.flatnonzero(table.filled)), rows, saved["x"])
 
     def _start(self, capacity: int | None = None) -> None:

@@ -1,6 +1,8 @@
 """What a policy is: hyper-parameters, and one method that decides where a new sample goes."""
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -44,6 +46,7 @@ class Decision(NamedTuple):
     reason: str
 
 
+@cache
 def reject(reason: str) -> Decision:
     return Decision(REJECT, reason)
 
@@ -63,6 +66,10 @@ class Policy:
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        """What a saved state is compared by; a dataclass adds its hyper-parameters."""
+        return f"{type(self).__qualname__}()"
+
     def after_read(self, table: Table) -> Mapping[str, NDArray[np.float64]]:
         """The vectors as they are after the memory was read once more. Most policies keep none."""
         return {}
@@ -76,6 +83,10 @@ class Adopted(Policy):
             if hasattr(policy, name):
                 setattr(self, name, getattr(policy, name))
         self.place = policy.place  # type: ignore[method-assign]
+        self._name = repr(policy) if is_dataclass(policy) else f"{type(policy).__qualname__}()"
+
+    def __repr__(self) -> str:
+        return self._name
 
 
 def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:

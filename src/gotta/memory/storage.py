@@ -19,9 +19,11 @@ class Storage:
         self.pixels: Tensor | None = None
         self.device = torch.device("cpu")  # where samples come from and where they are read to
 
-    def expect(self, x: Tensor) -> None:
-        """Raises if these samples are unlike the stored ones."""
-        if self.pixels is not None and (x.shape[1:] != self.pixels.shape[1:] or x.dtype != self.pixels.dtype):
+    def prepare(self, x: Tensor) -> None:
+        """Make place for samples like these. Raises if they are unlike the stored ones."""
+        if self.pixels is None:
+            self.pixels = self._allocate(x)
+        if x.shape[1:] != self.pixels.shape[1:] or x.dtype != self.pixels.dtype:
             raise GottaError(
                 f"samples of shape {list(x.shape[1:])} and {x.dtype} do not fit a memory of samples of shape "
                 f"{list(self.pixels.shape[1:])} and {self.pixels.dtype}. Call reset() first, or use another memory."
@@ -29,8 +31,7 @@ class Storage:
 
     def write(self, slots: Tensor, rows: Tensor, x: Tensor) -> None:
         """pixels[slots] = x[rows]; each slot occurs once."""
-        if self.pixels is None:
-            self.pixels = self._allocate(x)
+        assert self.pixels is not None, "prepare comes first"
         self.device = x.device
         chosen = x if len(rows) == len(x) else x.index_select(0, rows.to(x.device))
         self.pixels.index_copy_(0, slots.to(self.pixels.device), chosen.to(self.pixels.device))

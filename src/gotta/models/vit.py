@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from gotta.errors import GottaError
 from gotta.models.backbone import Backbone, Input, architectures
 
 HALF = Input(32, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
@@ -62,6 +63,10 @@ class VisionTransformer(Backbone):
         self, patch: int, width: int, depth: int, heads: int, ratio: float, num_classes: int, input: Input
     ) -> None:
         super().__init__(input, num_classes)
+        if input.size % patch:
+            raise GottaError(
+                f"images of side {input.size} are not made of patches of {patch}. Use a multiple of {patch}."
+            )
         self.patch_embed = PatchEmbed(patch, width)
         tokens = (input.size // patch) ** 2 + 1
         self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
@@ -76,6 +81,9 @@ class VisionTransformer(Backbone):
                 nn.init.zeros_(module.bias)
 
     def features(self, x: Tensor) -> Tensor:
+        side = self.input.size
+        if x.shape[2:] != (side, side):
+            raise GottaError(f"images are {x.shape[2]} x {x.shape[3]}. This transformer takes {side} x {side}.")
         tokens = self.patch_embed(self.normalize(x))
         tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], 1) + self.pos_embed
         out: Tensor = self.norm(self.blocks(tokens))[:, 0]
@@ -88,7 +96,7 @@ class VisionTransformer(Backbone):
 
 @architectures.register("vit-mini")
 class ViTMini(VisionTransformer):
-    """Six layers of width 128 on 64 patches: 1.2 million parameters, LayerNorm only."""
+    """Six layers of width 128 on 64 patches: 0.81 million parameters, LayerNorm only."""
 
     def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
         super().__init__(4, 128, 6, 4, 2.0, num_classes, input)

@@ -7,6 +7,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
+from torch import Tensor
 
 from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
@@ -22,27 +23,27 @@ def bundled() -> list[str]:
 
 def load(name_or_path: str | Path) -> Backbone:
     """A bundled network by name, or one saved by `gotta train` by its path, in evaluation mode."""
-    path = Path(name_or_path)
-    if path.suffix != ".safetensors":
-        path = WEIGHTS / f"{name_or_path}.safetensors"
-        if not path.exists():
-            raise unknown("model", str(name_or_path), bundled())
+    path = _find(name_or_path)
     record, state = read(path)
-    model = architectures.build(
-        record["architecture"], num_classes=record["num_classes"], input=Input(**record["input"])
-    )
+    missing = {"architecture", "num_classes", "input"} - record.keys()
+    if missing:
+        raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
+    expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
+    model = architectures.build(record["architecture"], num_classes=record["num_classes"], input=expects)
     assert isinstance(model, Backbone)
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        raise GottaError(f"{path} does not fit the architecture '{record['architecture']}' it names: {error}") from None
+    misfits = _misfits(model.state_dict(), state)
+    if misfits:
+        raise GottaError(
+            f"{path} does not fit the architecture '{record['architecture']}' it names: {'; '.join(misfits[:3])}"
+            + (f"; and {len(misfits) - 3} more." if len(misfits) > 3 else ".")
+        )
+    model.load_state_dict(state)
     return model.eval()
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
     """How a network was trained: architecture, input, settings, accuracy by epoch."""
-    path = Path(name_or_path)
-    return read(path if path.suffix == ".safetensors" else WEIGHTS / f"{name_or_path}.safetensors")[0]
+    return read(_find(name_or_path))[0]
 
 
 def save_model(model: Backbone, architecture: str, path: Path, **training: Any) -> None:
@@ -71,4 +72,30 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise GottaError(
             f"{path} has no gotta record, so its architecture is unknown. Expected a file of 'gotta train'."
         )
-    return json.loads(metadata["gotta"]), state
+    try:
+        record = json.loads(metadata["gotta"])
+    except json.JSONDecodeError as error:
+        raise GottaError(f"the gotta record of {path} is damaged: {error}. Fetch or train it again.") from None
+    return record, state
+
+
+def _find(name_or_path: str | Path) -> Path:
+    path = Path(name_or_path)
+    if path.suffix == ".safetensors":
+        return path
+    path = WEIGHTS / f"{name_or_path}.safetensors"
+    if not path.exists():
+        raise GottaError(f"{unknown('model', str(name_or_path), bundled())} A network of yours: its .safetensors file.")
+    return path
+
+
+def _misfits(wanted: dict[str, Tensor], found: dict[str, Tensor]) -> list[str]:
+    """How the tensors of a file differ from those of a network, by name and shape."""
+    lacking = [f"no {name}" for name in wanted if name not in found]
+    surplus = [f"unknown {name}" for name in found if name not in wanted]
+    shapes = [
+        f"{name} is {list(found[name].shape)}, expected {list(value.shape)}"
+        for name, value in wanted.items()
+        if name in found and found[name].shape != value.shape
+    ]
+    return lacking + surplus + shapes

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from gotta.data.corruptions.draws import Draws
-from gotta.data.corruptions.pixels import SLACK, Floats, blur, correlate, gaussian_weights, to_bytes, zoom_matrix
+from gotta.data.corruptions.pixels import SLACK, Floats, blur, correlate, gaussian_weights, to_bytes, zoom, zoom_taps
 from gotta.data.corruptions.tables import Parameters
 from gotta.types import Images
 
@@ -128,25 +128,14 @@ def zoom_blur(images: Images, parameters: Parameters, draws: Draws) -> Images:
     """The mean of the image and of magnified copies of it."""
     stop, step = parameters
     height, width = images.shape[1:3]
-    factors = tuple(np.arange(1, stop, step).tolist())
+    factors = tuple(np.arange(1, stop, step).tolist())  # rounding lets 1.06 and 1.11 in, as published
     if height * width <= _SMALL_IMAGE:
         return _zoom_small(images, _zoom_operator(height, width, factors))
     total = images.astype(np.float32)
     for factor in factors:
-        total += _magnify(_magnify(images, zoom_matrix(height, factor), 1), zoom_matrix(width, factor), 2)
+        total += zoom(images, factor)
     total /= len(factors) + 1
     return to_bytes(total)
-
-
-def _magnify(values: NDArray[np.generic], matrix: NDArray[np.float64], axis: int) -> Floats:
-    """Apply a matrix whose rows have at most two neighbouring entries."""
-    first = np.minimum((matrix > 0).argmax(1), len(matrix) - 2)
-    rows = np.arange(len(matrix))
-    shape = (-1,) + (1,) * (values.ndim - axis - 1)
-    near, far = (matrix[rows, first + step].astype(np.float32).reshape(shape) for step in (0, 1))
-    out: Floats = values.take(first, axis) * near
-    out += values.take(first + 1, axis) * far
-    return out
 
 
 _UNIT = 2**16  # weights are multiples of 1 / 65536, so that every sum of weight times byte is an exact float32
@@ -155,12 +144,14 @@ _UNIT = 2**16  # weights are multiples of 1 / 65536, so that every sum of weight
 @lru_cache(maxsize=8)
 def _zoom_operator(height: int, width: int, factors: tuple[float, ...]) -> Floats:
     """[H * W in, H * W out]: all zooms at once, in units of 1 / 65536."""
-    total = np.eye(height * width)
+    total, rows = np.eye(height * width), np.arange(height * width)
     for factor in factors:
-        total += np.kron(zoom_matrix(height, factor), zoom_matrix(width, factor))
+        (top, *down), (left, *right) = zoom_taps(height, factor), zoom_taps(width, factor)
+        for y, x in np.ndindex(2, 2):
+            places = (top + y)[:, None] * width + (left + x)
+            total[rows, places.ravel()] += np.outer(down[y], right[x]).ravel()
     total /= len(factors) + 1
     units = np.round(total * _UNIT)
-    rows = np.arange(len(units))
     units[rows, units.argmax(1)] += np.round(total.sum(1) * _UNIT) - units.sum(1)
     return np.ascontiguousarray(units.T, dtype=np.float32)
 

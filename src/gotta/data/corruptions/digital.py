@@ -11,7 +11,6 @@ from scipy import ndimage
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.pixels import (
     Floats,
-    both_axes,
     fold_between_centres,
     fold_between_edges,
     sample,
@@ -86,7 +85,8 @@ def elastic_transform(images: Images, parameters: Parameters, draws: Draws) -> I
     planes = sample(planes, *_affine_coordinates(shape, reach, draws), fold_between_centres)
     if height > 0:
         noise = draws.uniform(2, *shape) * 2 - 1
-        waves = height * both_axes(noise, _smoother(shape[0], sigma), _smoother(shape[1], sigma))
+        # In double precision, so that how a matrix product is rounded cannot change a grey level.
+        waves = height * (_smoother(shape[0], sigma) @ noise.astype(np.float64) @ _smoother(shape[1], sigma).T)
         y, x = np.indices(shape)
         down, right = (y + waves[:, 1]).astype(np.float32), (x + waves[:, 0]).astype(np.float32)
         planes = sample(planes, down, right, fold_between_edges)

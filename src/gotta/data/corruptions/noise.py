@@ -9,8 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
-from scipy.stats import poisson
+from scipy.special import gammaln, ndtr, pdtrc, xlogy
 
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.tables import Parameters
@@ -50,9 +49,10 @@ def _normal_table(sd: NDArray[np.float64]) -> Table:
 
 
 def _shot_table(photons: int) -> Table:
-    counts = np.arange(photons + 1)
-    chance = poisson.pmf(counts[None, :], _VALUES[:, None] / 255.0 * photons)
-    chance[:, -1] = poisson.sf(photons - 1, _VALUES / 255.0 * photons)
+    """P(out | in) when out is a count of photons, at most `photons`, as a share of them."""
+    counts, mean = np.arange(photons + 1), _VALUES / 255.0 * photons
+    chance = np.exp(xlogy(counts, mean[:, None]) - mean[:, None] - gammaln(counts + 1.0))
+    chance[:, -1] = pdtrc(photons - 1, mean)
     levels = (counts / photons * 255).astype(np.uint8)
     table = np.zeros((256, 256))
     np.add.at(table.T, levels, chance.T)
@@ -73,7 +73,7 @@ def _table(kind: str, strength: float) -> Table:
     return _shot_table(int(strength)) if kind == "shot" else _impulse_table(strength)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _sampler(kind: str, strength: float) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     return _alias(_table(kind, strength))
 
@@ -83,17 +83,16 @@ def _alias(table: Table) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 
     Each step settles, in all 256 rows at once, the smallest open column with what it lacks from the largest.
     """
-    share = table / table.sum(1, keepdims=True) * 256
-    rows = np.arange(256)
+    low = table / table.sum(1, keepdims=True) * 256  # what each open column has; settled ones stand aside at infinity
+    high, rows = low.copy(), np.arange(256)
     threshold, other = np.ones((256, 256)), np.tile(np.arange(256, dtype=np.uint8), (256, 1))
-    settled = np.zeros((256, 256), bool)
     for _ in range(255):
-        poor = np.where(settled, np.inf, share).argmin(1)
-        rich = np.where(settled, -np.inf, share).argmax(1)
-        threshold[rows, poor] = np.minimum(share[rows, poor], 1)
-        other[rows, poor] = rich
-        share[rows, rich] -= 1 - threshold[rows, poor]
-        settled[rows, poor] = True
+        poor, rich = low.argmin(1), high.argmax(1)
+        kept = np.minimum(low[rows, poor], 1)
+        threshold[rows, poor], other[rows, poor] = kept, rich
+        low[rows, rich] -= 1 - kept
+        high[rows, rich] = low[rows, rich]
+        low[rows, poor], high[rows, poor] = np.inf, -np.inf
     return np.round(threshold * 2**24).astype(np.uint32).ravel(), other.ravel()
 
 

@@ -14,6 +14,7 @@ from scipy import ndimage
 from gotta.types import Images
 
 Floats = NDArray[np.float32]
+Values = NDArray[np.float32] | NDArray[np.uint8]
 Window = Callable[[NDArray[np.float32], int], NDArray[np.float32]]
 Fold = Callable[[NDArray[np.int64], int], NDArray[np.int64]]
 
@@ -81,27 +82,33 @@ def correlate(values: NDArray[np.generic], kernel: NDArray[np.float64], mode: st
     return out
 
 
-@lru_cache(maxsize=256)
-def zoom_matrix(size: int, factor: float) -> NDArray[np.float64]:
-    """[size, size]: crop the middle, magnify it by linear interpolation, and keep the middle `size` of the result."""
-    crop = int(np.ceil(size / factor))
-    start = (size - crop) // 2
-    magnified = ndimage.zoom(np.eye(crop), (factor, 1), order=1)
-    trim = (len(magnified) - size) // 2
-    matrix = np.zeros((size, size))
-    matrix[:, start : start + crop] = magnified[trim : trim + size]
-    return matrix
+@lru_cache(maxsize=512)
+def zoom_taps(size: int, factor: float) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Crop the middle of a line, magnify it by linear interpolation, and keep the middle `size` of the result.
 
-
-def both_axes(
-    values: NDArray[np.floating], rows: NDArray[np.float64], columns: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Apply one matrix down the rows and one along the columns of each [H, W] map, in double precision.
-
-    The rounding of a matrix product may depend on the linear algebra library; in double precision it is too small to
-    change a grey level.
+    For each place of the result: the position of the first of two neighbours, and the weights of both.
     """
-    return np.asarray(rows @ values.astype(np.float64) @ columns.T)
+    crop = int(np.ceil(size / factor))
+    # The zoomed ramp says where each place is read, the zoomed ones whether it is inside.
+    place, inside = (ndimage.zoom(line, factor, order=1) for line in (np.arange(float(crop)), np.ones(crop)))
+    trim = (len(place) - size) // 2
+    place, inside = place[trim : trim + size], inside[trim : trim + size]
+    first = np.clip(np.floor(place), 0, crop - 2).astype(np.int64)
+    far = place - first
+    return first + (size - crop) // 2, (inside - far).astype(np.float32), far.astype(np.float32)
+
+
+def zoom(values: Values, factor: float) -> Floats:
+    """Magnify axes 1 and 2 about the centre."""
+    return _zoom_axis(_zoom_axis(values, factor, 1), factor, 2)
+
+
+def _zoom_axis(values: Values, factor: float, axis: int) -> Floats:
+    first, near, far = zoom_taps(values.shape[axis], factor)
+    shape = (-1,) + (1,) * (values.ndim - axis - 1)
+    out: Floats = values.take(first, axis) * near.reshape(shape)
+    out += values.take(first + 1, axis) * far.reshape(shape)
+    return out
 
 
 def sample(planes: Sequence[Floats], y: Floats, x: Floats, fold: Fold) -> list[Floats]:

@@ -1,8 +1,9 @@
 """Textures of ice for the frost corruption, made by arithmetic instead of photographs.
 
-The published photographs may not be handed on. These five are sums of periodic ridged noise, with levels, contrast and
-roughness chosen so that what the published generator does to images is met on average. They are periodic, so that a
-cut-out of any size exists, and built from element-wise arithmetic only, so that they are the same on every machine.
+The published photographs may not be handed on. These five are sums of periodic ridged noise; levels, contrast,
+roughness and patchiness are chosen so that, on average, the statistics recorded of the published generator and the
+error of a network under it are met. They are periodic, so that a cut-out of any size exists, and built from
+element-wise arithmetic, so that they are the same on every machine.
 """
 
 from functools import lru_cache
@@ -14,8 +15,10 @@ from gotta.data.corruptions.pixels import Floats
 from gotta.seeds import generator
 
 _HEIGHT, _WIDTH = 750, 1000
-_CELLS = (250, 125, 50, 25, 10, 5, 2)  # pixels between two random numbers, from coarse to fine
-_WEIGHTS = (26, 24, 18, 17, 16, 15, 15)  # grey levels of each
+# Pixels between two random numbers, and the standard deviation in grey levels of what they make.
+_SHAPES = ((250, 26), (125, 24), (50, 18), (25, 17))
+_CRYSTALS = ((10, 15), (5, 14), (2, 14.5))
+_PATCH, _PATCHINESS = 125, 0.5  # crystals are stronger in some places than in others
 _LEVELS = (95, 127, 163, 189, 207)  # mean grey level of each texture
 _TINT = ((0.86, 0.0), (1.0, 0.0), (0.85, 35.0))  # slope and level of red, green and blue: shadows of ice are blue
 
@@ -40,9 +43,9 @@ def frost_textures(scale: float, height: int, width: int) -> tuple[NDArray[np.ui
 
 def _texture(level: float, number: int) -> NDArray[np.uint8]:
     rng = generator(number, "frost")
-    grey = np.full((_HEIGHT, _WIDTH), level, np.float32)
-    for cells, weight in zip(_CELLS, _WEIGHTS, strict=True):
-        grey += np.float32(weight) * _ridges(rng, cells)
+    shapes, crystals = (sum(np.float32(sd) * _ridges(rng, cell) for cell, sd in part) for part in (_SHAPES, _CRYSTALS))
+    patches = np.maximum(1 + np.float32(_PATCHINESS) * _ridges(rng, _PATCH), 0)
+    grey = np.float32(level) + shapes + crystals * patches
     channels = [np.clip(grey * np.float32(slope) + np.float32(base), 0, 255) for slope, base in _TINT]
     return np.stack(channels, -1).astype(np.uint8)
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from gotta.data.corruptions.blur import streak
 from gotta.data.corruptions.draws import Draws
-from gotta.data.corruptions.pixels import Floats, both_axes, to_bytes, zoom_matrix
+from gotta.data.corruptions.pixels import Floats, to_bytes, zoom
 from gotta.data.corruptions.tables import Parameters
 from gotta.data.corruptions.textures import frost_textures
 from gotta.types import Images
@@ -15,9 +15,9 @@ _GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 def snow(images: Images, parameters: Parameters, draws: Draws) -> Images:
     """Whiten the image and add flakes, streaked by the wind, twice: as they are and turned by 180 degrees."""
-    mean, sd, zoom, threshold, radius, sigma, share = parameters
+    mean, sd, factor, threshold, radius, sigma, share = parameters
     height, width = images.shape[1:3]
-    flakes = both_axes(draws.normal(height, width) * sd + mean, zoom_matrix(height, zoom), zoom_matrix(width, zoom))
+    flakes = zoom(draws.normal(height, width) * np.float32(sd) + np.float32(mean), factor)
     flakes[flakes < threshold] = 0
     angle = draws.uniform(1)[:, 0] * 90 - 135
     layer = streak((np.clip(flakes, 0, 1) * 255).astype(np.uint8), radius, sigma, angle)

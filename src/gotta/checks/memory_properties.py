@@ -1,0 +1,299 @@
+"""The properties themselves: each takes a policy and a case and raises AssertionError where the policy breaks it."""
+
+import json
+import random
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gotta.checks.memory_cases import Case, Samples
+from gotta.errors import GottaError
+from gotta.memory import Candidate, Decision, Memory, Policy, Table
+from gotta.memory.policy import make_policy
+
+
+class Subject:
+    """The policy under test, built anew for every memory, so that nothing it might keep passes from one to the next."""
+
+    def __init__(self, policy: Any, arguments: dict[str, Any]) -> None:
+        self._policy, self._arguments = policy, arguments
+
+    def build(self) -> Policy:
+        if isinstance(self._policy, str):
+            return make_policy(self._policy, self._arguments)
+        if isinstance(self._policy, type):
+            return make_policy(self._policy(**self._arguments), {})
+        return make_policy(deepcopy(self._policy), {})
+
+    def memory(self, case: Case, seed: int = 0, **options: Any) -> Memory:
+        return Memory(self.build(), capacity=case.capacity, num_classes=case.num_classes, seed=seed, **options)
+
+    @property
+    def holds_batch(self) -> bool:
+        return self.build().holds_batch
+
+
+Property = Callable[[Subject, Case], None]
+PROPERTIES: dict[str, Property] = {}
+
+
+def named(title: str) -> Callable[[Property], Property]:
+    def keep(holds: Property) -> Property:
+        PROPERTIES[title] = holds
+        return holds
+
+    return keep
+
+
+@named("never holds more than its capacity; slots are in range")
+def fits(subject: Subject, case: Case) -> None:
+    memory = subject.memory(case)
+    for part in case.stream().parts(case.batch_size):
+        slots = memory.observe(**part)
+        limit = len(slots) if subject.holds_batch else case.capacity
+        assert slots.shape == (len(part["label"]),), f"{slots.shape} slots for {len(part['label'])} samples"
+        assert ((slots >= -1) & (slots < limit)).all(), f"slots {slots.tolist()} with capacity {limit}"
+        assert len(memory) == len(memory.batch()) <= limit, f"{len(memory)} rows with capacity {limit}"
+
+
+@named("stored rows were really observed, with their own label, uncertainty, embedding and age")
+def stored_rows_are_real(subject: Subject, case: Case) -> None:
+    memory, stream = subject.memory(case), case.stream()
+    where: dict[int, int] = {}
+    for start in range(0, len(stream), case.batch_size):
+        slots = memory.observe(**stream.part(start, start + case.batch_size))
+        if subject.holds_batch:
+            where = {}
+        where.update({int(slot): start + i for i, slot in enumerate(slots) if slot >= 0})
+    batch = memory.batch()
+    ids = memory.ids
+    assert ids.tolist() == [where[int(slot)] for slot in memory.slots], "the slots do not lead back to the samples"
+    for name in ("x", "label", "uncertainty", "embedding"):
+        assert np.array_equal(getattr(batch, name).numpy(), getattr(stream, name)[ids]), (
+            f"{name} of a stored row differs"
+        )
+    expected = np.zeros(len(ids)) if subject.holds_batch else len(stream) - ids
+    assert np.array_equal(batch.age.numpy(), expected), "ages do not count the samples since storing"
+
+
+@named("leaves its input as it was, and keeps and gives no reference to it")
+def copies(subject: Subject, case: Case) -> None:
+    memory, stream = subject.memory(case), case.stream()
+    part = {name: torch.from_numpy(value) for name, value in stream.part(0, len(stream)).items()}
+    before = {name: value.clone() for name, value in part.items()}
+    memory.observe(**part)
+    assert all(torch.equal(part[name], before[name]) for name in part), "observe changed its input"
+    content = snapshot(memory)
+    for value in part.values():
+        value.zero_()
+    same(content, snapshot(memory), "changing the input later changed the memory")
+    batch = memory.batch()
+    for name in ("x", "label", "uncertainty", "embedding", "age"):
+        getattr(batch, name).fill_(-1)
+    same(content, snapshot(memory), "changing a returned batch changed the memory")
+
+
+@named("counts agree with labels; every decision is counted once")
+def counts_agree(subject: Subject, case: Case) -> None:
+    memory, stream = subject.memory(case), case.stream()
+    for part in stream.parts(case.batch_size):
+        memory.observe(**part)
+        held = np.bincount(memory.peek().label.numpy(), minlength=case.num_classes)
+        assert np.array_equal(held, memory._table.count), "count[class] differs from the labels of the rows"
+    stats = memory.stats
+    total = {name: stats.pop(name) for name in ("stored", "rejected", "evicted")}
+    assert total["stored"] + total["rejected"] == len(stream) == sum(stats.values()), f"{total} and {stats}"
+    if not subject.holds_batch:
+        assert total["stored"] - total["evicted"] == len(memory), f"{total} with {len(memory)} rows"
+
+
+@named("same seed, same content; no global randomness")
+def repeatable(subject: Subject, case: Case) -> None:
+    states = random.getstate(), repr(np.random.get_state()), torch.get_rng_state()  # noqa: NPY002
+    first, second = offered(subject, case), offered(subject, case)
+    same(first, second, "two memories with one seed and one stream differ")
+    assert random.getstate() == states[0], "Python's global generator was used"
+    assert repr(np.random.get_state()) == states[1], "NumPy's global generator was used"  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), states[2]), "torch's global generator was used"
+
+
+@named("one batch equals two halves equals one sample at a time")
+def batching_does_not_matter(subject: Subject, case: Case) -> None:
+    if subject.holds_batch:
+        return
+    whole = len(case.stream())
+    expected = offered(subject, case, whole)
+    for size in (1, max(1, whole // 2), case.batch_size):
+        same(expected, offered(subject, case, size), f"batches of {size} give another content than one of {whole}")
+
+
+@named("a saved state goes on identically in a new memory")
+def state_goes_on(subject: Subject, case: Case) -> None:
+    memory, stream = subject.memory(case), case.stream()
+    parts = list(stream.parts(case.batch_size))
+    for part in parts[: len(parts) // 2]:
+        memory.observe(**part)
+        memory.batch()
+    state = memory.state_dict()
+    json.dumps({name: value for name, value in state.items() if not isinstance(value, Tensor)})
+    other = subject.memory(case, seed=1)
+    other.load_state_dict(deepcopy(state))
+    same(snapshot(memory), snapshot(other), "a loaded memory differs from the saved one")
+    for part in parts[len(parts) // 2 :]:
+        slots = memory.observe(**part), other.observe(**part)
+        assert np.array_equal(*slots), f"after loading, slots {slots[1].tolist()} instead of {slots[0].tolist()}"
+    same(snapshot(memory), snapshot(other), "a loaded memory goes on differently")
+
+
+@named("reset equals new")
+def reset_is_new(subject: Subject, case: Case) -> None:
+    expected = offered(subject, case)
+    memory = subject.memory(case)
+    for seed in (case.seed + 1, case.seed):
+        memory.reset()
+        assert len(memory) == 0 == len(memory.batch())
+        offer(memory, replace(case, seed=seed).stream(), case.batch_size)
+    same(expected, snapshot(memory), "after reset() the same stream gives another content")
+
+
+class Watched(Policy):
+    """Asks the policy twice, on copies of table and generator, and compares."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.needs, self.vectors = policy.needs, policy.vectors  # type: ignore[misc]
+        self.after_read = policy.after_read  # type: ignore[method-assign]
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
+        other_table, other_rng = deepcopy(table), deepcopy(rng)
+        owner = getattr(self.policy.place, "__self__", self.policy)
+        held = repr(vars(owner))
+        first = self.policy.place(other_table, new, other_rng)
+        same(columns(table), columns(other_table), "place() changed the table")
+        second = self.policy.place(table, new, rng)
+        assert first == second, f"place() decided {first}, and {second} when asked again"
+        assert repr(vars(owner)) == held, "place() keeps something on the policy"
+        return second
+
+
+@named("place() decides by its arguments alone and changes neither table nor policy")
+def pure(subject: Subject, case: Case) -> None:
+    if subject.holds_batch:
+        return
+    case = replace(case, batches=min(case.batches, 2))
+    memory = Memory(Watched(subject.build()), capacity=case.capacity, num_classes=case.num_classes)
+    offer(memory, case.stream(), case.batch_size)
+
+
+@named("renaming the classes renames the result (policies that draw nothing, streams without ties)")
+def relabelling_permutes(subject: Subject, case: Case) -> None:
+    case = replace(case, kind=case.kind if case.kind in ("iid", "bursty", "one class") else "iid")
+    stream = case.stream()
+    memory, other = subject.memory(case), subject.memory(case)
+    permutation = np.random.default_rng(case.seed).permutation(case.num_classes)
+    embedding = np.empty_like(stream.embedding)
+    embedding[:, permutation] = stream.embedding
+    before = json.dumps(memory.state_dict()["rng"], default=str)
+    offer(memory, stream, case.batch_size)
+    offer(other, replace(stream, label=permutation[stream.label], embedding=embedding), case.batch_size)
+    if json.dumps(memory.state_dict()["rng"], default=str) == before:
+        assert sorted(memory.ids) == sorted(other.ids), "with renamed classes other samples are stored"
+
+
+@named("survives one class, duplicates, capacity 1, batch 1, large batches, more classes than slots")
+def survives(subject: Subject, case: Case) -> None:
+    for change in (
+        {"kind": "one class"},
+        {"kind": "duplicates"},
+        {"kind": "constant embeddings"},
+        {"capacity": 1},
+        {"batch_size": 1, "batches": 20},
+        {"capacity": 3, "batch_size": 40},
+        {"capacity": 4, "num_classes": 40},
+        {"num_classes": 1},
+    ):
+        fits(subject, replace(case, **change))
+
+
+@named("a batch with a NaN, an infinity or a wrong label is rejected whole; the memory is untouched")
+def bad_batches_bounce(subject: Subject, case: Case) -> None:
+    memory, stream = subject.memory(case), case.stream()
+    offer(memory, stream, case.batch_size)
+    before = everything(memory)
+    for name, value in (
+        ("uncertainty", np.nan),
+        ("embedding", np.inf),
+        ("x", np.nan),
+        ("label", case.num_classes),
+        ("label", -1),
+    ):
+        part = stream.part(0, len(stream))
+        part[name][-1] = value
+        try:
+            memory.observe(**part)
+        except GottaError:
+            same(before, everything(memory), f"a batch with a bad {name} changed the memory")
+        else:
+            raise AssertionError(f"a batch with {name}={value} was taken")
+
+
+@named("a refresh keeps the rows and gives them their new predictions")
+def refresh_keeps_rows(subject: Subject, case: Case) -> None:
+    memory, stream = subject.memory(case), case.stream()
+    offer(memory, stream, case.batch_size)
+    ids = sorted(memory.ids.tolist())
+    moved = (stream.label + 1) % case.num_classes
+    memory.refresh(lambda x: Told(stream, moved, x))  # type: ignore[arg-type, return-value]
+    assert sorted(memory.ids.tolist()) == ids, "a refresh changed which samples are stored"
+    batch = memory.peek()
+    assert np.array_equal(batch.label.numpy(), moved[memory.ids]), "labels are not the new ones"
+    assert np.array_equal(batch.uncertainty.numpy(), 2 * stream.uncertainty[memory.ids]), "uncertainties are not new"
+    for part in stream.parts(case.batch_size):
+        memory.observe(**part)
+        assert len(memory) <= max(case.capacity, case.batch_size)
+
+
+class Told:
+    """A prediction for stored samples, looked up by their ids."""
+
+    def __init__(self, stream: Samples, label: Any, x: Tensor) -> None:
+        ids = x[:, 0].long().numpy()
+        self.label = torch.from_numpy(label[ids])
+        self.uncertainty = torch.from_numpy(2 * stream.uncertainty[ids])
+        self.embedding = torch.from_numpy(stream.embedding[ids][:, ::-1].copy())
+
+
+def offer(memory: Memory, stream: Samples, size: int) -> None:
+    for part in stream.parts(size):
+        memory.observe(**part)
+
+
+def offered(subject: Subject, case: Case, size: int | None = None) -> dict[str, Any]:
+    memory = subject.memory(case)
+    offer(memory, case.stream(), size or case.batch_size)
+    return snapshot(memory)
+
+
+def snapshot(memory: Memory) -> dict[str, Any]:
+    """Everything a reader of the memory sees."""
+    batch = memory.peek()
+    return {name: getattr(batch, name).tolist() for name in ("x", "label", "uncertainty", "embedding", "age")}
+
+
+def everything(memory: Memory) -> dict[str, Any]:
+    return {name: value.tolist() if isinstance(value, Tensor) else value for name, value in memory.state_dict().items()}
+
+
+def columns(table: Table) -> dict[str, Any]:
+    names = ("label", "uncertainty", "embedding", "born", "filled", "count", "seen")
+    return {**{name: repr(getattr(table, name).tolist()) for name in names}, "clock": table.clock, "size": len(table)}
+
+
+def same(expected: dict[str, Any], got: dict[str, Any], message: str) -> None:
+    different = [name for name in expected if repr(expected[name]) != repr(got.get(name))]
+    assert not different, f"{message} ({', '.join(different)})"

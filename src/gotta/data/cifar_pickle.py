@@ -1,0 +1,144 @@
+"""The batches of cifar-10-python.tar.gz without unpickling: their opcodes are read as data, and nothing is ever called.
+
+Only what such a batch is made of is understood: a dict of strings, lists of numbers and one array of bytes.
+"""
+
+import pickletools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gotta.errors import GottaError
+from gotta.types import IntArray
+
+ROW = 3 * 32 * 32
+RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
+KNOWN_GLOBALS = (*RECONSTRUCT, "numpy ndarray", "numpy dtype", "_codecs encode")
+VALUES = {"BINSTRING", "SHORT_BINSTRING", "BINBYTES", "SHORT_BINBYTES", "BINUNICODE", "BININT", "BININT1", "BININT2"}
+CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+SHORT_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+
+
+class Mark:
+    """Where a run of items on the stack begins."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a function or class in the file; it stays a name."""
+
+    path: str
+
+
+@dataclass
+class Built:
+    """An array or its type: what it would be made of, as plain data."""
+
+    maker: str
+    arguments: tuple[Any, ...]
+    state: Any = None
+
+
+def read_batch(data: bytes, name: str) -> tuple[np.ndarray, IntArray]:
+    """The rows [N, 3072] and labels [N] of one batch file."""
+    try:
+        batch = {_text(key): value for key, value in _interpret(data).items()}
+        return _rows(batch["data"]), np.array(batch["labels"], np.int64)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise GottaError(
+            f"{name} is not a batch of CIFAR-10 as its authors pickled it ({error}). It was not executed. "
+            f"Download cifar-10-python.tar.gz or cifar-10-binary.tar.gz again."
+        ) from None
+
+
+def _interpret(data: bytes) -> Any:
+    """What the opcodes describe; an opcode or a name that no batch needs is an error."""
+    stack: list[Any] = []
+    memo: dict[int, Any] = {}
+    argument: Any
+    for opcode, argument, _ in pickletools.genops(data):
+        match opcode.name:
+            case "PROTO":
+                pass
+            case "STOP":
+                return stack.pop()
+            case "BINPUT" | "LONG_BINPUT":
+                memo[argument] = stack[-1]
+            case "BINGET" | "LONG_BINGET":
+                stack.append(memo[argument])
+            case "MARK":
+                stack.append(Mark())
+            case "EMPTY_DICT":
+                stack.append({})
+            case "EMPTY_LIST":
+                stack.append([])
+            case "TUPLE":
+                stack.append(tuple(_since_mark(stack)))
+            case "APPENDS":
+                items = _since_mark(stack)
+                stack[-1].extend(items)
+            case "APPEND":
+                item = stack.pop()
+                stack[-1].append(item)
+            case "SETITEMS":
+                items = _since_mark(stack)
+                stack[-1].update(zip(items[::2], items[1::2], strict=True))
+            case "SETITEM":
+                value, key = stack.pop(), stack.pop()
+                stack[-1][key] = value
+            case "GLOBAL":
+                stack.append(_known(argument))
+            case "REDUCE":
+                arguments, maker = stack.pop(), stack.pop()
+                stack.append(_described(maker.path, arguments))
+            case "BUILD":
+                state = stack.pop()
+                stack[-1].state = state
+            case name if name in VALUES:
+                stack.append(argument)
+            case name if name in CONSTANTS:
+                stack.append(CONSTANTS[name])
+            case name if name in SHORT_TUPLES:
+                size = SHORT_TUPLES[name]
+                stack[-size:] = [tuple(stack[-size:])]
+            case name:
+                raise ValueError(f"unexpected opcode {name}")
+    raise ValueError("no end")
+
+
+def _known(path: str) -> Name:
+    if path not in KNOWN_GLOBALS:
+        raise ValueError(f"unexpected name {path.replace(' ', '.')}")
+    return Name(path)
+
+
+def _since_mark(stack: list[Any]) -> list[Any]:
+    start = max(i for i, item in enumerate(stack) if isinstance(item, Mark))
+    items = stack[start + 1 :]
+    del stack[start:]
+    return items
+
+
+def _described(maker: str, arguments: tuple[Any, ...]) -> Any:
+    """What a call in the file stands for. Python 3 writes bytes as text to encode, so that one is worked out here."""
+    if maker == "_codecs encode":
+        text, encoding = arguments
+        if encoding != "latin1":
+            raise ValueError(f"unexpected encoding {encoding}")
+        return text.encode("latin-1")
+    return Built(maker, arguments)
+
+
+def _rows(array: Built) -> np.ndarray:
+    _, shape, dtype, columns_first, pixels = array.state
+    if array.maker not in RECONSTRUCT or dtype.maker != "numpy dtype" or _text(dtype.arguments[0]) not in ("u1", "|u1"):
+        raise ValueError("its data are no array of bytes")
+    if len(shape) != 2 or shape[1] != ROW:
+        raise ValueError(f"its data have shape {list(shape)}, expected [N, {ROW}]")
+    raw = pixels.encode("latin-1") if isinstance(pixels, str) else pixels
+    return np.frombuffer(raw, np.uint8).reshape(shape, order="F" if columns_first else "C")
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value

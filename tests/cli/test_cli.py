@@ -1,0 +1,134 @@
+"""The command as a user types it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ENVIRONMENT = {**os.environ, "COLUMNS": "140", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+MINE = '''
+from dataclasses import dataclass
+
+from gotta.memory import Decision, Policy
+
+
+@dataclass(frozen=True)
+class Newest(Policy):
+    """Keeps overwriting one row."""
+
+    def place(self, table, new, rng):
+        return Decision(0, "newest")
+'''
+
+
+def gotta(*arguments, cwd=None, code=0):
+    command = [sys.executable, "-m", "gotta.cli", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=ENVIRONMENT, timeout=300)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_help_has_examples():
+    assert "gotta bench --quick" in gotta("--help")
+    for command in (["bench"], ["run"], ["report"], ["ls"], ["train"], ["stream", "show"], ["data", "make"]):
+        assert "gotta " in gotta(*command, "--help")
+
+
+def test_ls_names_everything():
+    listed = gotta("ls")
+    for name in ("fps", "reservoir", "tent", "resnet20", "cifar10-mini", "glass_blur", "dirichlet", "gradual", "mini"):
+        assert re.search(rf"\b{name}\b", listed), name
+    assert "tent" not in gotta("ls", "memories")
+
+
+def test_one_run_and_its_report(tmp_path):
+    settings = ("method.name=norm", "memory.name=fps", "memory.capacity=8", "stream.per_class=1")
+    shown = gotta("run", *settings, "--out", tmp_path)
+    assert "fps" in shown
+    assert "Report:" in shown
+    first = (tmp_path / "report.md").read_bytes()
+    (tmp_path / "report.md").unlink()
+    assert "norm" in gotta("report", tmp_path)
+    assert (tmp_path / "report.md").read_bytes() == first
+
+
+def test_a_policy_of_ones_own_in_one_file(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    settings = ("method.name=norm", "memory.name=mine:Newest", "memory.capacity=8", "stream.per_class=1")
+    shown = gotta("run", *settings, "stream.domains=snow", "--out", tmp_path / "out", cwd=tmp_path)
+    assert "mine:Newest" in shown
+
+
+def test_stream_show_draws(tmp_path):
+    text = gotta("stream", "show", "per_class=3", "domains=snow,fog", "--out", tmp_path / "s.png")
+    assert "run" in text
+    assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bench", "mni"], "Did you mean 'mini'"),
+        (["bench", "--memory", "fsp"], "Did you mean 'fps'"),
+        (["bench", "--seeds", "a"], "whole numbers"),
+        (["bench", "--jobs", "-1"], "jobs"),
+        (["run", "method.name=tnt"], "Did you mean 'tent'"),
+        (["run", "nothing.yaml"], "neither a spec file"),
+        (["run", "memory.name=fps", "memory.capacity=0", "stream.gamma=0"], "2 mistakes"),
+        (["report", "nowhere"], "no finished runs"),
+        (["ls", "memorys"], "Did you mean 'memories'"),
+        (["stream", "show", "gama=1"], "Did you mean 'gamma'"),
+        (["stream", "show", "--data", "x"], "unknown"),
+        (["data", "make", "cifar10-d", "--source", "x", "--out", "y"], "cifar10-c"),
+        (["data", "make", "cifar10-c", "--source", "nowhere", "--out", "y"], "no CIFAR-10 at"),
+        (["train", "resnet20", "--data", "nowhere", "--out", "x.safetensors"], "nowhere"),
+    ],
+)
+def test_a_mistake_is_one_message_and_leaves_no_trace(tmp_path, arguments, words):
+    message = gotta(*arguments, cwd=tmp_path, code=2)
+    assert words in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unwritable_folder_is_told_before_anything_runs(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "file" in gotta("bench", "--quick", "--out", tmp_path / "file" / "below", code=2)
+
+
+def test_dry_run_only_tells(tmp_path):
+    shown = gotta("bench", "--dry-run", "--memory", "fps", cwd=tmp_path)
+    assert "norm + fps, seed 1" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_continues(tmp_path):
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text(
+        "title: Interrupted\nbase: {stream: {per_class: 4, domains: [snow, fog, frost]}, memory: {capacity: 8}}\n"
+        "seeds: [0, 1, 2, 3, 4, 5]\ncells: [{method: [norm], memory: [fifo, fps]}]"
+    )
+    command = [sys.executable, "-m", "gotta.cli", "bench", str(recipe), "--out", "out", "--jobs", "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    finished = tmp_path / "out" / "runs"
+    while not (finished.is_dir() and any(not path.name.startswith(".") for path in finished.iterdir())):
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    shown, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, shown
+    assert "continues where it was" in shown
+    kept = int(re.search(r"(\d+) of 12 runs are finished", shown)[1])
+    assert 1 <= kept < 12
+    assert f"{kept} finished before" in gotta("bench", recipe, "--out", "out", cwd=tmp_path)
+
+
+def test_the_module_and_the_command_are_one():
+    assert Path(sys.executable).with_name("gotta").exists()
+    assert re.match(r"gotta \d+\.\d+\.\d+", gotta("--version"))

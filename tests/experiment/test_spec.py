@@ -1,0 +1,102 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gotta import GottaError
+from gotta.experiment.spec import RunSpec
+
+
+def spec(**changes):
+    return RunSpec.of({"method": {"name": "norm"}, "memory": {"name": "fps", "capacity": 32}, **changes})
+
+
+def test_what_is_left_open_is_decided():
+    made = spec()
+    assert (made.regime.batch_size, made.regime.adapt_every) == (32, 32)
+    assert (made.method.statistics, made.method.fed_by, made.method.rate) == ("running", "memory", 0.05)
+    assert made.stream["gamma"] == 0.1
+
+
+def test_no_memory_has_the_methods_own_rule_in_steps_of_64():
+    made = spec(memory={"name": "none", "capacity": 32})
+    assert (made.regime.batch_size, made.regime.adapt_every) == (64, None)
+    assert made.method.statistics == "batch"
+
+
+def test_fixed_regime():
+    made = spec(regime={"name": "fixed"})
+    assert (made.regime.batch_size, made.regime.adapt_every) == (64, 64)
+
+
+def test_pairing_memory():
+    made = spec(method={"name": "tent"}, pairing="memory")
+    assert (made.method.statistics, made.method.fed_by) == ("running", "memory")
+    assert spec(method={"name": "tent"}).method.statistics == "batch"
+
+
+def test_controls_are_named_combinations_in_steps_of_the_memory_rows():
+    running = spec(control="running_statistics")
+    assert (running.memory.name, running.method.statistics, running.method.fed_by) == ("none", "running", "batch")
+    assert (running.regime.batch_size, running.regime.adapt_every) == (32, None)
+    same = spec(control="same_samples")
+    assert (same.memory.name, same.method.statistics, same.regime.batch_size) == ("none", "batch", 32)
+    oracle = spec(control="oracle")
+    assert (oracle.memory.name, oracle.method.statistics, oracle.regime.adapt_every) == ("oracle", "running", 32)
+
+
+def test_a_complete_spec_is_itself_again():
+    for made in (spec(), spec(control="oracle"), spec(control="running_statistics"), spec(method={"name": "tent"})):
+        assert RunSpec.of(json.loads(made.model_dump_json())) == made
+
+
+def test_the_id_is_the_content():
+    assert spec().id == spec().id
+    assert len({spec().id, spec(seed=1).id, spec(method={"name": "tent"}).id, spec(stream={"gamma": 0.2}).id}) == 4
+
+
+def test_the_id_is_the_same_in_another_process():
+    code = (
+        "from gotta.experiment.spec import RunSpec; "
+        "print(RunSpec.of({'method': {'name': 'norm'}, 'memory': {'name': 'fps', 'capacity': 32}}).id)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert found == spec().id
+
+
+def test_all_mistakes_are_shown_together():
+    wrong = {
+        "method": {"name": "nrm"},
+        "memory": {"name": "fsp", "capacity": "many"},
+        "stream": {"gama": 1, "gamma": -1},
+        "regime": {"batch_size": 0},
+        "modle": {},
+        "seed": -1,
+    }
+    with pytest.raises(GottaError) as error:
+        RunSpec.of(wrong)
+    text = str(error.value)
+    for word in ("'norm'", "'fps'", "capacity", "gama", "gamma must", "batch_size=0", "'model'", "seed=-1"):
+        assert word in text, word
+    assert len(text.splitlines()) >= 9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"memory": {"name": "fps", "capacity": 0}}, "capacity=0"),
+        ({"memory": {"name": "fps"}}, "needs a capacity"),
+        ({"memory": {"name": "oracle", "capacity": 8}}, "control"),
+        ({"control": "oracl"}, "Did you mean 'oracle'"),
+        ({"data": {"name": "cifar10"}}, "cifar10-mini"),
+        ({"model": {"name": "resnet2"}}, "resnet20"),
+        ({"pairing": "papr"}, "paper"),
+        ({"method": {"name": "tent", "arguments": {"lrr": 1}}}, "'lr'"),
+        ({"memory": {"name": "fps", "capacity": 8, "arguments": {"epsilom": 1}}}, "epsilon"),
+    ],
+)
+def test_one_mistake_is_one_line(wrong, words):
+    with pytest.raises(GottaError, match=words) as error:
+        spec(**wrong)
+    assert "\n" not in str(error.value)

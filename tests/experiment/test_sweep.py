@@ -1,0 +1,80 @@
+import os
+import signal
+
+import pytest
+
+from gotta.experiment.spec import RunSpec
+from gotta.experiment.store import Store
+from gotta.experiment.sweep import execute, sweep
+from gotta.memory import policies
+from gotta.memory.policy import Policy
+
+
+def specs(count=3, memory="fifo"):
+    stream = {"per_class": 1, "domains": ["snow"]}
+    given = {"method": {"name": "source"}, "memory": {"name": memory, "capacity": 8}, "stream": stream}
+    return [RunSpec.of({**given, "seed": seed}) for seed in range(count)]
+
+
+def accuracies(store):
+    return {run.id: run.summary["accuracy"] for run in store.runs()}
+
+
+def test_runs_are_stored_and_not_run_again(tmp_path):
+    store, events = Store(tmp_path, writable=True), []
+    assert sweep(specs(), store, 1, 1, events.append) == []
+    assert [event.kind for event in events if event.kind != "moved"] == ["started", "finished"] * 3
+    assert accuracies(store).keys() == {spec.id for spec in specs()}
+    events.clear()
+    assert sweep(specs(), store, 1, 1, events.append) == []
+    assert events == []
+
+
+def test_a_failure_leaves_the_others(tmp_path):
+    class Broken(Policy):
+        def place(self, table, new, rng):
+            raise RuntimeError("broken on purpose")
+
+    policies.register("broken-on-purpose")(Broken)
+    store = Store(tmp_path, writable=True)
+    try:
+        bad = specs(1, "broken-on-purpose")
+        failures = sweep([*bad, *specs(2)], store, 1, 1, lambda event: None)
+    finally:
+        del policies._items["broken-on-purpose"]
+    assert [failure.id for failure in failures] == [bad[0].id]
+    assert "broken on purpose" in failures[0].message
+    assert len(store.runs()) == 2
+    assert store.damaged() == []
+
+
+def test_worker_processes_give_the_same_numbers(tmp_path):
+    one, two = Store(tmp_path / "one", writable=True), Store(tmp_path / "two", writable=True)
+    sweep(specs(), one, 1, 1, lambda event: None)
+    sweep(specs(), two, 2, 1, lambda event: None)
+    assert accuracies(one) == accuracies(two)
+    assert len(accuracies(one)) == 3
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_nothing_but_its_unfinished_run(tmp_path):
+    store, killed = Store(tmp_path, writable=True), []
+
+    def kill_once(event):
+        if event.kind == "moved" and not killed:
+            import multiprocessing
+
+            victim = multiprocessing.active_children()[0]
+            killed.append(victim.pid)
+            os.kill(victim.pid, signal.SIGKILL)
+
+    assert sweep(specs(6), store, 2, 1, kill_once) == []
+    assert len(killed) == 1
+    assert len(store.runs()) == 6
+
+
+def test_a_run_that_fails_writes_nothing(tmp_path):
+    store = Store(tmp_path, writable=True)
+    wrong = specs(1)[0].model_copy(update={"stream": {"domains": ["nowhere"]}})
+    assert execute(wrong, store, lambda event: None).kind == "failed"
+    assert list(store.folder.iterdir()) == []

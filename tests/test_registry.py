@@ -1,0 +1,153 @@
+"""Names for things: found, guessed, matched, imported, and refused."""
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import gotta.registry
+from gotta.errors import GottaError
+from gotta.registry import Registry
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An empty package on the path, for modules written by a test."""
+    root = tmp_path / "toolbox"
+    root.mkdir()
+    (root / "__init__.py").write_text("from gotta.registry import Registry\ntools = Registry('tool', 'toolbox')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield root
+    for name in [name for name in sys.modules if name.split(".")[0] == "toolbox"]:
+        del sys.modules[name]
+
+
+def add(
+    package, module, name, body="def __init__(self, length=1, *, width=2): self.length, self.width = length, width"
+):
+    (package / f"{module}.py").write_text(
+        f"from toolbox import tools\n\n@tools.register('{name}')\nclass Tool:\n    '''A tool.'''\n    {body}\n"
+    )
+
+
+def tools():
+    import toolbox
+
+    return toolbox.tools
+
+
+def test_file_dropped_into_the_package_is_found(package):
+    add(package, "saw", "saw")
+    add(package, "awl", "awl")
+    assert tools().names() == ["awl", "saw"]
+    assert tools().get("saw").__module__ == "toolbox.saw"
+
+
+def test_modules_are_imported_at_the_first_look_up_only(package):
+    add(package, "saw", "saw")
+    registry = tools()
+    assert "toolbox.saw" not in sys.modules
+    registry.get("saw")
+    assert "toolbox.saw" in sys.modules
+
+
+def test_unknown_name(package):
+    add(package, "hammer", "hammer")
+    add(package, "saw", "saw")
+    with pytest.raises(GottaError, match=r"^tool 'hamer' is unknown. Did you mean 'hammer'\? Known: hammer, saw\.$"):
+        tools().get("hamer")
+
+
+def test_name_registered_twice(package):
+    add(package, "saw", "saw")
+    add(package, "saw_too", "saw")
+    with pytest.raises(GottaError, match="tool 'saw' is registered twice"):
+        tools().names()
+
+
+def test_same_thing_registered_again_is_fine():
+    registry = Registry("tool", "gotta.models")
+    item = object()
+    assert registry.register("a")(item) is item
+    assert registry.register("a")(item) is item
+
+
+def test_wildcards_in_the_order_of_the_patterns(package):
+    for name in ("fifo", "fps", "fpsd", "none"):
+        add(package, name, name)
+    registry = tools()
+    assert registry.match("*") == ["fifo", "fps", "fpsd", "none"]
+    assert registry.match("none, fps*,fifo") == ["none", "fps", "fpsd", "fifo"]
+    assert registry.match("fps,fp*") == ["fps", "fpsd"]
+    with pytest.raises(GottaError, match="tool 'cds' is unknown"):
+        registry.match("fifo,cds")
+    with pytest.raises(GottaError, match=r"tool 'x\*' is unknown"):
+        registry.match("x*")
+
+
+def test_build_checks_argument_names(package):
+    add(package, "saw", "saw")
+    built = tools().build("saw", length=5, width=7)
+    assert (built.length, built.width) == (5, 7)
+    with pytest.raises(GottaError, match=r"argument of tool 'saw' 'lenght' is unknown. Did you mean 'length'\? Known"):
+        tools().build("saw", lenght=5)
+
+
+def test_any_argument_goes_where_the_signature_takes_any(package):
+    add(package, "saw", "saw", "def __init__(self, **rest): self.rest = rest")
+    assert tools().build("saw", anything=1).rest == {"anything": 1}
+
+
+def test_class_of_ones_own(package, tmp_path):
+    (tmp_path / "mine.py").write_text("class Plane:\n    def __init__(self, angle): self.angle = angle\n")
+    try:
+        assert tools().build("mine:Plane", angle=3).angle == 3
+        assert tools().match("mine:Plane") == ["mine:Plane"]
+        with pytest.raises(GottaError, match="'edge' is unknown"):
+            tools().build("mine:Plane", edge=3)
+    finally:
+        sys.modules.pop("mine", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nowhere:Thing", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("json:Nothing", "AttributeError: .*Nothing"),
+        (":Thing", "ValueError"),
+        ("broken:Thing", "SyntaxError: .*broken.py, line 1"),
+        ("failing:Thing", "ZeroDivisionError"),
+    ],
+)
+def test_class_that_cannot_be_imported(package, tmp_path, name, why):
+    (tmp_path / "broken.py").write_text("class Thing(:\n")
+    (tmp_path / "failing.py").write_text("1 / 0\n")
+    with pytest.raises(GottaError, match=rf"tool '{name}' cannot be imported: {why}.*Expected module:Class"):
+        tools().get(name)
+
+
+def test_bad_module_in_the_package_is_not_forgotten(package):
+    add(package, "a_saw", "saw")
+    (package / "bad.py").write_text("import nowhere_to_be_found\n")
+    add(package, "z_awl", "awl")
+    for _ in range(2):  # a second look-up must not see half of the names
+        with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
+            tools().names()
+    (package / "bad.py").write_text("")
+    assert tools().names() == ["awl", "saw"]
+
+
+def test_plug_ins(package, monkeypatch):
+    add(package, "saw", "saw")
+    points = [EntryPoint("lathe", "fractions:Fraction", "gotta.tool"), EntryPoint("saw", "nowhere:Saw", "gotta.tool")]
+    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta.tool" else [])
+    assert tools().names() == ["lathe", "saw"]
+    assert tools().get("lathe").__name__ == "Fraction"
+    assert tools().get("saw").__module__ == "toolbox.saw", "a plug-in does not replace what is built in"
+
+
+def test_broken_plug_in_is_named(package, monkeypatch):
+    points = [EntryPoint("lathe", "nowhere:Lathe", "gotta.tool")]
+    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points)
+    with pytest.raises(GottaError, match=r"plug-in tool 'lathe' \(nowhere:Lathe\) cannot be imported"):
+        tools().names()
