@@ -1,4 +1,4 @@
-"""What `observe` costs, per policy and setting, beside a forward pass of the bundled resnet20 over the same batch of 64.
+"""What `observe` costs, per policy and setting, beside a forward pass of the bundled resnet20 over a batch of 64.
 
     python benchmarks/memory.py [--policies fps,cds] [--settings 10x64,10x1024] [--out memory.json]
 

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, replace
+from zlib import crc32
 
 import numpy as np
 import pytest
 import torch
 
 import gotta.train
+import gotta.types
 from gotta.errors import GottaError
 from gotta.models import architectures, load, record
 from gotta.train import Settings, accuracy_on, augment, build, checkpoint_path, learning_rate, train
@@ -212,6 +214,11 @@ def test_record_and_nothing_else_is_left(tmp_path):
     training = kept["training"]
     assert training["settings"] == asdict(SETTINGS)
     assert training["images"] == 36
+    assert training["environment"] == {
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "threads": torch.get_num_threads(),
+    }
     assert training["classes"] == ["a", "b", "c"]
     assert [entry["epoch"] for entry in training["history"]] == [1, 2, 3]
     assert training["test_images"] == 30
@@ -267,6 +274,35 @@ def test_small_epochs_see_smaller_crops(tmp_path, monkeypatch):
     monkeypatch.setattr(gotta.train, "_update", lambda *a: sides.append(tuple(a[2].shape[2:])) or original(*a))
     train(*data(), replace(SETTINGS, small_epochs=2, small_size=12), tmp_path / "net.safetensors")
     assert sides == [(12, 12)] * 4 + [(16, 16)] * 2
+
+
+def epoch_batches(settings, epoch):
+    return list(gotta.train._batches(*data(), settings, epoch))
+
+
+def test_every_epoch_shuffles_and_augments_anew():
+    (first, _), (second, _) = epoch_batches(SETTINGS, 0)[0], epoch_batches(SETTINGS, 1)[0]
+    assert not torch.equal(first, second)
+    plain = replace(SETTINGS, crop=0, flip=False)
+    labels = [torch.cat([y for _, y in epoch_batches(plain, epoch)]).tolist() for epoch in range(3)]
+    assert len({tuple(order) for order in labels}) == 3
+
+
+def test_an_epoch_shows_each_image_at_most_once():
+    images = gotta.types.torch_images(data()[0])
+    shown = torch.cat([x for x, _ in epoch_batches(replace(SETTINGS, crop=0, flip=False), 0)])
+    rows = [int((images == x).flatten(1).all(1).nonzero().item()) for x in shown]
+    assert len(set(rows)) == len(rows) == 32
+
+
+def test_pinned_batches():
+    """The bundled networks can be trained again only as long as these stay."""
+    pixels = b"".join(
+        (255 * x).round().to(torch.uint8).contiguous().numpy().tobytes() + y.numpy().astype("<i8").tobytes()
+        for epoch in (0, 2)
+        for x, y in epoch_batches(KINDS["small-first"], epoch)
+    )
+    assert crc32(pixels) == 3662929422
 
 
 def test_convolutions_are_trained_in_channels_last():

@@ -153,7 +153,8 @@ def train(
         _check_finite(model, epoch, settings)
         history.append({"epoch": epoch + 1, "train_accuracy": round(accuracy, 3)})
         _save_checkpoint(checkpoint, model, optimizer, settings, content, history)
-    record: dict[str, Any] = {"settings": asdict(settings), "images": len(images), "history": history}
+    record: dict[str, Any] = {"settings": asdict(settings), "images": len(images), "content": content}
+    record |= {"history": history, "environment": _environment()}
     if classes is not None:
         record["classes"] = list(classes)
     if test is not None:
@@ -225,6 +226,11 @@ def _check(images: Images, labels: IntArray, num_classes: int, settings: Setting
 def _check_finite(model: Backbone, epoch: int, settings: Settings) -> None:
     if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
         raise GottaError(f"the weights became infinite in epoch {epoch + 1}. Use a smaller lr than {settings.lr}.")
+
+
+def _environment() -> dict[str, Any]:
+    """What the last bits of the weights depend on besides settings and images."""
+    return {"torch": torch.__version__, "numpy": np.__version__, "threads": torch.get_num_threads()}
 
 
 def _fingerprint(images: Images, labels: IntArray) -> str:

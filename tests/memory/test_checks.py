@@ -152,7 +152,24 @@ class UsesTheGeneratorOfAnother(Policy):
         return int(self.rng.integers(table.capacity))
 
 
+class KeepsAGenerator(Policy):
+    def __init__(self) -> None:
+        self.own = np.random.default_rng(0)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> int:
+        return table.free() if not table.full else int(self.own.integers(table.capacity))
+
+
+class ForgetsANeed(Policy):
+    needs = ("label",)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> int:
+        return table.free() if not table.full and new.uncertainty < 0.5 else REJECT
+
+
 WRONG: dict[type, str] = {
+    KeepsAGenerator: "alone",
+    ForgetsANeed: "needs",
     OffByOne: "capacity",
     NegativeSlot: "capacity",
     GlobalNumpy: "randomness",

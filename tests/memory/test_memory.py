@@ -1,7 +1,9 @@
 """The memory itself: what it takes, gives, refuses, moves and saves."""
 
 import copy
+import gc
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -331,3 +333,20 @@ def test_a_hundred_thousand_samples_in_a_file(tmp_path: Path) -> None:
         memory.observe(np.arange(start, start + 1000, dtype=np.int32).repeat(64).reshape(-1, 64))
     assert len(memory) == 100_000
     assert memory.batch().x[:, 5].tolist() == list(range(20_000, 120_000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "hus", "rbm", "composed"])
+def test_long_streams_take_no_more_memory(name: str) -> None:
+    """What Python and NumPy hold grows by less than 64 kB between 10,000 and 60,000 samples."""
+    memory = Memory(name, 64, 10)
+    streams = [predictions(np.random.default_rng(seed), 1000, 10, True) for seed in range(5)]
+    tracemalloc.start()
+    held = []
+    for step in range(60):
+        memory.observe(np.arange(1000), **streams[step % 5])
+        if step in (9, 59):
+            gc.collect()
+            held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert held[1] - held[0] < 2**16

@@ -50,3 +50,8 @@ def test_equals_slow_for_long(policy: str, num_classes: int, capacity: int, burs
 def test_equals_slow_with_large_partitions(policy: str) -> None:
     """More rows per class than are scanned one by one, so the incremental structures decide."""
     compare(policy, 2, 200, False, 1000)
+
+
+@pytest.mark.parametrize("policy", ["fps", "cstu"])
+def test_equals_slow_with_hundreds_of_rows_per_class(policy: str) -> None:
+    compare(policy, 2, 600, True, 1500)

@@ -65,9 +65,9 @@ def row_names(found):
 
 
 CONTROLS = [
-    "control: running statistics, no memory",
-    "control: no memory, same samples per step",
-    "control: oracle memory (true labels)",
+    "control: running statistics",
+    "control: same samples per step",
+    "control: oracle (true labels)",
 ]
 
 

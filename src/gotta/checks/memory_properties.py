@@ -1,6 +1,7 @@
 """The properties themselves: each takes a policy and a case and raises AssertionError where the policy breaks it."""
 
 import json
+import pickle
 import random
 from collections.abc import Callable
 from copy import deepcopy
@@ -172,13 +173,24 @@ class Watched(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
         other_table, other_rng = deepcopy(table), deepcopy(rng)
         owner = getattr(self.policy.place, "__self__", self.policy)
-        held = repr(vars(owner))
+        held = kept_on(owner)
         first = self.policy.place(other_table, new, other_rng)
         same(columns(table), columns(other_table), "place() changed the table")
         second = self.policy.place(table, new, rng)
         assert first == second, f"place() decided {first}, and {second} when asked again"
-        assert repr(vars(owner)) == held, "place() keeps something on the policy"
+        assert kept_on(owner) == held, "place() keeps something on the policy"
         return second
+
+
+def kept_on(policy: Any) -> bytes | str:
+    """All that a policy or its class holds, as bytes to compare (never to load), or as text where that cannot be."""
+    values = [vars(kind) for kind in (policy, type(policy)) if hasattr(kind, "__dict__")]
+    held = [{name: value for name, value in part.items() if not callable(value)} for part in values]
+    held[-1] = {name: value for name, value in held[-1].items() if not name.startswith("__")}
+    try:
+        return pickle.dumps(held)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return repr(held)
 
 
 @named("place() decides by its arguments alone and changes neither table nor policy")
@@ -203,6 +215,23 @@ def relabelling_permutes(subject: Subject, case: Case) -> None:
     offer(other, replace(stream, label=permutation[stream.label], embedding=embedding), case.batch_size)
     if json.dumps(memory.state_dict()["rng"], default=str) == before:
         assert sorted(memory.ids) == sorted(other.ids), "with renamed classes other samples are stored"
+
+
+@named("columns that it does not declare in `needs` do not matter")
+def needs_are_complete(subject: Subject, case: Case) -> None:
+    policy = subject.build()
+    if not declares_needs(policy):
+        return
+    memory = subject.memory(case)
+    for part in case.stream().parts(case.batch_size):
+        memory.observe(**{name: value for name, value in part.items() if name in ("x", *policy.needs)})
+    expected = offered(subject, case)["x"]
+    assert sorted(memory.peek().x.tolist()) == sorted(expected), f"needs={policy.needs}, but other columns count too"
+
+
+def declares_needs(policy: Policy) -> bool:
+    owner = getattr(policy.place, "__self__", policy)
+    return any("needs" in vars(kind) for kind in type(owner).__mro__ if kind is not Policy)
 
 
 @named("survives one class, duplicates, capacity 1, batch 1, large batches, more classes than slots")

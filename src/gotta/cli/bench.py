@@ -9,6 +9,8 @@ import typer
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
 
@@ -23,6 +25,7 @@ def bench(
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
     jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
     threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
+    device: Annotated[str, typer.Option(help="Where the networks run: cpu, cuda, cuda:1, mps.")] = "cpu",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
 ) -> None:
     """Run a recipe and print its table. Finished runs are kept and reused.
@@ -32,6 +35,8 @@ def bench(
     - `gotta bench` : the default benchmark, about six minutes on two cores
 
     - `gotta bench --quick` : the same in under a minute
+
+    - `gotta bench teaser` : what each memory holds of a stream full of copies, as a picture
 
     - `gotta bench --quick --memory fps,fifo,my_policy:Mine` : a policy of your own beside others
     """
@@ -46,6 +51,10 @@ def bench(
     console = Console()
     if jobs < 0 or threads < 1:
         raise GottaError(f"jobs={jobs}, threads={threads}: expected jobs >= 0 (0 = one per core) and threads >= 1.")
+    if recipe == "teaser":
+        teaser(console, out or Path("runs/teaser"), memory, quick, *_numbers(seeds)[:1])
+        return
+    check_device(device)
     plan = load_recipe(recipe)
     specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds))
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
@@ -63,7 +72,7 @@ def bench(
         return
     try:
         with follow(console, {spec.id: spec.label for spec in todo}) as listen:
-            failures = sweep(todo, store, workers, threads, listen)
+            failures = sweep(todo, store, workers, threads, listen, device)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
@@ -76,20 +85,49 @@ def bench(
         raise GottaError(f"{len(failures)} runs failed; the others are kept:\n{lines}")
 
 
-def conclude(console: "object", store: "Store", specs: "list[RunSpec]") -> None:
+def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
     """Print the table of these runs and say where everything is."""
-    from rich.console import Console
+    from gotta.cli.progress import show_table
+    from gotta.report.tables import table, write_report
 
-    from gotta.report.tables import rich_table, table, write_report
-
-    assert isinstance(console, Console)
     runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
     if not runs:
         return
     console.print()
-    console.print(rich_table(table(runs)))
+    show_table(console, table(runs))
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is not there before anything runs on it."""
+    import torch
+
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise GottaError(f"device '{device}' cannot be used: {reason} Use --device cpu.") from None
+
+
+def teaser(console: "Console", root: Path, memory: str, quick: bool, seed: int = 0) -> None:
+    """The paper's first figure, which is one picture and not a table of runs."""
+    from gotta.cli.progress import show_table
+    from gotta.experiment.teaser import run_teaser
+    from gotta.files import check_writable
+    from gotta.memory import policies
+    from gotta.report.teaser import draw, tables
+
+    check_writable(root / "teaser.png")
+    names = policies.match(memory) if memory else None
+    with console.status("") as status:
+
+        def told(done: int, total: int, policy: str) -> None:
+            status.update(f"{done} of {total} memories: {policy}")
+
+        result = run_teaser(root, names, quick, seed, told)
+    show_table(console, tables(result))
+    console.print(f"Picture: {draw(result, root / 'teaser.png')}", highlight=False, soft_wrap=True)
 
 
 def _numbers(text: str) -> list[int]:

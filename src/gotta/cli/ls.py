@@ -51,7 +51,8 @@ def everything() -> dict[str, dict[str, str]]:
         "domain-orders": {name: ", ".join(DOMAIN_ORDERS[name][:3]) + ", ..." for name in DOMAIN_ORDERS},
         "regimes": {name: first_line(REGIMES[name]) for name in REGIMES},
         "controls": {name: "" for name in CONTROLS},
-        "recipes": {name: load_recipe(name).title for name in recipes()},
+        "recipes": {name: load_recipe(name).title for name in recipes()}
+        | {"teaser": "What each memory holds of a two-class stream in which every image comes four times (a picture)"},
     }
 
 

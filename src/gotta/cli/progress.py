@@ -8,7 +8,18 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from gotta.experiment.sweep import Event, Listener
+from gotta.report.tables import Table, plain, rich_table
 from gotta.train import Progress as TrainingProgress
+
+
+def show_table(console: Console, table: Table) -> None:
+    """With lines and colours where it fits; else as plain text, because a cut number would mislead."""
+    text = plain(table)
+    grid = text.split("\n\n")[1]
+    if max(map(len, grid.splitlines())) + 4 * len(table.columns) <= console.width:
+        console.print(rich_table(table))
+    else:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -18,8 +18,9 @@ def report(
     """
     from rich.console import Console
 
+    from gotta.cli.progress import show_table
     from gotta.experiment.store import Store
-    from gotta.report.tables import rich_table, setups, table, write_report
+    from gotta.report.tables import setups, table, write_report
 
     store = Store(folder)
     runs = store.runs()
@@ -27,7 +28,7 @@ def report(
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
     console = Console()
     for group in setups(runs):
-        console.print(rich_table(table(group, metric)))
+        show_table(console, table(group, metric))
     for id, reason in store.damaged():
         console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
     console.print(f"Report: {write_report(folder)}", highlight=False, soft_wrap=True)

@@ -15,7 +15,11 @@ def run(
     ] = None,
     out: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs/single"),
     threads: Annotated[int, typer.Option(help="Torch threads.")] = 1,
+    device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda, cuda:1, mps.")] = "cpu",
     show: Annotated[bool, typer.Option("--show", help="Only print the complete spec.")] = False,
+    journal: Annotated[
+        Path | None, typer.Option(help="Run anew and write every decision of the memory to this .npz file.")
+    ] = None,
 ) -> None:
     """Run one cell and print its summary. What is not given keeps its default.
 
@@ -24,25 +28,36 @@ def run(
     - `gotta run method.name=norm memory.name=fps memory.capacity=32`
 
     - `gotta run spec.yaml seed=3 stream.gamma=0.01`
+
+    - `gotta run memory.name=fifo memory.capacity=32 --journal fifo.npz` : then `gotta replay fifo.npz`
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     import yaml
     from rich.console import Console
 
-    from gotta.cli.bench import conclude
+    from gotta.cli.bench import check_device, conclude
     from gotta.cli.progress import follow
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
+    from gotta.files import check_writable
 
     spec = RunSpec.of(parse(settings or []))
+    check_device(device)
     console = Console()
     if show:
         console.print(yaml.safe_dump(spec.model_dump(), sort_keys=False), highlight=False, markup=False)
         return
+    if journal is not None:
+        from gotta.experiment.run import run as run_once
+
+        check_writable(journal)
+        run_once(spec, journal=journal, device=device)
+        console.print(f"Journal: {journal}", highlight=False, soft_wrap=True)
+        return
     store = Store(out, writable=True)
     with follow(console, {spec.id: spec.label}) as listen:
-        failures = sweep([spec], store, 1, threads, listen)
+        failures = sweep([spec], store, 1, threads, listen, device)
     if failures:
         raise GottaError(failures[0].message)
     conclude(console, store, [spec])

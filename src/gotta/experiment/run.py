@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 from functools import lru_cache
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -32,12 +33,21 @@ def shared_model(name: str) -> Backbone:
     return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
-def run(spec: RunSpec, report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None) -> Result:
-    """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step."""
+def run(
+    spec: RunSpec,
+    report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
+    journal: Path | None = None,
+    device: str = "cpu",
+) -> Result:
+    """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
+
+    With `journal` every decision of the memory is written to that file, for `gotta replay`.
+    """
     started = perf_counter()
     data = shared_dataset(spec.data.name)
     stream = Stream(data, spec.stream_spec())
-    adapted = build(spec, deepcopy(shared_model(spec.model.name)), data)
+    model = deepcopy(shared_model(spec.model.name)).to(device)
+    adapted = build(spec, model, data, journal is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
     steps = []
@@ -46,7 +56,7 @@ def run(spec: RunSpec, report: Callable[[int, int, float], None] = lambda step, 
         outcome = record.outcome
         scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
         buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
-        held = buffer.measure(adapted.memory.batch(), adapted.memory.slots)
+        held = buffer.measure(adapted.memory.peek(), adapted.memory.slots)
         steps.append(
             {
                 "step": record.step,
@@ -59,6 +69,9 @@ def run(spec: RunSpec, report: Callable[[int, int, float], None] = lambda step, 
         )
         right, seen = right + scored["correct"], seen + scored["samples"]
         report(record.step + 1, len(stream), 100 * right / seen)
+    if journal is not None and adapted.memory.journal is not None:
+        adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
+        adapted.memory.journal.save(journal)
     result = online.summary()
     summary = {
         "accuracy": result["accuracy"],
@@ -75,7 +88,7 @@ def run(spec: RunSpec, report: Callable[[int, int, float], None] = lambda step, 
     return steps, summary
 
 
-def build(spec: RunSpec, model: Backbone, data: Dataset) -> Adapted:
+def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:
     """The adapted model that a spec describes."""
     if model.num_classes != data.num_classes:
         raise GottaError(
@@ -88,10 +101,11 @@ def build(spec: RunSpec, model: Backbone, data: Dataset) -> Adapted:
     method = methods.build(
         settings.name, model=model, statistics=statistics, embed=settings.embedding, **settings.arguments
     )
-    return Adapted(method, _memory(spec, data.num_classes), spec.regime.adapt_every, spec.regime.score)
+    memory = _memory(spec, data.num_classes, journal)
+    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score)
 
 
-def _memory(spec: RunSpec, num_classes: int) -> Memory:
+def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
     if spec.memory.name == ORACLE:
         assert spec.memory.capacity
         return OracleMemory(spec.memory.capacity, num_classes, spec.seed)
@@ -101,5 +115,6 @@ def _memory(spec: RunSpec, num_classes: int) -> Memory:
         num_classes,
         spec.seed,
         refresh_every=spec.memory.refresh_every,
+        journal=journal,
         **spec.memory.arguments,
     )

@@ -33,7 +33,9 @@ class Event:
 Listener = Callable[[Event], None]
 
 
-def sweep(specs: Sequence[RunSpec], store: Store, jobs: int, threads: int, listen: Listener) -> list[Event]:
+def sweep(
+    specs: Sequence[RunSpec], store: Store, jobs: int, threads: int, listen: Listener, device: str = "cpu"
+) -> list[Event]:
     """Run what the store lacks; the failures. A worker that dies costs its unfinished run, which is tried once more."""
     store.sweep_leftovers()
     todo = [spec for spec in specs if not store.has(spec.id)]
@@ -41,13 +43,13 @@ def sweep(specs: Sequence[RunSpec], store: Store, jobs: int, threads: int, liste
         torch.set_num_threads(threads)
         failures = []
         for spec in todo:
-            last = execute(spec, store, listen)
+            last = execute(spec, store, listen, device)
             failures += [last] if last.kind == "failed" else []
         return failures
-    return _Workers(store, min(jobs, len(todo)), threads, listen).run(todo)
+    return _Workers(store, min(jobs, len(todo)), threads, listen, device).run(todo)
 
 
-def execute(spec: RunSpec, store: Store, listen: Listener) -> Event:
+def execute(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu") -> Event:
     """One run, stored when complete; its last event."""
     listen(Event("started", spec.id))
 
@@ -55,7 +57,7 @@ def execute(spec: RunSpec, store: Store, listen: Listener) -> Event:
         listen(Event("moved", spec.id, step, steps, accuracy))
 
     try:
-        steps, summary = run(spec, moved)
+        steps, summary = run(spec, moved, device=device)
         store.write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment=environment())
         last = Event("finished", spec.id, accuracy=summary["accuracy"])
     except GottaError as error:
@@ -70,9 +72,9 @@ def execute(spec: RunSpec, store: Store, listen: Listener) -> Event:
 class _Workers:
     """Processes that take one run at a time from this one, which alone decides who runs what."""
 
-    def __init__(self, store: Store, jobs: int, threads: int, listen: Listener) -> None:
+    def __init__(self, store: Store, jobs: int, threads: int, listen: Listener, device: str) -> None:
         self.context = multiprocessing.get_context("spawn")
-        self.store, self.jobs, self.threads, self.listen = store, jobs, threads, listen
+        self.store, self.jobs, self.threads, self.listen, self.device = store, jobs, threads, listen, device
         self.events: Any = self.context.Queue()
         self.tasks: dict[BaseProcess, Any] = {}
         self.running: dict[BaseProcess, RunSpec] = {}
@@ -106,7 +108,7 @@ class _Workers:
 
     def _start(self) -> BaseProcess:
         tasks = self.context.Queue()
-        arguments = (tasks, self.events, str(self.store.root), self.threads, sys.path)
+        arguments = (tasks, self.events, str(self.store.root), self.threads, self.device, sys.path)
         process = self.context.Process(target=_work, args=arguments, daemon=True)
         os.environ["OMP_NUM_THREADS"] = str(self.threads)
         process.start()
@@ -137,11 +139,11 @@ class _Workers:
         self.store.sweep_leftovers()
 
 
-def _work(tasks: Any, events: Any, root: str, threads: int, path: list[str]) -> None:
+def _work(tasks: Any, events: Any, root: str, threads: int, device: str, path: list[str]) -> None:
     """The life of a worker: one run after the other until it is stopped."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
     sys.path[:] = path
     torch.set_num_threads(threads)
     store = Store(root)
     while True:
-        execute(RunSpec.of(tasks.get()), store, events.put)
+        execute(RunSpec.of(tasks.get()), store, events.put, device)

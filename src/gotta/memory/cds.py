@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory import balance, geometry, score
+from gotta.memory import balance, score
+from gotta.memory.neighbours import Neighbours
 from gotta.memory.policy import (
     CLASS_FULL,
     MEMORY_FULL,
@@ -59,17 +60,17 @@ class CDS(Policy):
             reason = CLASS_FULL if rivals == [new.label] else MEMORY_FULL
             return Decision(slot, REPLACED_WORST) if h > h_new else reject(reason)
 
-        neighbours = table.index(geometry.Neighbours)
+        neighbours = table.index(Neighbours)
         similarity = neighbours.similarity(new.label, new.embedding)
         compared = similarity if self.subset is None else similarity[self.sample(len(partition), rng)]
         if compared[compared.argmax()] >= 1.0 - self.epsilon:
             return reject(REDUNDANT)
 
         tied, newcomer_tied = neighbours.most_redundant(new.label, similarity)
-        h_tied = score.of_rows(table, tied, *weights)
-        if newcomer_tied and h_new > h_tied.max():
+        slot, h = score.first_worst(table, tied, *weights)
+        if newcomer_tied and h_new > h:
             return reject(REDUNDANT)
-        return Decision(int(tied[h_tied.argmax()]), REPLACED_REDUNDANT)
+        return Decision(slot, REPLACED_REDUNDANT)
 
     def sample(self, size: int, rng: np.random.Generator) -> IntArray:
         """The positions to compare with in the first test."""

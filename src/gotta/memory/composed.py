@@ -96,7 +96,7 @@ class Composed(Policy):
             return Decision(int(row), REPLACED_RANDOM)
         if self.evict == "nearest" and new.label in rivals:
             partition = table.members(new.label)
-            position, _ = geometry.nearest(geometry.distances(table, partition, new.embedding))
+            position, _, _ = geometry.two_nearest(table, partition, new.embedding)
             return Decision(int(partition[position]), REPLACED_NEAREST)
         return Decision(score.worst(table, rivals, self.lambda_t, self.lambda_u)[0], REPLACED_WORST)
 
@@ -109,4 +109,4 @@ class Composed(Policy):
     def diverse(self, table: Table, new: Candidate, accept: Decision) -> bool:
         partition = table.members(new.label)
         remaining = partition[partition != accept.slot]
-        return geometry.nearest(geometry.distances(table, remaining, new.embedding))[1] > self.epsilon
+        return geometry.two_nearest(table, remaining, new.embedding)[1] > self.epsilon

@@ -46,8 +46,7 @@ class FPS(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         weights = self.lambda_t, self.lambda_u
         partition = table.members(new.label)
-        distance = geometry.distances(table, partition, new.embedding)
-        nearest, closest = geometry.nearest(distance)
+        nearest, remaining, next_nearest = geometry.two_nearest(table, partition, new.embedding)
 
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
@@ -56,14 +55,13 @@ class FPS(Policy):
             accept = Decision(int(partition[nearest]), REPLACED_NEAREST)
             if score.of_row(table, accept.slot, *weights) < score.of_new(table, new.uncertainty, *weights):
                 return reject(WORSE_THAN_NEAREST)
-            distance[nearest] = np.inf
-            closest = geometry.nearest(distance)[1]
+            remaining = next_nearest
         else:
             slot, h = score.worst(table, rivals, *weights)
             accept = Decision(slot, REPLACED_WORST)
             if h <= score.of_new(table, new.uncertainty, *weights):
                 return reject(MEMORY_FULL)
-        return accept if closest > self.epsilon else reject(REDUNDANT)
+        return accept if remaining > self.epsilon else reject(REDUNDANT)
 
 
 @policies.register("fpsd")

@@ -4,10 +4,10 @@ from math import sqrt
 
 import numpy as np
 
-from gotta.memory.table import FEW, Floats, IntArray, Table
+from gotta.memory.table import Floats, IntArray, Table
 
 SMALL = 1e-12  # the paper's epsilon_0, against division by zero
-TIE = 1e-12  # similarities this near are equal: the two ends of a pair, computed apart, may differ in the last digits
+MANY = 256  # above this, rough distances to all rows pick a few to be computed exactly
 
 
 def squares(difference: Floats) -> Floats:
@@ -28,12 +28,54 @@ def distances(table: Table, rows: IntArray, embedding: Floats) -> Floats:
     return np.sqrt(squares(table.embedding.take(rows, 0) - embedding))
 
 
-def nearest(distance: Floats) -> tuple[int, float]:
-    """The position and the distance of the nearest row, the first of equal ones; no row is infinitely far."""
-    if not len(distance):
-        return -1, np.inf
-    position = int(distance.argmin())
-    return position, float(distance[position])
+def two_nearest(table: Table, rows: IntArray, embedding: Floats) -> tuple[int, float, float]:
+    """The position of the nearest of some rows (the first of equal ones), its distance, and that of the next nearest.
+
+    Where there are no such rows, they are infinitely far.
+    """
+    if not len(rows):
+        return -1, np.inf, np.inf
+    if len(rows) > MANY:
+        near = table.index(Lengths).near(rows, embedding)
+        found, first, second = exactly_two_nearest(table, rows[near], embedding)
+        return int(near[found]), first, second
+    return exactly_two_nearest(table, rows, embedding)
+
+
+def exactly_two_nearest(table: Table, rows: IntArray, embedding: Floats) -> tuple[int, float, float]:
+    distance = distances(table, rows, embedding)
+    found = int(distance.argmin())
+    first = float(distance[found])
+    distance[found] = np.inf
+    return found, first, float(distance[distance.argmin()])
+
+
+class Lengths:
+    """The squared length of each row, which makes rough distances to many rows one product of matrix and vector."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._square = squares(table.embedding)
+
+    def added(self, slot: int) -> None:
+        row = self._table.embedding[slot]
+        self._square[slot] = row.dot(row)
+
+    def removed(self, slot: int) -> None:
+        pass
+
+    def near(self, rows: IntArray, embedding: Floats) -> IntArray:
+        """The positions of the few rows that may be the nearest or the next nearest."""
+        length = embedding.dot(embedding)
+        rough = self._square.take(rows) + length
+        rough -= self._table.embedding.take(rows, 0) @ (2.0 * embedding)
+        first = rough.argmin()
+        smallest, rough[first] = rough[first], np.inf
+        bar = rough[rough.argmin()]
+        rough[first] = smallest
+        # |a|^2 - 2ab + |b|^2 loses digits where a and b are near; the margin is far above that loss.
+        near: IntArray = (rough <= bar + 1e-11 * (length + abs(bar))).nonzero()[0]
+        return near
 
 
 def farthest_first(points: Floats, start: int) -> list[int]:
@@ -48,84 +90,7 @@ def farthest_first(points: Floats, start: int) -> list[int]:
 
 
 def unit(embedding: Floats) -> Floats:
-    """A vector[D] scaled to length 1; zero stays zero."""
-    scaled: Floats = embedding / (sqrt(embedding.dot(embedding)) + SMALL)
-    return scaled
-
-
-class Neighbours:
-    """For each row the largest cosine similarity to another row of its class.
-
-    In a class of few rows it is computed when somebody asks. In a larger one it is kept up to date row by row: removing
-    a neighbour can only lower it, so the old value stays as an upper bound, marked stale, and is computed anew only if
-    it is among the largest when somebody asks.
-    """
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._unit = np.zeros_like(table.embedding)
-        self._closest = np.full(table.capacity, np.inf)  # similarity to the nearest row, or a bound on it
-        self._neighbour = np.full(table.capacity, -1)  # the slot of that row; -1 = stale
-        self._kept: set[int] = set()  # the classes that are kept up to date
-        for slot in np.flatnonzero(table.filled):
-            self._unit[slot] = unit(table.embedding[slot])
-
-    def similarity(self, label: int, embedding: Floats) -> Floats:
-        """Cosine similarity[N] of an embedding[D] to the N rows of a class."""
-        similarity: Floats = self._unit.take(self._table.members(label), 0) @ unit(embedding)
-        return similarity
-
-    def most_redundant(self, label: int, similarity: Floats) -> tuple[IntArray, bool]:
-        """The rows of a class that are closest to another row of it or to a newcomer with these similarities, oldest
-        first; and whether the newcomer is as close as they are.
-        """
-        rows = self._table.members(label)
-        closest = self._of_few(rows) if len(rows) <= FEW else self._of_many(label, rows, similarity)
-        redundancy = np.maximum(closest, similarity)
-        top = redundancy[redundancy.argmax()] - TIE
-        return rows[redundancy >= top], bool(similarity[similarity.argmax()] >= top)
-
-    def added(self, slot: int) -> None:
-        self._unit[slot] = unit(self._table.embedding[slot])
-        if int(self._table.label[slot]) in self._kept:
-            rows, similarity = self._search(slot)
-            closer = similarity > self._closest[rows]
-            self._closest[rows[closer]] = similarity[closer]
-            self._neighbour[rows[closer]] = slot
-
-    def removed(self, slot: int) -> None:
-        label = int(self._table.label[slot])
-        if label in self._kept:
-            rows = self._table.members(label)
-            self._neighbour[rows[self._neighbour[rows] == slot]] = -1
-
-    def _of_few(self, rows: IntArray) -> Floats:
-        units = self._unit.take(rows, 0)
-        similarity = units @ units.T
-        similarity.flat[:: len(rows) + 1] = -np.inf
-        closest: Floats = np.maximum.reduce(similarity, 1)
-        return closest
-
-    def _of_many(self, label: int, rows: IntArray, similarity: Floats) -> Floats:
-        """Right for the rows that are most redundant, an upper bound for the others."""
-        if label not in self._kept:
-            self._kept.add(label)
-            self._closest[rows], self._neighbour[rows] = np.inf, -1
-        while True:
-            closest = self._closest[rows]
-            top = max(closest.max(), similarity.max()) - TIE
-            stale = rows[(self._neighbour[rows] < 0) & (closest >= top)]
-            if not len(stale):
-                return closest
-            for slot in stale.tolist():
-                self._search(slot)
-
-    def _search(self, slot: int) -> tuple[IntArray, Floats]:
-        """Find the nearest row of a stored one. Returns the rows of its class and the similarities to them."""
-        rows = self._table.members(int(self._table.label[slot]))
-        similarity: Floats = self._unit.take(rows, 0) @ self._unit[slot]
-        similarity[rows == slot] = -np.inf
-        nearest = int(similarity.argmax())
-        self._closest[slot] = similarity[nearest]
-        self._neighbour[slot] = rows[nearest]
-        return rows, similarity
+    """A vector[D], or each of some vectors[N, D], scaled to length 1; zero stays zero."""
+    if embedding.ndim == 1:
+        return np.asarray(embedding / (sqrt(embedding.dot(embedding)) + SMALL))
+    return np.asarray(embedding / (np.sqrt(squares(embedding)) + SMALL)[:, None])

@@ -1,6 +1,6 @@
 """The paper's eviction score H: old and uncertain rows leave first. Larger means less worth keeping."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from math import exp, inf, log
 
 import numpy as np
@@ -9,6 +9,8 @@ from gotta.memory.table import FEW, Floats, IntArray, Table
 
 NEAR = 1e-9  # uncertainties this near do not decide which of two rows has the larger H
 FEW_CLASSES = 16
+
+Row = tuple[int, float, int]  # born, uncertainty, slot
 
 
 def heuristic(table: Table, age: int, uncertainty: float, lambda_t: float, lambda_u: float) -> float:
@@ -65,6 +67,13 @@ def worst_of_rows(table: Table, rows: IntArray, lambda_t: float, lambda_u: float
     return int(tied[last]), float(largest)
 
 
+def first_worst(table: Table, rows: IntArray, lambda_t: float, lambda_u: float) -> tuple[int, float]:
+    """Of a few rows, oldest first, the one with the largest H, and its H; of equal ones the oldest."""
+    scores = [of_row(table, slot, lambda_t, lambda_u) for slot in rows.tolist()]
+    largest = max(scores)
+    return int(rows[scores.index(largest)]), largest
+
+
 class Frontier:
     """The rows of each class that can have its largest H: those more uncertain than, or near, every older one.
 
@@ -74,12 +83,12 @@ class Frontier:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._rows: dict[int, list[tuple[int, float, int]]] = {}  # born, uncertainty, slot; oldest first
+        self._rows: dict[int, list[Row]] = {}  # of each class, oldest first
 
-    def of(self, label: int) -> list[tuple[int, float, int]]:
+    def of(self, label: int) -> list[Row]:
         found = self._rows.get(label)
         if found is None:
-            found = self._rows[label] = self._search(label)
+            found = self._rows[label] = self._search(self._table.members(label))
         return found
 
     def added(self, slot: int) -> None:
@@ -90,21 +99,30 @@ class Frontier:
             rows.append((int(table.born[slot]), uncertainty, slot))
 
     def removed(self, slot: int) -> None:
-        label = int(self._table.label[slot])
+        label, born = int(self._table.label[slot]), int(self._table.born[slot])
         rows = self._rows.get(label)
-        if rows:
-            at = bisect_left(rows, (int(self._table.born[slot]), -inf, -1))
-            if at < len(rows) and rows[at][2] == slot:
-                del self._rows[label]  # rows that it stood above may take its place: search when somebody asks
+        if not rows:
+            return
+        at = bisect_left(rows, (born, -inf, -1))
+        if at == len(rows) or rows[at][2] != slot:
+            return
+        members = self._table.members(label)
+        if len(members) <= FEW:
+            del self._rows[label]  # searched again when somebody asks
+            return
+        # Only rows between it and the next one can have stood in its shadow.
+        start = bisect_right(members, born, key=self._table.born.__getitem__)
+        after = rows[at + 1][0] if at + 1 < len(rows) else self._table.clock + 1
+        stop = bisect_left(members, after, lo=start, key=self._table.born.__getitem__)
+        rows[at : at + 1] = self._search(members[start:stop], rows[at - 1][1] - NEAR if at else -inf)
 
-    def _search(self, label: int) -> list[tuple[int, float, int]]:
-        slots = self._table.members(label)
+    def _search(self, slots: IntArray, bar: float = -inf) -> list[Row]:
+        """Those of some rows, oldest first, that are at least as uncertain as the bar and all before them, nearly."""
         uncertainty = self._table.uncertainty[slots]
         if len(slots) > FEW:
-            slots = slots[uncertainty >= np.maximum.accumulate(uncertainty) - NEAR]
+            slots = slots[(uncertainty >= np.maximum.accumulate(uncertainty) - NEAR) & (uncertainty >= bar)]
             uncertainty = self._table.uncertainty[slots]
-        kept: list[tuple[int, float, int]] = []
-        bar = -inf
+        kept: list[Row] = []
         for row in zip(self._table.born[slots].tolist(), uncertainty.tolist(), slots.tolist(), strict=True):
             if row[1] >= bar:
                 kept.append(row)

@@ -100,6 +100,8 @@ def _explain(result: Table, how: Metric, metric: str) -> str:
         text += f"; ± is half the range over the {result.seeds} seeds"
         text += " (over fewer where n= says so)" if differing else ""
     text += "; in brackets the seconds of one run" if metric != "seconds" else ""
+    if any(row.names[0].startswith("control: ") for row in result.rows):
+        text += "; controls take as many samples per step as the memory rows"
     absent = {cell.absent for row in result.rows for cell in row.cells if cell.value is None}
     text += "; · was not run" if "·" in absent else ""
     return text + ("; n/a: a memory cannot change the source model." if MEANINGLESS in absent else ".")

@@ -12,9 +12,9 @@ from gotta.experiment.store import Run
 MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
 METHODS = ("source", "norm", "rotta", "note", "sar", "eata", "cotta", "tent", "pl", "shot", "energy")
 CONTROLS = {
-    "running_statistics": "control: running statistics, no memory",
-    "same_samples": "control: no memory, same samples per step",
-    "oracle": "control: oracle memory (true labels)",
+    "running_statistics": "control: running statistics",
+    "same_samples": "control: same samples per step",
+    "oracle": "control: oracle (true labels)",
 }
 SOURCE = "source"
 # what makes two runs incomparable; anything else that differs becomes another row or column
