@@ -172,4 +172,4 @@ def test_neighbours_equal_the_whole_matrix(capacity: int) -> None:
         expected = np.flatnonzero(redundancy > redundancy.max() - 1e-9).tolist()
         tied, newcomer = index.most_redundant(0, similarity)
         assert newcomer == (len(rows) in expected)
-        assert tied.tolist() == [int(rows[i]) for i in expected if i < len(rows)]
+        assert tied == [int(rows[i]) for i in expected if i < len(rows)]

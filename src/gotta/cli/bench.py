@@ -107,7 +107,7 @@ def check_device(device: str) -> None:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
-        raise GottaError(f"device '{device}' cannot be used: {reason} Use --device cpu.") from None
+        raise GottaError(f"device '{device}' cannot be used: {reason.rstrip('.')}. Use --device cpu.") from None
 
 
 def teaser(console: "Console", root: Path, memory: str, quick: bool, seed: int = 0) -> None:

@@ -26,16 +26,14 @@ class Neighbours:
         similarity: Floats = self._units(label) @ unit(embedding)
         return similarity
 
-    def most_redundant(self, label: int, similarity: Floats) -> tuple[IntArray, bool]:
+    def most_redundant(self, label: int, similarity: Floats) -> tuple[list[int], bool]:
         """The rows of a class that are closest to another row of it or to a newcomer with these similarities, oldest
         first; and whether the newcomer is as close as they are.
         """
         kept = self._kept.get(label)
-        closest = self._closest_of_few(label) if kept is None else kept.closest(similarity)
-        redundancy = np.maximum(closest, similarity)
-        top = redundancy[redundancy.argmax()] - TIE
-        tied = (redundancy >= top).nonzero()[0]
-        return self._table.members(label)[tied], bool(similarity[similarity.argmax()] >= top)
+        tied, top = most(self._closest_of_few(label), similarity) if kept is None else kept.most(similarity)
+        members = self._table.members(label)
+        return [int(members[at]) for at in tied], any(similarity[at] >= top for at in tied)
 
     def added(self, slot: int) -> None:
         direction = self._unit[slot] = unit(self._table.embedding[slot])
@@ -70,6 +68,13 @@ class Neighbours:
         return kept.units
 
 
+def most(closest: Floats, similarity: Floats) -> tuple[list[int], float]:
+    """The positions whose larger value is the largest of all, or as good as; and what is as good as."""
+    redundancy = np.maximum(closest, similarity)
+    top = redundancy[redundancy.argmax()] - TIE
+    return (redundancy >= top).nonzero()[0].tolist(), top
+
+
 def closest_of(units: Floats) -> Floats:
     """For each of a few directions[N, D] the similarity to the most similar other one."""
     similarity = units @ units.T
@@ -95,16 +100,16 @@ class Kept:
     def units(self) -> Floats:
         return self._units[: self._size]
 
-    def closest(self, similarity: Floats) -> Floats:
-        """Right where it is largest, also beside these similarities to a newcomer; elsewhere an upper bound."""
+    def most(self, similarity: Floats) -> tuple[list[int], float]:
+        """The positions that are most redundant beside a newcomer with these similarities."""
         closest, neighbour = self._closest[: self._size], self._neighbour[: self._size]
         while True:
-            top = max(closest[closest.argmax()], similarity[similarity.argmax()]) - TIE
-            stale = ((closest >= top) & (neighbour == STALE)).nonzero()[0]
-            if not len(stale):
-                return closest
-            for position in stale.tolist():
-                self._search(position)
+            tied, top = most(closest, similarity)
+            stale = [at for at in tied if neighbour[at] == STALE and closest[at] >= top]
+            if not stale:
+                return tied, top
+            for at in stale:
+                self._search(at)
 
     def append(self, slot: int, direction: Floats) -> None:
         if self._size == len(self._slots):

@@ -67,11 +67,11 @@ def worst_of_rows(table: Table, rows: IntArray, lambda_t: float, lambda_u: float
     return int(tied[last]), float(largest)
 
 
-def first_worst(table: Table, rows: IntArray, lambda_t: float, lambda_u: float) -> tuple[int, float]:
+def first_worst(table: Table, rows: list[int], lambda_t: float, lambda_u: float) -> tuple[int, float]:
     """Of a few rows, oldest first, the one with the largest H, and its H; of equal ones the oldest."""
-    scores = [of_row(table, slot, lambda_t, lambda_u) for slot in rows.tolist()]
+    scores = [of_row(table, slot, lambda_t, lambda_u) for slot in rows]
     largest = max(scores)
-    return int(rows[scores.index(largest)]), largest
+    return rows[scores.index(largest)], largest
 
 
 class Frontier:
