@@ -1,6 +1,7 @@
 """Published behaviour: contents, ages and events of the authors' own memories, recorded in tests/golden/memory."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class Recorded:
         victim = self.data["victim_index"][sample]
         chosen = self.data["victim_class"][sample] if classes is not None else None
         self.pending = [] if victim is None else [victim]
-        if chosen is not None and classes is not None and len(classes) > 1:
+        if chosen is not None and classes is not None:
             self.pending.insert(0, classes.index(chosen))
 
     def random(self) -> float:
@@ -49,6 +50,36 @@ class Recorded:
         value = self.pending.pop(0)
         assert 0 <= value < below
         return value
+
+
+class PythonRandom:
+    """The authors' generator: Python's own, seeded as theirs was."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def random(self) -> float:
+        return self._random.uniform(0, 1)
+
+    def integers(self, below: int) -> int:
+        return self._random.randrange(0, below)
+
+
+@pytest.mark.parametrize("path", files("reservoir_M*.json", 3) + files("pbrs_C*.json", 10))
+def test_equals_note_with_its_generator(path: Path) -> None:
+    data = load(path)
+    memory = Memory(
+        data["policy"].lower(),
+        data["capacity"],
+        data.get("num_classes", 1),
+        rng=PythonRandom(data["python_random_seed"]),
+    )
+    offered = 0
+    for snapshot in data["snapshots"]:
+        ids = np.arange(offered, snapshot["after"])
+        memory.observe(ids, label=None if "labels" not in data else np.array(data["labels"])[ids])
+        offered = snapshot["after"]
+        assert memory.batch().x.tolist() == snapshot["ids"]
 
 
 @pytest.mark.parametrize("path", files("cstu_*.json", 19))

@@ -321,6 +321,14 @@ def test_notes_on_few_slots() -> None:
     assert "0.8 of a slot" in Memory("fps", 8, 10).notes[0]
 
 
+@pytest.mark.parametrize("name", policies.names())
+def test_a_single_class(name: str) -> None:
+    memory = Memory(name, 4, 1)
+    part = {**batch_of(20), "label": np.zeros(20, int)}
+    assert memory.observe(**part).shape == (20,)
+    assert np.isfinite(memory.batch().uncertainty.numpy()).all()
+
+
 def test_empty_memory_reads_empty() -> None:
     batch = Memory("fps", 8, 4).batch()
     assert len(batch) == len(batch.x) == 0

@@ -49,7 +49,7 @@ def draw(pick: Callable[[int, int], int]) -> Case:
     """A case from a source of whole numbers between two bounds."""
     return Case(
         kind=KINDS[pick(0, len(KINDS) - 1)],
-        num_classes=pick(1, 12),
+        num_classes=pick(2, 12),
         capacity=pick(1, 20),
         batches=pick(1, 6),
         batch_size=pick(1, 24),

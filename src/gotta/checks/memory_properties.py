@@ -244,7 +244,6 @@ def survives(subject: Subject, case: Case) -> None:
         {"batch_size": 1, "batches": 20},
         {"capacity": 3, "batch_size": 40},
         {"capacity": 4, "num_classes": 40},
-        {"num_classes": 1},
     ):
         fits(subject, replace(case, **change))
 

@@ -35,8 +35,8 @@ def rivals(table: Table, label: int, quota: str = "real") -> list[int] | None:
     return [label] if held == table.most else table.largest()
 
 
-def random_row(table: Table, classes: list[int], rng: np.random.Generator) -> int:
-    """A random row of a random class. With one class nothing is drawn to choose it."""
-    label = classes[0] if len(classes) == 1 else classes[int(rng.integers(len(classes)))]
-    members = table.members(label)
+def random_row(table: Table, rivals: list[int], label: int, rng: np.random.Generator) -> int:
+    """A random row of the newcomer's own class, if it competes in that; otherwise of a random one of the rivals."""
+    chosen = label if rivals == [label] else rivals[int(rng.integers(len(rivals)))]
+    members = table.members(chosen)
     return int(members[int(rng.integers(len(members)))])

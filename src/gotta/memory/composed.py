@@ -91,9 +91,9 @@ class Composed(Policy):
             first = [int(table.members(label)[0]) for label in rivals]
             return Decision(min(first, key=table.born.__getitem__), REPLACED_OLDEST)
         if self.evict == "random":
-            everyone = self.allocate == "all"
-            row = table.order[rng.integers(len(table))] if everyone else balance.random_row(table, rivals, rng)
-            return Decision(int(row), REPLACED_RANDOM)
+            if self.allocate == "all":
+                return Decision(int(table.order[rng.integers(len(table))]), REPLACED_RANDOM)
+            return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)
         if self.evict == "nearest" and new.label in rivals:
             partition = table.members(new.label)
             position, _, _ = geometry.two_nearest(table, partition, new.embedding)

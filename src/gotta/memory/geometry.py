@@ -23,13 +23,8 @@ if hasattr(np, "vecdot"):  # NumPy 2: the same sum at half the cost of calling
         return total
 
 
-def distances(table: Table, rows: IntArray, embedding: Floats) -> Floats:
-    """Euclidean distance[N] of an embedding[D] to rows[N]."""
-    return np.sqrt(squares(table.embedding.take(rows, 0) - embedding))
-
-
 def two_nearest(table: Table, rows: IntArray, embedding: Floats) -> tuple[int, float, float]:
-    """The position of the nearest of some rows (the first of equal ones), its distance, and that of the next nearest.
+    """The position of the nearest of some rows (the first of equal ones), its Euclidean distance, and that of the next.
 
     Where there are no such rows, they are infinitely far.
     """
@@ -43,11 +38,11 @@ def two_nearest(table: Table, rows: IntArray, embedding: Floats) -> tuple[int, f
 
 
 def exactly_two_nearest(table: Table, rows: IntArray, embedding: Floats) -> tuple[int, float, float]:
-    distance = distances(table, rows, embedding)
-    found = int(distance.argmin())
-    first = float(distance[found])
-    distance[found] = np.inf
-    return found, first, float(distance[distance.argmin()])
+    square = squares(table.embedding.take(rows, 0) - embedding)
+    found = int(square.argmin())
+    first = sqrt(square[found])
+    square[found] = np.inf
+    return found, first, sqrt(square[square.argmin()])
 
 
 class Lengths:

@@ -30,4 +30,4 @@ class HUS(Policy):
         rivals = balance.rivals(table, new.label, quota="none")
         if rivals is None:
             return Decision(table.free(), ROOM)
-        return Decision(balance.random_row(table, rivals, rng), REPLACED_RANDOM)
+        return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)

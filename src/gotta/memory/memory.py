@@ -144,7 +144,7 @@ class Memory:
         """As new: no rows, clock 0, the generator where it started. A journal, if any, goes on empty."""
         state.set_generator(self._rng, self._rng_start)
         if self.journal is not None:
-            self.journal = Journal(self.capacity, self.num_classes)
+            self.journal = Journal(self.capacity, self.num_classes, self.journal.frozen)
         self._start()
 
     def state_dict(self) -> dict[str, Any]:

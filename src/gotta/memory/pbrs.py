@@ -25,4 +25,4 @@ class PBRS(Policy):
             return Decision(table.free(), ROOM)
         if rivals == [new.label] and rng.random() > table.holds(new.label) / table.offered(new.label):
             return reject(COIN)
-        return Decision(balance.random_row(table, rivals, rng), REPLACED_RANDOM)
+        return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)

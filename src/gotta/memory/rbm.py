@@ -35,7 +35,7 @@ class RBM(Policy):
         held = table.count.nonzero()[0]
         moving = table.vectors["moving_count"][held]
         largest = held[moving == moving.max()]
-        label = largest[rng.integers(len(largest))] if len(largest) > 1 else largest[0]
+        label = largest[rng.integers(len(largest))]
         return Decision(int(table.members(int(label))[0]), REPLACED_OLDEST)
 
     def after_read(self, table: Table) -> Mapping[str, Floats]:

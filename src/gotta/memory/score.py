@@ -1,6 +1,7 @@
 """The paper's eviction score H: old and uncertain rows leave first. Larger means less worth keeping."""
 
 from bisect import bisect_left, bisect_right
+from functools import cache
 from math import exp, inf, log
 
 import numpy as np
@@ -35,6 +36,7 @@ def of_rows(table: Table, rows: IntArray, lambda_t: float, lambda_u: float) -> F
     return h
 
 
+@cache
 def scale(num_classes: int) -> float:
     """ln(num_classes), the largest possible entropy. One class has none, so ln 2 stands in to keep H finite."""
     return log(max(num_classes, 2))

@@ -23,6 +23,8 @@ class Storage:
         """Make place for samples like these. Raises if they are unlike the stored ones."""
         if self.pixels is None:
             self.pixels = self._allocate(x)
+        if self.where is None and self.pixels.device != x.device:  # loaded here, observed there
+            self.pixels = self.pixels.to(x.device)
         if x.shape[1:] != self.pixels.shape[1:] or x.dtype != self.pixels.dtype:
             raise GottaError(
                 f"samples of shape {list(x.shape[1:])} and {x.dtype} do not fit a memory of samples of shape "
