@@ -1,6 +1,6 @@
 """The one exception that stands for a mistake in what gotta was given."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 
@@ -14,3 +14,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:
     near = get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {', '.join(choices)}.")
+
+
+def messages(looks: Iterable[Callable[[], object]]) -> list[str]:
+    """What each look complains about: for showing all mistakes together."""
+    found = []
+    for look in looks:
+        try:
+            look()
+        except GottaError as error:
+            found.append(str(error))
+    return found

@@ -16,6 +16,25 @@ from torch import Tensor
 IntArray = NDArray[np.int64]
 Images = NDArray[np.uint8]  # [N, H, W, 3]
 
+# The standard corruptions in their canonical order, which is also the standard order of domains.
+CORRUPTIONS = (
+    "gaussian_noise",
+    "shot_noise",
+    "impulse_noise",
+    "defocus_blur",
+    "glass_blur",
+    "motion_blur",
+    "zoom_blur",
+    "snow",
+    "frost",
+    "fog",
+    "brightness",
+    "contrast",
+    "elastic_transform",
+    "pixelate",
+    "jpeg_compression",
+)
+
 
 @dataclass(frozen=True)
 class Truth:

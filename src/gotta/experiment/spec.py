@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gotta.adapted import PAIRINGS, choose_statistics
 from gotta.data import DATASETS
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, messages, unknown
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
@@ -167,7 +167,7 @@ def _mistakes(spec: RunSpec) -> list[str]:
         lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
-    found = [message for look in looks if (message := _message(look))] + _stream_mistakes(spec.stream)
+    found = messages(looks) + _stream_mistakes(spec.stream)
     if spec.memory.name == ORACLE and spec.control != "oracle":
         found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
@@ -194,14 +194,6 @@ def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
 def _known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
     if not unless and name not in known:
         raise unknown(kind, name, known)
-
-
-def _message(look: Callable[[], object]) -> str:
-    try:
-        look()
-    except GottaError as error:
-        return str(error)
-    return ""
 
 
 def _without(given: Mapping[str, Any], places: list[tuple[int | str, ...]]) -> dict[str, Any]:

@@ -10,28 +10,12 @@ from collections.abc import Callable, Sequence
 
 from gotta.errors import GottaError, unknown
 from gotta.registry import Registry
-from gotta.types import domain_name
+from gotta.types import CORRUPTIONS, domain_name
 
 Pool = tuple[str, ...]
 SCHEDULES: Registry[Callable[..., list[Pool]]] = Registry("schedule", "gotta.streams")
 
-STANDARD_ORDER = (
-    "gaussian_noise",
-    "shot_noise",
-    "impulse_noise",
-    "defocus_blur",
-    "glass_blur",
-    "motion_blur",
-    "zoom_blur",
-    "snow",
-    "frost",
-    "fog",
-    "brightness",
-    "contrast",
-    "elastic_transform",
-    "pixelate",
-    "jpeg_compression",
-)
+STANDARD_ORDER = CORRUPTIONS
 
 # The ten numbered orders that RoTTA and CoTTA share, as positions in STANDARD_ORDER.
 _NUMBERED = (

@@ -7,7 +7,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, messages, unknown
 from gotta.streams.order import ORDERS, UNDERFLOW
 from gotta.streams.schedule import AS_STORED, SCHEDULES, domain_order, name_list
 
@@ -85,7 +85,7 @@ def _names(spec: StreamSpec) -> list[str]:
         lambda: _one_of("underflow", spec.underflow, UNDERFLOW),
         lambda: _one_of("choose", spec.choose, CHOICES),
     ]
-    return [message for look in looked_up if (message := _message(look))]
+    return messages(looked_up)
 
 
 def _numbers(spec: StreamSpec) -> list[str]:
@@ -157,11 +157,3 @@ def _text(name: str, value: object) -> str:
 def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     if _text(name, value) not in choices:
         raise unknown(name, _text(name, value), choices)
-
-
-def _message(look: Callable[[], object]) -> str:
-    try:
-        look()
-    except GottaError as error:
-        return str(error)
-    return ""

@@ -6,25 +6,11 @@ Lengths are in pixels whatever the size of the image.
 
 from collections.abc import Sequence
 
+from gotta.types import CORRUPTIONS
+
 Parameters = tuple[float, ...]
 
-STANDARD = (
-    "gaussian_noise",
-    "shot_noise",
-    "impulse_noise",
-    "defocus_blur",
-    "glass_blur",
-    "motion_blur",
-    "zoom_blur",
-    "snow",
-    "frost",
-    "fog",
-    "brightness",
-    "contrast",
-    "elastic_transform",
-    "pixelate",
-    "jpeg_compression",
-)
+STANDARD = CORRUPTIONS
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 SEVERITIES = (1, 2, 3, 4, 5)
 
