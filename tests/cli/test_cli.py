@@ -6,9 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+
+from gotta.cli.__main__ import main
 
 ENVIRONMENT = {**os.environ, "COLUMNS": "140", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 MINE = '''
@@ -26,12 +30,23 @@ class Newest(Policy):
 '''
 
 
-def gotta(*arguments, cwd=None, code=0):
-    command = [sys.executable, "-m", "gotta.cli", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=ENVIRONMENT, timeout=300)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout if code == 0 else done.stderr
+@pytest.fixture(autouse=True)
+def as_in_a_shell(monkeypatch):
+    """A wide terminal without colours; what the command does to its process is undone."""
+    for name, value in {"COLUMNS": "140", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def gotta(*arguments, cwd=".", code=0):
+    """What the command prints: to standard output if it is to succeed, else to standard error."""
+    out, err = StringIO(), StringIO()
+    sys.argv[1:], before = [str(argument) for argument in arguments], sys.argv[1:]
+    with redirect_stdout(out), redirect_stderr(err), chdir(cwd), pytest.raises(SystemExit) as left:
+        main()
+    sys.argv[1:] = before
+    assert (left.value.code or 0) == code, out.getvalue() + err.getvalue()
+    return (err if code else out).getvalue()
 
 
 def test_help_has_examples():
@@ -62,6 +77,7 @@ def test_a_policy_of_ones_own_in_one_file(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     settings = ("method.name=norm", "memory.name=mine:Newest", "memory.capacity=8", "stream.per_class=1")
     shown = gotta("run", *settings, "stream.domains=snow", "--out", tmp_path / "out", cwd=tmp_path)
+    del sys.modules["mine"]
     assert "mine:Newest" in shown
 
 
@@ -69,6 +85,32 @@ def test_stream_show_draws(tmp_path):
     text = gotta("stream", "show", "per_class=3", "domains=snow,fog", "--out", tmp_path / "s.png")
     assert "run" in text
     assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_check_tells_good_policies_from_bad_ones(tmp_path):
+    assert "properties hold" in gotta("check", "fifo", "--examples", 2)
+    (tmp_path / "beyond.py").write_text(MINE.replace("Decision(0,", "Decision(table.capacity,"))
+    gotta("check", "beyond:Newest", "--examples", 2, cwd=tmp_path, code=1)
+    del sys.modules["beyond"]
+
+
+def test_a_recorded_stream_is_replayed_through_other_memories(tmp_path):
+    settings = ("memory.name=fifo", "memory.capacity=8", "stream.per_class=1", "stream.domains=snow,fog")
+    gotta("run", *settings, "--journal", tmp_path / "j.npz")
+    shown = gotta("replay", tmp_path / "j.npz", "--memory", "fps,cstu")
+    assert "20 samples" in shown
+    assert re.search(r"fps +\d+", shown)
+    assert "Exact" in shown
+    gotta("run", *settings, "method.name=norm", "--journal", tmp_path / "k.npz")
+    assert "Approximate" in gotta("replay", tmp_path / "k.npz", "--memory", "fps")
+    (tmp_path / "j.npz").write_bytes(b"not a journal")
+    assert "not a journal" in gotta("replay", tmp_path / "j.npz", code=2)
+
+
+def test_teaser_draws(tmp_path):
+    shown = gotta("bench", "teaser", "--quick", "--memory", "fifo,fps", "--out", tmp_path)
+    assert "near-dup" in shown
+    assert (tmp_path / "teaser.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +171,20 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_continues(tmp_path):
     assert f"{kept} finished before" in gotta("bench", recipe, "--out", "out", cwd=tmp_path)
 
 
-def test_the_module_and_the_command_are_one():
-    assert Path(sys.executable).with_name("gotta").exists()
-    assert re.match(r"gotta \d+\.\d+\.\d+", gotta("--version"))
+@pytest.mark.parametrize("command", [[sys.executable, "-m", "gotta.cli"], [Path(sys.executable).with_name("gotta")]])
+def test_the_module_and_the_command_are_one(command):
+    shown = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert re.match(r"gotta \d+\.\d+\.\d+", shown)
+
+
+def test_a_mistake_ends_the_process_with_code_2_and_no_traceback(tmp_path):
+    command = [sys.executable, "-m", "gotta.cli", "run", "method.name=tnt"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    assert done.returncode == 2
+    assert done.stderr.startswith("gotta: method 'tnt' is unknown.")
+    assert "Traceback" not in done.stderr
+
+
+def test_help_does_not_wait_for_torch():
+    code = "import sys; from gotta.cli.__main__ import app; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
