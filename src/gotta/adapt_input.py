@@ -1,0 +1,36 @@
+"""What an adapted model accepts: a batch, and the logits the network makes of it."""
+
+import torch
+from torch import Tensor
+
+from gotta.errors import GottaError
+
+
+def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) -> None:
+    """Raises unless x is a batch like the earlier ones, whose samples had the shape `sample`."""
+    expected = "Expected a floating tensor [B, ...] of finite values"
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        got = x.dtype if isinstance(x, Tensor) else type(x).__name__
+        raise GottaError(f"a batch of {got} cannot be predicted. {expected}; images go from 0 to 1.")
+    if x.ndim < 2 or (sample is not None and x.shape[1:] != sample):
+        wanted = "[B, ...]" if sample is None else f"[B, {', '.join(map(str, sample))}]"
+        raise GottaError(f"a batch of shape {list(x.shape)} does not fit. Expected {wanted}, as before.")
+    if len(x) == 0:
+        raise GottaError("the batch is empty. Leave it out.")
+    if len(x) == 1 and batch_statistics:
+        raise GottaError(
+            "a batch of one sample has no batch statistics to normalise with. Use batches of at least 2, a memory "
+            "with pairing='memory', or statistics='running'."
+        )
+    if not torch.isfinite(x).all():
+        raise GottaError(f"the batch holds NaN or infinite values. {expected}.")
+
+
+def check_logits(logits: Tensor, classes: int | None) -> None:
+    """Raises unless the logits are finite and [B, classes]; None where the number of classes is not known yet."""
+    if logits.ndim != 2 or classes not in (None, logits.shape[1]):
+        raise GottaError(f"the model gives outputs of shape {list(logits.shape)}. Expected [B, {classes or 'C'}].")
+    if not torch.isfinite(logits).all():
+        raise GottaError(
+            "the model gives NaN or infinite logits, so this batch is left out. reset() goes back to the source."
+        )
