@@ -1,7 +1,9 @@
 """What an adapted model accepts: a batch, and the logits the network makes of it."""
 
+from typing import Any
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from gotta.errors import GottaError
 
@@ -34,3 +36,21 @@ def check_logits(logits: Tensor, classes: int | None) -> None:
         raise GottaError(
             "the model gives NaN or infinite logits, so this batch is left out. reset() goes back to the source."
         )
+
+
+def shield_group_norms(model: nn.Module) -> None:
+    """Keep the process alive where GroupNorm is trained on channels-last images behind frozen layers.
+
+    The CPU kernel of torch 2.13 crashes in the backward pass if the layer's own input needs no gradient.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.GroupNorm) and _with_gradient not in module._forward_pre_hooks.values():
+            module.register_forward_pre_hook(_with_gradient)
+
+
+def _with_gradient(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    x = inputs[0]
+    trained = any(parameter.requires_grad for parameter in module.parameters())
+    if not trained or not torch.is_grad_enabled() or x.requires_grad or x.device.type != "cpu":
+        return None
+    return (x.detach().requires_grad_(), *inputs[1:])

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import gotta
 from gotta import adapt_state
-from gotta.adapt_input import check_batch, check_logits
+from gotta.adapt_input import check_batch, check_logits, shield_group_norms
 from gotta.cost import PHASES, Cost
 from gotta.errors import GottaError, unknown
 from gotta.guard import Guard, only_predicting
@@ -48,6 +48,7 @@ class Adapted(nn.Module):
     ) -> None:
         super().__init__()
         self.model = method.model
+        shield_group_norms(self.model)
         self.method, self.memory, self.guard = method, memory, guard
         self.adapt_every, self.score = adapt_every, score
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
