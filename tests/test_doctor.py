@@ -38,7 +38,8 @@ def test_a_healthy_model_has_no_problem(reports):
     report = reports["healthy"]
     assert report.problems == []
     assert (report.layers, report.outputs, report.inputs) == ({"BatchNorm2d": 19}, "logits", AS_EXPECTED)
-    assert report.no_ops == ["source"]
+    assert "source" in report.no_ops
+    assert {"norm", "tent"}.isdisjoint(report.no_ops)
     assert "no problem found" in str(report)
 
 

@@ -33,7 +33,7 @@ COMMON = {
     "ImageNet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
     "0.5": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
 }
-PROBES, STEP = 128, 16  # images that are fed, and those of them that one step of a method takes
+PROBES, STEP = 64, 16  # images that are fed, and those of them that one step of a method takes
 SIZES = (32, 224)  # tried in turn where no images are given
 CLEARLY = 0.5  # another way of feeding must leave at most this share of the mismatch
 CONSISTENT = 0.15  # or be this much more consistent

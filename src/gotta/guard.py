@@ -3,9 +3,9 @@
 Every few adaptations it compares the adapted model with the source model on the latest samples in stream order and on
 what the memory holds. Two signs count, each averaged over several checks so that a run of one class is no alarm:
 
-- *collapse*: the adapted model disagrees with the source on most rows, and its predictions tell classes apart less than
-  the source's do (entropy of the mean prediction minus mean entropy), or fewer classes are predicted than the running
-  mean of all predictions has.
+- *collapse*: the adapted model disagrees with the source on most rows, and either its predictions tell classes apart
+  less than the source's do (entropy of the mean prediction minus mean entropy), or fewer classes are predicted than the
+  running mean of all predictions has, or the source tells classes apart so well that it is hardly wrong.
 - *lost runs*: in a correlated stream neighbours share a class, and a model that works says so. The share of equally
   predicted neighbours above chance is an unlabelled measure of accuracy; where the source has clearly more of it, the
   adapted model is worse. Batch statistics fail in this way. In an i.i.d. stream both are near 0.
@@ -35,7 +35,7 @@ WINDOW, ENOUGH = 4, 3  # checks that a verdict averages, and the fewest it needs
 RETURN_WINDOW, RETURN_ENOUGH = 8, 6  # to return from the source, which errs less: more evidence
 RUNS_LOST, RUNS_KEPT = 0.06, 0.02  # share of neighbours; on i.i.d. images the average of three varies by about 0.01
 AGREEMENT = 0.5
-LESS_INFORMED, FEWER_CLASSES = 0.2, 0.3  # of the logarithm of the number of classes
+LESS_INFORMED, FEWER_CLASSES, WELL_INFORMED = 0.2, 0.3, 0.85  # of the logarithm of the number of classes
 LONGEST_WAIT = 16  # times SPACING
 
 
@@ -53,9 +53,9 @@ def only_predicting(method: Method, **settings: Any) -> Iterator[None]:
             setattr(method, name, value)
 
 
-def spread(share: Tensor) -> float:
-    """The entropy of class shares, 1 for all classes alike."""
-    return float(-(share * (share + 1e-12).log()).sum()) / math.log(max(2, len(share)))
+def spread(shares: Tensor) -> float:
+    """The entropy of class shares [C], 1 for all classes alike; of several [B, C], the mean."""
+    return float(-(shares * (shares + 1e-12).log()).sum(-1).mean()) / math.log(max(2, shares.shape[-1]))
 
 
 def run_excess(probs: Tensor) -> float:
@@ -79,7 +79,7 @@ class Check:
     @classmethod
     def of(cls, own: Tensor, source: Tensor, own_rows: Tensor, source_rows: Tensor) -> "Check":
         """From probabilities of the latest samples in stream order, and from those of the rows to compare on."""
-        entropies = [sum(map(spread, rows)) / len(rows) for rows in (own_rows, source_rows)]
+        entropies = [spread(rows) for rows in (own_rows, source_rows)]
         agreement = float((own_rows.argmax(1) == source_rows.argmax(1)).double().mean())
         lost = run_excess(source) - run_excess(own)
         return cls(lost, agreement, own_rows.mean(0), entropies[0], source_rows.mean(0), entropies[1])
@@ -120,7 +120,7 @@ class Guard:
         share = self.running / self.running.sum()
         self.samples, self.adaptations = self.samples + len(x), self.adaptations + adaptations
         told = {
-            "guard_entropy": sum(map(spread, probs)) / len(probs),
+            "guard_entropy": spread(probs),
             "guard_shift": float((probs.mean(0) - share).abs().sum() / 2),
         }
         if self.samples >= SPACING and self.adaptations >= EVERY and len(self._own) >= min(ROWS, self.samples):
@@ -236,11 +236,14 @@ class Guard:
         informed = own - self._mean("own_entropy")
         source_informed = source - self._mean("source_entropy")
         usual = spread(self.running / self.running.sum()) if len(self.running) else 0.0
-        if self._mean("agreement") >= AGREEMENT:
+        agreement = self._mean("agreement")
+        if agreement >= AGREEMENT:
             return ""
         # Written so that NaN counts as collapse.
         if not informed >= source_informed - LESS_INFORMED or not own >= usual - FEWER_CLASSES:
-            return f"it agrees with it on {100 * self._mean('agreement'):.0f} % and predicts few classes"
+            return f"it agrees with it on {100 * agreement:.0f} % and predicts few classes"
+        if source_informed > WELL_INFORMED:
+            return f"it agrees with it on {100 * agreement:.0f} % where the source is sure"
         return ""
 
     def _mean(self, name: str) -> float:
