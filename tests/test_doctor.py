@@ -63,7 +63,7 @@ def test_the_cost_of_a_step_of_every_method(reports):
     costs = {name: (step.forwards, step.backwards) for name, step in steps.items()}
     assert costs["source"] == costs["norm"] == (1, 0)
     assert costs["tent"] == (1, 1)
-    assert all(step.seconds > 0 for step in steps.values())
+    assert all(step.seconds > 0 or step.note for step in steps.values())
 
 
 def test_group_norm_makes_norm_a_no_op_and_not_tent():

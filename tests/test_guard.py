@@ -52,9 +52,9 @@ def net():
     return net
 
 
-def follow(model, labels, size=16, seed=0):
+def follow(model, labels, size=16, seed=0, noise=0.25):
     """The labels that a model predicts for a stream."""
-    x = draw(labels, seed)
+    x = draw(labels, seed, noise)
     return torch.cat([model(part).argmax(1) for part in x.split(size)])
 
 
@@ -111,8 +111,7 @@ def test_being_wrong_for_sure_is_found_out_by_the_source(net):
         model.model.fc.weight.copy_(net.fc.weight.roll(1, 0))
         model.model.fc.bias.copy_(net.fc.bias.roll(1, 0))
     with pytest.warns(UserWarning, match="where the source is sure"):
-        for x in draw(shuffled(1000, 0), 0, noise=0.15).split(16):
-            model(x)
+        follow(model, shuffled(1000, 0), noise=0.15)
 
 
 def test_warn_tells_once_per_episode_and_changes_nothing(net):

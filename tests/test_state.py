@@ -297,6 +297,16 @@ def test_another_network_is_told_before_it_is_touched(tmp_path):
     assert not net._forward_hooks
 
 
+def test_a_model_that_does_not_know_its_classes_stays_open(tmp_path):
+    saved(tmp_path)
+    replaced(tmp_path)
+    model = adapt(seeded_net(), "tent", "fps", 4, lr=0.1)
+    with pytest.raises(GottaError, match="does not fit"):
+        model.load(tmp_path)
+    assert model.recipe["num_classes"] is None
+    assert_same_continuation(model, adapt(seeded_net(), "tent", "fps", 4, lr=0.1))
+
+
 def test_no_state_and_no_folder_to_write_to(tmp_path):
     with pytest.raises(GottaError, match="no saved state"):
         gotta.load(tmp_path / "nowhere", seeded_net())

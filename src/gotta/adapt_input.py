@@ -38,6 +38,10 @@ def check_logits(logits: Tensor, classes: int | None) -> None:
         )
 
 
+def device_of(model: nn.Module) -> torch.device:
+    return next((value.device for value in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
+
+
 def shield_group_norms(model: nn.Module) -> None:
     """Keep the process alive where GroupNorm is trained on channels-last images behind frozen layers.
 

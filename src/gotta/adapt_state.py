@@ -64,7 +64,8 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def fingerprint(model: nn.Module) -> str:
     """A hash of the names, shapes, types and values of a network: the same on every device."""
     digest = hashlib.sha256()
-    for name, value in sorted(model.state_dict().items()):
+    tensors = {name: value for name, value in model.state_dict().items() if isinstance(value, Tensor)}
+    for name, value in sorted(tensors.items()):
         digest.update(f"{name} {list(value.shape)} {value.dtype};".encode())
         digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import gotta
 from gotta import adapt_state
-from gotta.adapt_input import check_batch, check_logits, shield_group_norms
+from gotta.adapt_input import check_batch, check_logits, device_of, shield_group_norms
 from gotta.cost import PHASES, Cost
 from gotta.errors import GottaError, unknown
 from gotta.guard import Guard, only_predicting
@@ -151,10 +151,12 @@ class Adapted(nn.Module):
         """Go on from a saved state of a model built alike. A state that does not fit changes nothing."""
         record, state = adapt_state.read(Path(path))
         adapt_state.check_fit(path, record, self._record())
-        before = self._state()
+        before, recipe = self._state(), self.recipe and dict(self.recipe)
+        memory, memory_for = self.memory, self._memory_for
         try:
             self._restore(state)
         except UNREADABLE as error:
+            self.recipe, self.memory, self._memory_for = recipe, memory, memory_for
             self._restore(before)
             raise GottaError(f"the state in {path} does not fit this model: {error}") from error
 
@@ -182,12 +184,10 @@ class Adapted(nn.Module):
         return f"Adapted {type(self.model).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
     def _record(self) -> dict[str, Any]:
-        kind = type(self.method).__name__
-        guard = None if self.guard is None else self.guard.action
         return {
             "gotta": gotta.__version__,
-            "method": kind,
-            "guard": guard,
+            "method": type(self.method).__name__,
+            "guard": None if self.guard is None else self.guard.action,
             "source": self.source_hash,
             **adapt_state.of_recipe(self.recipe),
         }
@@ -204,7 +204,7 @@ class Adapted(nn.Module):
         }
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        memory, device = state["memory_state"], _device(self.model)
+        memory, device = state["memory_state"], device_of(self.model)
         if memory is None:
             self.memory.reset()
         else:
@@ -346,7 +346,3 @@ def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: 
     adapted = adapt(model, inplace=inplace, **arguments)
     adapted.load(path)
     return adapted
-
-
-def _device(model: nn.Module) -> torch.device:
-    return next((value.device for value in [*model.parameters(), *model.buffers()]), torch.device("cpu"))

@@ -7,6 +7,7 @@ keeps from training. Elsewhere it is the one under which an image and its mirror
 images otherwise; that is weaker evidence, so only a clear difference counts, and otherwise the answer is "cannot tell".
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -232,14 +233,16 @@ def _consistency(predict: Callable[[Tensor], Tensor], x: Tensor) -> float:
 def _step(model: nn.Module, name: str, x: Tensor) -> Step:
     """The cost of one step of a method, and why it does nothing where it does."""
     try:
-        source = adapt(model, "source")
-        adapted = adapt(model, name)
-        before = deepcopy(adapted.model.state_dict())
-        adapted.step(x)  # the first step also sets things up, so the second is measured
-        outcome = adapted.step(x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a method warns of is not about this model
+            source = adapt(model, "source")
+            adapted = adapt(model, name)
+            before = deepcopy(adapted.model.state_dict())
+            adapted.step(x)  # the first step also sets things up, so the second is measured
+            outcome = adapted.step(x)
     except GottaError as error:
         return Step(str(error))
-    except (RuntimeError, ValueError, TypeError) as error:
+    except Exception as error:  # whatever a model of the caller's own raises
         return Step(f"fails on this model: {str(error).splitlines()[0]}")
     after = adapted.model.state_dict()
     moved = any(not torch.equal(value, after[key]) for key, value in before.items())
