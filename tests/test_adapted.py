@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from gotta import Adapted, GottaError, Memory, adapt
 from gotta.methods import methods
 from gotta.methods.losses import entropy
+from gotta.types import Prediction
 
 CLASSES = 10
 
@@ -321,12 +322,12 @@ def test_channels_last(norm, memory):
     assert model.adaptations == 4
 
 
-class TrainsAll(methods.get("tent")):
+class TrainsAll(methods.get("source")):
     """Entropy minimisation of every parameter."""
 
     def configure(self):
         self.model.requires_grad_(True)
-        return torch.optim.SGD(self.model.parameters(), lr=self.lr)
+        return torch.optim.SGD(self.model.parameters(), lr=1.0)
 
     def adapt(self, batch):
         loss = entropy(self.training_logits(batch.x)).mean()
@@ -337,7 +338,7 @@ class TrainsAll(methods.get("tent")):
 @pytest.mark.parametrize("memory", ["none", "fps"])
 def test_bfloat16_autocast_around_one_step_or_around_many(memory):
     def build():
-        return Adapted(TrainsAll(seeded_net(), lr=1.0), Memory(memory, 8, CLASSES), None if memory == "none" else 8)
+        return Adapted(TrainsAll(seeded_net()), Memory(memory, 8, CLASSES), None if memory == "none" else 8)
 
     inside, outside = build(), build()
     with torch.autocast("cpu", torch.bfloat16):
@@ -352,6 +353,20 @@ def test_bfloat16_autocast_around_one_step_or_around_many(memory):
     # Weights cast for an earlier step must not be used by a later one.
     assert all(torch.equal(a, b) for a, b in zip(many, one, strict=True))
     assert unchanged(inside, weights(outside))
+
+
+def test_outputs_have_the_type_of_the_nets():
+    class Float(methods.get("source")):
+        """Computes with float32 whatever the network gives."""
+
+        def predict(self, x):
+            found = super().predict(x)
+            return Prediction(found.logits.float(), found.features, found.embed)
+
+    for dtype in (torch.bfloat16, torch.float64):
+        model = Adapted(Float(seeded_net().to(dtype)), Memory("none", None, CLASSES))
+        assert model(images(8).to(dtype)).dtype == dtype
+        assert deepcopy(model)(images(8).to(dtype)).dtype == dtype
 
 
 def test_a_batch_of_one():

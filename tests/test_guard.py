@@ -285,7 +285,7 @@ def test_guarded_tent_stays_near_the_source_on_the_practical_stream(settings):
 def test_silent_on_clean_images_for_twenty_seeds():
     net = load("resnet20").to(memory_format=torch.channels_last)
     for seed in range(20):
-        settings = {"order": "iid", "schedule": "one", "domains": "clean", "per_class": 100, "choose": "random"}
+        settings = {"order": "iid", "schedule": "one", "domains": "clean", "per_class": 80, "choose": "random"}
         stream = Stream(dataset("cifar10-mini"), StreamSpec.of(**settings, batch_size=64, seed=seed))
         model = adapt(net, "tent", guard="warn")
         for step in stream:

@@ -79,7 +79,7 @@ def test_settings_counters_and_cost_come_back(tmp_path):
     other = gotta.load(tmp_path, net)
     assert other.frozen
     assert other.memory.num_classes == CLASSES  # found by the first batch of the saved model
-    assert (other.adapt_every, other.memory.refresh_every, other.method.lr) == (6, 2, 0.01)
+    assert (other.adapt_every, other.memory.refresh_every, other.recipe["lr"]) == (6, 2, 0.01)
     assert other.method.statistics == model.method.statistics
     assert other.method.cost.summary()["total"] == model.method.cost.summary()["total"]
     for m in (model, other):

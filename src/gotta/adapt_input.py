@@ -1,5 +1,7 @@
 """What an adapted model accepts: a batch, and the logits the network makes of it."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -40,6 +42,17 @@ def check_logits(logits: Tensor, classes: int | None) -> None:
 
 def device_of(model: nn.Module) -> torch.device:
     return next((value.device for value in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
+
+
+def listen_for_type(model: nn.Module, heard: list[torch.dtype]) -> None:
+    """Keep in `heard` the type of the model's latest output, whatever is computed from it later."""
+    model.register_forward_hook(partial(_hear_type, heard))
+
+
+def _hear_type(heard: list[torch.dtype], module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+    parts = list(output.values()) if isinstance(output, Mapping) else output
+    parts = parts if isinstance(parts, list | tuple) else [parts]
+    heard[:] = [part.dtype for part in parts if isinstance(part, Tensor)][:1]
 
 
 def shield_group_norms(model: nn.Module) -> None:

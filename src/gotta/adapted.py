@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import gotta
 from gotta import adapt_state
-from gotta.adapt_input import check_batch, check_logits, device_of, shield_group_norms
+from gotta.adapt_input import check_batch, check_logits, device_of, listen_for_type, shield_group_norms
 from gotta.cost import PHASES, Cost
 from gotta.errors import GottaError, unknown
 from gotta.guard import Guard, only_predicting
@@ -59,9 +59,13 @@ class Adapted(nn.Module):
         self.source_hash: str | None = None
         self._memory_for: Callable[[int], Memory] | None = None  # until the first batch tells the number of classes
         self._sample: torch.Size | None = None
+        self._types: list[torch.dtype] = []
+        for net in [getattr(method, "predictor", method.model), *([] if guard is None else [guard.source.model])]:
+            listen_for_type(net, self._types)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.step(x).prediction.logits
+        logits = self.step(x).prediction.logits
+        return logits.to(self._types[0]) if self._types else logits
 
     def step(self, x: Tensor) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing."""

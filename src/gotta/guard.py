@@ -196,7 +196,8 @@ class Guard:
         """Compare on the latest samples and on the memory, with one forward of the source."""
         assert self._x is not None
         assert self._own is not None
-        device_x = self._x.to(next(iter(self.source.model.parameters())).device)
+        device = next((p.device for p in self.source.model.parameters()), self._x.device)
+        device_x = self._x.to(device)
         with self._counted(method):
             if memory.policy.holds_batch or len(memory) < 2:
                 found = self.source.predict(device_x).probs.double().cpu()
