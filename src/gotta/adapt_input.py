@@ -44,9 +44,12 @@ def device_of(model: nn.Module) -> torch.device:
     return next((value.device for value in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
 
 
-def listen_for_type(model: nn.Module, heard: list[torch.dtype]) -> None:
-    """Keep in `heard` the type of the model's latest output, whatever is computed from it later."""
-    model.register_forward_hook(partial(_hear_type, heard))
+def output_types(models: list[nn.Module]) -> list[torch.dtype]:
+    """A list that will hold the type of these models' latest output, whatever is computed from it later."""
+    heard: list[torch.dtype] = []
+    for model in models:
+        model.register_forward_hook(partial(_hear_type, heard))
+    return heard
 
 
 def _hear_type(heard: list[torch.dtype], module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import gotta
 from gotta import adapt_state
-from gotta.adapt_input import check_batch, check_logits, device_of, listen_for_type, shield_group_norms
+from gotta.adapt_input import check_batch, check_logits, device_of, output_types, shield_group_norms
 from gotta.cost import PHASES, Cost
 from gotta.errors import GottaError, unknown
 from gotta.guard import Guard, only_predicting
@@ -59,9 +59,8 @@ class Adapted(nn.Module):
         self.source_hash: str | None = None
         self._memory_for: Callable[[int], Memory] | None = None  # until the first batch tells the number of classes
         self._sample: torch.Size | None = None
-        self._types: list[torch.dtype] = []
-        for net in [getattr(method, "predictor", method.model), *([] if guard is None else [guard.source.model])]:
-            listen_for_type(net, self._types)
+        predictors = [getattr(method, "predictor", method.model), *([] if guard is None else [guard.source.model])]
+        self._types = output_types(predictors)
 
     def forward(self, x: Tensor) -> Tensor:
         logits = self.step(x).prediction.logits
@@ -126,8 +125,7 @@ class Adapted(nn.Module):
         return self._untouched(x, prediction, diagnostics)
 
     def _untouched(self, x: Tensor, prediction: Prediction, diagnostics: dict[str, float] | None = None) -> Outcome:
-        slots = torch.full((len(x),), -1)
-        return Outcome(prediction, slots, 0, self._spent(), diagnostics or {})
+        return Outcome(prediction, torch.full((len(x),), -1), 0, self._spent(), diagnostics or {})
 
     def freeze(self) -> None:
         """From now on only predict, with the state as it is: nothing is observed, nothing adapts."""
@@ -170,8 +168,7 @@ class Adapted(nn.Module):
         return self
 
     def __repr__(self) -> str:
-        method, spent = self.method, self.method.cost.summary()["total"]
-        trained = method.trained
+        method, trained, spent = self.method, self.method.trained, self.method.cost.summary()["total"]
         names = ", ".join(list(trained)[:3]) + (", ..." if len(trained) > 3 else "")
         everything = sum(parameter.numel() for parameter in self.model.parameters())
         lines = [
