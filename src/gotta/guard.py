@@ -149,18 +149,13 @@ class Guard:
         """Begin an episode: warn, and if so asked let the source predict."""
         self.unhealthy = True
         self.episodes += 1
-        warnings.warn(f"the adapted model looks worse than its source: {reason}. {WAY_OUT[self.action]}", stacklevel=2)
-        if self.action == "warn":
-            return
-        self.sheltering = True
+        if self.action != "warn":
+            self.sheltering = True
+            self._restart()
         if self.action == "rollback":
-            if self.snapshot is None:
-                method.reset()
-                memory.reset()
-            else:
-                method.load_state_dict(self.snapshot["method"])
-                memory.load_state_dict(self.snapshot["memory"])
-        self._restart()
+            self._roll_back(method, memory)
+        # Last, because the caller may have made warnings errors.
+        warnings.warn(f"the adapted model looks worse than its source: {reason}. {WAY_OUT[self.action]}", stacklevel=2)
 
     def take_cost(self) -> dict[str, Any]:
         """What the guard has cost since the last call."""
@@ -191,6 +186,14 @@ class Guard:
         return (
             f"guard={self.action}: {now}, {self.episodes} episodes, {self.looks} checks, {self.spent.forwards} forwards"
         )
+
+    def _roll_back(self, method: Method, memory: Memory) -> None:
+        if self.snapshot is None:
+            method.reset()
+            memory.reset()
+        else:
+            method.load_state_dict(self.snapshot["method"])
+            memory.load_state_dict(self.snapshot["memory"])
 
     def _check(self, method: Method, memory: Memory) -> None:
         """Compare on the latest samples and on the memory, with one forward of the source."""
