@@ -4,15 +4,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gotta import data, models, streams
-    from gotta.adapted import Adapted, adapt
+    from gotta.adapted import Adapted, adapt, load
     from gotta.memory import Memory
 
 __version__ = "0.1.0"
-__all__ = ["Adapted", "GottaError", "Memory", "adapt", "data", "list_memories", "list_methods", "models", "streams"]
+__all__ = [
+    "Adapted",
+    "GottaError",
+    "Memory",
+    "adapt",
+    "data",
+    "list_memories",
+    "list_methods",
+    "load",
+    "models",
+    "streams",
+]
 
 from gotta.errors import GottaError
 
-_HOMES = {"Adapted": "gotta.adapted", "adapt": "gotta.adapted", "Memory": "gotta.memory"}
+_HOMES = {"Adapted": "gotta.adapted", "adapt": "gotta.adapted", "load": "gotta.adapted", "Memory": "gotta.memory"}
 _PARTS = ("data", "models", "streams", "memory", "methods", "metrics")
 
 

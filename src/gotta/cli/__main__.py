@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 import gotta
-from gotta.cli import bench, check, data, ls, replay, report, run, stream, train
+from gotta.cli import bench, check, data, doctor, ls, replay, report, run, stream, train
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("run")(run.run)
 app.command("report")(report.report)
 app.command("ls")(ls.ls)
 app.command("check")(check.check)
+app.command("doctor")(doctor.doctor)
 app.command("replay")(replay.replay)
 app.command("train")(train.train)
 app.add_typer(stream.app, name="stream")

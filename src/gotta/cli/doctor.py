@@ -1,0 +1,52 @@
+"""`gotta doctor`: what is a model like, and is anything wrong with it?"""
+
+import importlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def doctor(
+    model: Annotated[
+        str, typer.Argument(help="module:function that builds the model, module:model, or a bundled name.")
+    ],
+    method: Annotated[
+        str, typer.Option(help="Measure a step of these methods only: names or wildcards, by comma.")
+    ] = "*",
+) -> None:
+    """Look a model over: normalisation layers, inputs, outputs, which methods would do nothing, the cost of a step.
+
+    Exit code 1 if something is to mend. Example: `gotta doctor my_module:build_model`
+    """
+    from gotta.doctor import examine
+
+    report = examine(find_model(model), tried=method)
+    print(report)
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def find_model(name: str) -> "nn.Module":
+    """A model from `module:attribute`, called if it is not a model itself, or a bundled one."""
+    from torch import nn
+
+    if ":" not in name:
+        from gotta.models import load
+
+        return load(name)
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+        found = found if isinstance(found, nn.Module) else found()
+    except Exception as error:  # whatever a module of the caller's own raises
+        raise GottaError(
+            f"'{name}' gives no model: {type(error).__name__}: {error}. Expected module:function, importable from here."
+        ) from error
+    if not isinstance(found, nn.Module):
+        raise GottaError(f"'{name}' gives a {type(found).__name__}. Expected a torch.nn.Module.")
+    return found
