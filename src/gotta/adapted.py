@@ -36,6 +36,7 @@ class Adapted(nn.Module):
         self.method, self.memory = method, memory
         self.adapt_every, self.score = adapt_every, score
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
+        method.capacity = memory.capacity
         method.keep_graph = memory.policy.holds_batch and adapt_every is None
         self.offered = self.adaptations = 0
         self._sample: torch.Size | None = None
@@ -62,7 +63,8 @@ class Adapted(nn.Module):
                 slots.append(self._observe(x[part], prediction, part))
             if due:
                 with phase("adapt"):
-                    diagnostics = self.method.adapt(self.memory.batch())
+                    held = self.memory.batch()
+                    diagnostics = self.method.adapt(held) if len(held) else {}
                     self.adaptations += 1
                 with phase("refresh"):
                     self._refresh()
@@ -135,7 +137,7 @@ class Adapted(nn.Module):
             raise GottaError(f"a batch of shape {list(x.shape)} does not fit. Expected {wanted}, as before.")
         if len(x) == 0:
             raise GottaError("the batch is empty. Leave it out.")
-        if len(x) == 1 and self.method.statistics.source == "batch":
+        if len(x) == 1 and self.method.needs_batch:
             raise GottaError(
                 "a batch of one sample has no batch statistics to normalise with. Use batches of at least 2, a memory "
                 "with pairing='memory', or statistics='running'."
@@ -144,11 +146,13 @@ class Adapted(nn.Module):
             raise GottaError(f"the batch holds NaN or infinite values. {expected}.")
 
 
-def choose_statistics(method: type[Method], has_memory: bool, pairing: str = "paper", **given: Any) -> Statistics:
+def choose_statistics(
+    method: type[Method], has_memory: bool, pairing: str = "paper", preset: str = "official", **given: Any
+) -> Statistics:
     """What a method predicts with: its own statistics without a memory, the pairing's with one, or what is given."""
     if pairing not in PAIRINGS:
         raise unknown("pairing", pairing, PAIRINGS)
-    chosen = method.paired if has_memory else method.native
+    chosen = method.usual_statistics(has_memory, preset)
     if has_memory and pairing == "memory" and chosen.source != "running":
         chosen = Statistics("running", fed_by="memory")
     changes = {"source" if name == "statistics" else name: value for name, value in given.items() if value is not None}
@@ -167,7 +171,7 @@ def adapt(
     fed_by: str | None = None,
     rate: float | None = None,
     adapt_every: int | None = None,
-    score: str = "before",
+    score: str | None = None,
     embedding: str = "probs",
     seed: int = 0,
     inplace: bool = False,
@@ -182,8 +186,9 @@ def adapt(
         memory = Memory(memory, capacity, num_classes, seed, **(policy or {}))
     has_memory = not memory.policy.holds_batch
     cls = methods.get(method)
-    chosen = choose_statistics(cls, has_memory, pairing, statistics=statistics, fed_by=fed_by, rate=rate)
+    preset = hyper.get("preset", "official")
+    chosen = choose_statistics(cls, has_memory, pairing, preset, statistics=statistics, fed_by=fed_by, rate=rate)
     net = model if inplace else deepcopy(model)
-    built = methods.build(method, model=net, statistics=chosen, embed=embedding, **hyper)
+    built = methods.build(method, model=net, statistics=chosen, embed=embedding, seed=seed, **hyper)
     every = memory.capacity if has_memory and adapt_every is None else adapt_every
-    return Adapted(built, memory, every, score)
+    return Adapted(built, memory, every, score or cls.native_score)
