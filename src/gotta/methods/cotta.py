@@ -1,5 +1,8 @@
 """CoTTA: learn from an augmentation-averaged teacher, and forget at random (Wang et al., CVPR 2022)."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -13,6 +16,7 @@ from gotta.methods.settings import Presets, Texts
 from gotta.methods.teacher import follow, frozen_copy
 from gotta.types import MemoryBatch, Prediction
 
+Mode = Callable[[nn.Module], AbstractContextManager[None]]
 IMAGENET = {"lr": 1e-2, "optimizer": "nesterov", "restore": 0.001, "anchor_threshold": 0.1, "symmetric": True}
 
 
@@ -58,7 +62,7 @@ class Cotta(Method):
 
     def predict(self, x: Tensor) -> Prediction:
         """What the teacher says, averaged over augmented copies where the source model is unsure of the batch."""
-        self._confidence, logits, features = self._teach(x)
+        self._confidence, logits, features = self._teach(x, self._prediction_mode)
         self._kept = logits if self.keep_graph else None
         return Prediction(logits, features, self.embed)
 
@@ -67,7 +71,7 @@ class Cotta(Method):
             self.feed(batch.x)
         target, self._kept = self._kept, None
         if target is None:
-            self._confidence, target, _ = self._teach(batch.x)
+            self._confidence, target, _ = self._teach(batch.x, partial(self._training_mode, moving=False))
         student = self.training_logits(batch.x, moving=False)
         loss = soft_cross_entropy(student, target)
         if self.hyper.symmetric:
@@ -80,8 +84,8 @@ class Cotta(Method):
         return {"loss": float(loss.detach()), "anchor_confidence": self._confidence}
 
     @torch.no_grad()
-    def _teach(self, x: Tensor) -> tuple[float, Tensor, Tensor | None]:
-        with self._prediction_mode(self.anchor), self._prediction_mode(self.teacher):
+    def _teach(self, x: Tensor, mode: Mode) -> tuple[float, Tensor, Tensor | None]:
+        with mode(self.anchor), mode(self.teacher):
             confidence = float(self.logits(x, self.anchor).softmax(1).amax(1).mean())
             if confidence >= self.hyper.anchor_threshold:
                 return confidence, *self._forward(self.teacher, x)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.errors import GottaError
-from gotta.methods.losses import entropy, margin, pseudo_label_loss
+from gotta.methods.fisher import information, like
+from gotta.methods.losses import entropy, margin
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.normalization import batch_statistics
 from gotta.methods.params import train_affine
@@ -86,11 +86,12 @@ class Eata(Eta):
     def configure(self) -> torch.optim.Optimizer:
         optimizer = super().configure()
         start = {name: parameter.detach().clone() for name, parameter in self.trained.items()}
-        self.anchor = _like(start, self.hyper.anchor or start, "anchor")
+        self.anchor = like(start, self.hyper.anchor or start, "anchor")
         if self.hyper.fisher is not None:
-            self.fisher = _like(start, self.hyper.fisher, "fisher")
+            self.fisher = like(start, self.hyper.fisher, "fisher")
         elif self.hyper.fisher_data is not None:
-            self.fisher = self._information(self.hyper.fisher_data)
+            with batch_statistics(self.model, 0.0):
+                self.fisher = information(self, self.hyper.fisher_data, self.hyper.fisher_batch_size)
         return optimizer
 
     def penalty(self) -> Tensor | float:
@@ -104,26 +105,3 @@ class Eata(Eta):
         return (
             [] if self.fisher is not None else ["eata without clean samples (fisher_data) has no penalty: it is eta."]
         )
-
-    def _information(self, x: Tensor) -> dict[str, Tensor]:
-        """The squared gradient of the pseudo-label loss of a batch, averaged over the batches."""
-        trained = self.trained
-        total = {name: torch.zeros_like(parameter) for name, parameter in trained.items()}
-        batches = [part for part in torch.split(x, self.hyper.fisher_batch_size) if len(part) > 1 or len(x) == 1]
-        for part in batches:
-            with torch.enable_grad(), batch_statistics(self.model, 0.0):
-                loss = pseudo_label_loss(self.logits(part))
-            self.cost.count(backwards=1)
-            for name, gradient in zip(trained, torch.autograd.grad(loss, list(trained.values())), strict=True):
-                total[name] += gradient**2 / len(batches)
-        return total
-
-
-def _like(start: dict[str, Tensor], given: dict[str, Tensor], what: str) -> dict[str, Tensor]:
-    """The given tensors where the parameters are; every one must be there."""
-    missing = [name for name, value in start.items() if name not in given or given[name].shape != value.shape]
-    if missing:
-        raise GottaError(
-            f"{what} lacks {', '.join(missing)}, or they have other shapes. Expected one for each of them."
-        )
-    return {name: torch.as_tensor(given[name]).to(value) for name, value in start.items()}

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError
-from gotta.methods.normalization import ONE_VALUE, batch_norms, batch_statistics
+from gotta.methods.normalization import ONE_VALUE, batch_norms, batch_statistics, running_statistics
 from gotta.methods.outputs import logits_of
 from gotta.methods.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
@@ -171,8 +171,16 @@ class Method:
 
     def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
         """One counted forward, in whatever mode the network is."""
+        net = net or self.model
         self.cost.count(forwards=1, samples=len(x))
-        return logits_of((net or self.model)(x))
+        try:
+            return logits_of(net(x))
+        except ValueError as error:
+            if len(x) > 1 or not str(error).startswith(ONE_VALUE):
+                raise
+        # One row of 1 x 1 maps has no statistics of its own, so those there are must do.
+        with running_statistics(net):
+            return logits_of(net(x))
 
     def training_logits(self, x: Tensor, net: nn.Module | None = None, moving: bool = True) -> Tensor:
         """The logits to compute a loss on, under the statistics of these samples.
@@ -184,14 +192,7 @@ class Method:
         kept, self._kept = self._kept, None
         if kept is not None and net is self.model and len(kept) == len(x):
             return kept
-        with torch.enable_grad():
-            try:
-                with self._training_mode(net, moving):
-                    return self.logits(x, net)
-            except ValueError as error:
-                if len(x) > 1 or not str(error).startswith(ONE_VALUE):
-                    raise
-            # One row of 1 x 1 maps has no statistics, so those there are must do.
+        with torch.enable_grad(), self._training_mode(net, moving):
             return self.logits(x, net)
 
     def descend(self, loss: Tensor) -> None:

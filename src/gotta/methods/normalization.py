@@ -35,12 +35,27 @@ def batch_statistics(model: nn.Module, rate: float) -> Iterator[None]:
 
     Only BatchNorm changes its mode: train() on the whole model would switch dropout on.
     """
+    with _modes_kept(model):
+        for layer in batch_norms(model):
+            layer.training, layer.momentum = True, rate
+            # A rate of 0 must leave the running statistics alone even if the batch's are not finite.
+            layer.track_running_stats = layer.track_running_stats and rate > 0
+        yield
+
+
+@contextmanager
+def running_statistics(model: nn.Module) -> Iterator[None]:
+    """BatchNorm normalises with its running statistics, which stay."""
+    with _modes_kept(model):
+        for layer in batch_norms(model):
+            layer.training = False
+        yield
+
+
+@contextmanager
+def _modes_kept(model: nn.Module) -> Iterator[None]:
     layers = batch_norms(model)
     before = [(layer.training, layer.momentum, layer.track_running_stats) for layer in layers]
-    for layer in layers:
-        layer.training, layer.momentum = True, rate
-        # A rate of 0 must leave the running statistics alone even if the batch's are not finite.
-        layer.track_running_stats = layer.track_running_stats and rate > 0
     try:
         yield
     finally:

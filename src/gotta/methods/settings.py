@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from gotta.errors import GottaError, unknown
@@ -52,7 +53,7 @@ def _check(name: str, value: Any, usual: Any) -> None:
             raise GottaError(f"{name}={value!r} is no {type(usual).__name__}. Expected something like {usual!r}.")
     elif usual is None and value is None:
         return
-    elif isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
+    elif isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or float(value) < 0:
         raise GottaError(f"{name}={value!r} is not usable. Expected a number of 0 or more.")
-    elif isinstance(usual, int) and (not isinstance(value, int) or value < 1):
+    elif isinstance(usual, int) and (not isinstance(value, Integral) or int(value) < 1):
         raise GottaError(f"{name}={value!r} is no count. Expected a whole number of 1 or more.")
