@@ -107,7 +107,7 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
         **settings.arguments,
     )
     memory = _memory(spec, data.num_classes, journal)
-    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score)
+    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score)
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
