@@ -2,11 +2,10 @@
 
 from math import prod, sqrt
 
-import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.methods.normalization import ONE_VALUE, ReplacedBatchNorm, per_channel
+from gotta.methods.normalization import ONE_VALUE, ReplacedBatchNorm, moments, per_channel
 
 
 class IABN(ReplacedBatchNorm):
@@ -25,7 +24,7 @@ class IABN(ReplacedBatchNorm):
         mean, var = (per_channel(value, x) for value in self._centre(wide))
         places = prod(x.shape[2:])
         if places > 1:
-            own_var, own_mean = torch.var_mean(wide, list(range(2, x.ndim)), correction=1, keepdim=True)
+            own_mean, own_var = moments(wide, tuple(range(2, x.ndim)), unbiased=True, keepdim=True)
             spread = var + self.eps
             mean = mean + shrink(own_mean - mean, self.k * (spread / places).sqrt())
             var = (var + shrink(own_var - var, self.k * spread * sqrt(2 / (places - 1)))).relu()
@@ -41,7 +40,7 @@ class IABN(ReplacedBatchNorm):
             return self.running_mean, self.running_var
         if x.numel() == x.shape[1]:
             raise ValueError(f"{ONE_VALUE}, got input size {list(x.shape)}")
-        var, mean = torch.var_mean(x, [0, *range(2, x.ndim)], correction=1)
+        mean, var = moments(x, (0, *range(2, x.ndim)), unbiased=True)
         if self.moves:
             assert self.running_mean is not None
             assert self.running_var is not None

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError
-from gotta.methods.normalization import ONE_VALUE, batch_norms, batch_statistics, running_statistics
+from gotta.methods.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
 from gotta.methods.outputs import logits_of
 from gotta.methods.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
@@ -162,12 +162,12 @@ class Method:
 
     @property
     def moves_statistics(self) -> bool:
-        return self.statistics.source == "running" and bool(batch_norms(self.model))
+        return self.statistics.source == "running" and has_batch_norm(self.model)
 
     @property
     def needs_batch(self) -> bool:
         """Whether predictions are normalised by the batch they are in, so that one sample alone will not do."""
-        return self.statistics.source == "batch" and bool(batch_norms(self.model))
+        return self.statistics.source == "batch" and has_batch_norm(self.model)
 
     def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
         """One counted forward, in whatever mode the network is."""
