@@ -33,6 +33,8 @@ class Adapted(nn.Module):
     def __init__(self, method: Method, memory: Memory, adapt_every: int | None = None, score: str = "before") -> None:
         super().__init__()
         self.model = method.model
+        for name, net in method.networks().items():  # so that .to(device) moves every one of them
+            self.add_module(name, net)
         self.method, self.memory = method, memory
         self.adapt_every, self.score = adapt_every, score
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
@@ -159,6 +161,7 @@ def choose_statistics(
     return replace(chosen, **changes)
 
 
+@torch.inference_mode(False)  # parameters copied in inference mode could never be trained
 def adapt(
     model: nn.Module,
     method: str = "rotta",

@@ -20,7 +20,7 @@ def images(count=3, size=16, seed=0, shape=(3, 8, 8)):
 
 def build(method, net=None, memory="none", capacity=None, **settings):
     settings = {**FAST.get(method, {}), **settings}
-    return adapt(net or seeded_net(), method, memory, capacity, CLASSES, **settings)
+    return adapt(seeded_net() if net is None else net, method, memory, capacity, CLASSES, **settings)
 
 
 def run(model, stream):
@@ -242,3 +242,28 @@ def test_features_of_a_teacher():
     for method in ("rotta", "cotta"):
         outcome = build(method, Featured(), "fps", 12, embedding="features").step(images(1)[0])
         assert outcome.prediction.embedding.shape == (16, 8)
+
+
+@EVERY
+def test_made_in_inference_mode(method):
+    outside = build(method)
+    with torch.inference_mode():
+        inside = build(method, seeded_net())
+        got = [inside(x) for x in images()]
+    assert all(torch.equal(a, outside(x)) for a, x in zip(got, images(), strict=True))
+
+
+@EVERY
+def test_moved_to_another_precision(method):
+    """All networks of a method move with the adapted model, as they must with a device."""
+    model = build(method, memory="fifo", capacity=16).double()
+    assert run(model, [x.double() for x in images()]).dtype == torch.float64
+    assert all(p.dtype == torch.float64 for net in model.method.networks().values() for p in net.parameters())
+
+
+@pytest.mark.parametrize("method", ["norm", "tent", "rotta"])
+def test_a_compiled_model(method):
+    settings = {"augment": lambda x: x.flip(3)} if method == "rotta" else {}
+    plain, compiled = build(method, **settings), build(method, torch.compile(seeded_net(), backend="eager"), **settings)
+    for x in images():
+        torch.testing.assert_close(compiled(x), plain(x), atol=1e-5, rtol=1e-5)

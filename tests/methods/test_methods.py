@@ -25,8 +25,8 @@ class ChannelNorm(nn.LayerNorm):
 
 NORMS = {"batch": nn.BatchNorm2d, "group": lambda channels: nn.GroupNorm(4, channels), "layer": ChannelNorm}
 MEMORIES = [name for name in list_memories() if name != "composed"]
-CELLS = [  # LayerNorm and GroupNorm differ in nothing that a memory could notice
-    pytest.param(method, norm, memory, marks=[pytest.mark.slow] if norm == "layer" and memory != "fps" else [])
+CELLS = [  # without BatchNorm there is less that a memory could change, so most of those wait for the slow tests
+    pytest.param(method, norm, memory, marks=[] if norm == "batch" or memory in ("none", "fps") else [pytest.mark.slow])
     for method in list_methods()
     for norm in NORMS
     for memory in MEMORIES
@@ -50,7 +50,14 @@ def same(a, b):
 def build(method, memory="none", net=None, **settings):
     capacity = None if memory == "none" else 12
     settings = {**FAST.get(method, {}), **settings}
-    return adapt(net or seeded_net(), method=method, memory=memory, capacity=capacity, num_classes=CLASSES, **settings)
+    return adapt(
+        seeded_net() if net is None else net,
+        method=method,
+        memory=memory,
+        capacity=capacity,
+        num_classes=CLASSES,
+        **settings,
+    )
 
 
 def test_all_methods_are_there():

@@ -45,11 +45,11 @@ class Eta(Method):
         keep = uncertain.detach() < limit
         measured = {"kept1": float(keep.sum())}
         if self.q is not None:
-            keep = keep & (F.cosine_similarity(self.q[None], probs).abs() < self.hyper.d_margin)
+            keep = keep & (F.cosine_similarity(self.q[None].to(probs), probs).abs() < self.hyper.d_margin)
         measured["kept2"] = float(keep.sum())
         if keep.any():
             mean = probs[keep].mean(0)
-            self.q = mean if self.q is None else 0.9 * self.q + 0.1 * mean
+            self.q = mean if self.q is None else 0.9 * self.q.to(mean) + 0.1 * mean
             kept = uncertain[keep]
             loss = (kept * (limit - kept.detach()).exp()).mean() + self.penalty()
             self.descend(loss)
@@ -97,7 +97,9 @@ class Eata(Eta):
     def penalty(self) -> Tensor | float:
         if self.fisher is None:
             return 0.0
-        moved = [(self.fisher[name] * (p - self.anchor[name]) ** 2).sum() for name, p in self.trained.items()]
+        moved = [
+            (self.fisher[name].to(p) * (p - self.anchor[name].to(p)) ** 2).sum() for name, p in self.trained.items()
+        ]
         return self.hyper.beta * torch.stack(moved).sum()  # type: ignore[no-any-return]
 
     @property

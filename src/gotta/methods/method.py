@@ -171,7 +171,7 @@ class Method:
 
     def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
         """One counted forward, in whatever mode the network is."""
-        net = net or self.model
+        net = self.model if net is None else net
         self.cost.count(forwards=1, samples=len(x))
         try:
             return logits_of(net(x))
@@ -188,7 +188,7 @@ class Method:
         Where prediction and adaptation see the same batch, the forward of the prediction is used and not done again.
         Unless `moving`, the forward leaves running statistics as they are.
         """
-        net = net or self.model
+        net = self.model if net is None else net
         kept, self._kept = self._kept, None
         if kept is not None and net is self.model and len(kept) == len(x):
             return kept

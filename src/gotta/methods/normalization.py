@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -101,6 +102,11 @@ def replace_batch_norms(model: nn.Module, make: Callable[[_BatchNorm], nn.Module
         for name, child in parent._modules.items():
             if isinstance(child, _BatchNorm):
                 parent._modules[name] = made.setdefault(child, make(child))
+
+
+def widened(x: Tensor) -> Tensor:
+    """Sums over many values need more than half precision."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
