@@ -37,8 +37,8 @@ class Adapted(nn.Module):
             self.add_module(name, net)
         self.method, self.memory = method, memory
         self.adapt_every, self.score = adapt_every, score
-        # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
         method.capacity = memory.capacity
+        # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
         method.keep_graph = memory.policy.holds_batch and adapt_every is None
         self.offered = self.adaptations = 0
         self._sample: torch.Size | None = None

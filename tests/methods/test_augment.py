@@ -7,10 +7,10 @@ import torch
 from torch.nn import functional as F
 
 from gotta.methods.augment import (
+    augmented_copy,
     blur,
     brightness,
     contrast,
-    copies_of,
     gamma,
     hue,
     random_augmentation,
@@ -128,11 +128,9 @@ def test_blur_keeps_brightness_and_uses_up_the_border():
 
 def test_three_ways_to_give_copies():
     x = images()
-    one = copies_of(lambda x: x.flip(3), drawn())
-    numbered = copies_of(lambda x, copy: x + copy, drawn())
-    turns = copies_of([lambda x: x, lambda x: x.flip(3)], drawn())
-    assert torch.equal(one(x, 7), x.flip(3))
-    assert torch.equal(numbered(x, 2), x + 2)
-    assert torch.equal(turns(x, 4), x)
-    assert torch.equal(turns(x, 5), x.flip(3))
-    assert torch.equal(copies_of(None, drawn(3))(x, 0), random_augmentation(x, drawn(3)))
+    turns = [lambda x: x, lambda x: x.flip(3)]
+    assert torch.equal(augmented_copy(x, 7, lambda x: x.flip(3), drawn()), x.flip(3))
+    assert torch.equal(augmented_copy(x, 2, lambda x, copy: x + copy, drawn()), x + 2)
+    assert torch.equal(augmented_copy(x, 4, turns, drawn()), x)
+    assert torch.equal(augmented_copy(x, 5, turns, drawn()), x.flip(3))
+    assert torch.equal(augmented_copy(x, 0, None, drawn(3)), random_augmentation(x, drawn(3)))

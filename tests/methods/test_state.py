@@ -1,6 +1,7 @@
 """Saving, loading and going back: everything a method remembers."""
 
 import json
+from copy import deepcopy
 
 import pytest
 import torch
@@ -134,3 +135,13 @@ def test_eata_forgets_its_average_at_a_reset_unless_asked():
 def test_the_names_of_the_registry_are_the_names_in_messages():
     for name in methods.names():
         assert methods.get(name).__name__.lower() == name
+
+
+@pytest.mark.parametrize("method", list_methods())
+def test_a_deep_copy_goes_its_own_way(method):
+    one = build(method, "fifo")
+    one(batches(1)[0])
+    two = deepcopy(one)
+    later = batches(3, seed=1)
+    first = [one(x) for x in later]
+    assert all(torch.equal(a, two(x)) for a, x in zip(first, later, strict=True))

@@ -15,19 +15,18 @@ Augment = Callable[[Tensor], Tensor]
 BORDER = 2  # half the width of the blur, which needs that many pixels around the image
 
 
-def augmenter(given: Augment | None, generator: torch.Generator) -> Augment:
-    """The given function, or the random augmentation."""
-    return given or (lambda x: random_augmentation(x, generator))
+def augmented(x: Tensor, given: Augment | None, generator: torch.Generator) -> Tensor:
+    """The batch changed by the given function, or at random."""
+    return random_augmentation(x, generator) if given is None else given(x)
 
 
-def copies_of(given: Any, generator: torch.Generator) -> Callable[[Tensor, int], Tensor]:
-    """What makes copy number i of a batch: a function of the batch, of batch and number, or functions taken in turn."""
+def augmented_copy(x: Tensor, copy: int, given: Any, generator: torch.Generator) -> Tensor:
+    """Copy number `copy`: by a function of the batch, of batch and number, by functions in turn, or at random."""
     if isinstance(given, Sequence):
-        return lambda x, copy: given[copy % len(given)](x)
+        return augmented(x, given[copy % len(given)], generator)
     if given is not None and len(inspect.signature(given).parameters) > 1:
-        return given  # type: ignore[no-any-return]
-    augment = augmenter(given, generator)
-    return lambda x, copy: augment(x)
+        return given(x, copy)  # type: ignore[no-any-return]
+    return augmented(x, given, generator)
 
 
 def random_augmentation(x: Tensor, generator: torch.Generator) -> Tensor:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gotta.methods.augment import copies_of
+from gotta.methods.augment import augmented_copy
 from gotta.methods.losses import soft_cross_entropy
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.params import train_all
@@ -50,7 +50,6 @@ class Cotta(Method):
 
     def configure(self) -> torch.optim.Optimizer:
         self.teacher, self.anchor = frozen_copy(self.model), frozen_copy(self.model)
-        self.augment = copies_of(self.hyper.augment, self.generators["augment"])
         return self.make_optimizer(train_all(self.model))
 
     def networks(self) -> dict[str, nn.Module]:
@@ -89,10 +88,13 @@ class Cotta(Method):
             confidence = float(self.logits(x, self.anchor).softmax(1).amax(1).mean())
             if confidence >= self.hyper.anchor_threshold:
                 return confidence, *self._forward(self.teacher, x)
-            said = [self._forward(self.teacher, self.augment(x, copy)) for copy in range(self.hyper.copies)]
+            said = [self._forward(self.teacher, self._augmented(x, copy)) for copy in range(self.hyper.copies)]
         logits = torch.stack([logits for logits, _ in said]).mean(0)
         features = [found for _, found in said if found is not None]
         return confidence, logits, torch.stack(features).mean(0) if features else None
+
+    def _augmented(self, x: Tensor, copy: int) -> Tensor:
+        return augmented_copy(x, copy, self.hyper.augment, self.generators["augment"])
 
     @torch.no_grad()
     def _restore_some(self) -> None:

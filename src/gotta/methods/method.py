@@ -82,7 +82,7 @@ class Method:
         embed: str = "probs",
         seed: int = 0,
         preset: str = "official",
-        quirks: str | Iterable[str] = (),
+        quirks: str | Iterable[str] | None = (),
         **hyper: Any,
     ) -> None:
         self.model, self.embed = model, embed

@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from gotta.methods.augment import augmenter
+from gotta.methods.augment import augmented
 from gotta.methods.losses import soft_cross_entropy
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.normalization import replace_batch_norms
@@ -36,7 +36,6 @@ class Rotta(Method):
     def configure(self) -> torch.optim.Optimizer:
         replace_batch_norms(self.model, RobustBN)
         self.teacher = frozen_copy(self.model)
-        self.augment = augmenter(self.hyper.augment, self.generators["augment"])
         return self.make_optimizer(train_affine(self.model, "rotta"))
 
     def networks(self) -> dict[str, nn.Module]:
@@ -49,7 +48,7 @@ class Rotta(Method):
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         with torch.no_grad():
             target = self.training_logits(batch.x, self.teacher).detach()
-        student = self.training_logits(self.augment(batch.x))
+        student = self.training_logits(augmented(batch.x, self.hyper.augment, self.generators["augment"]))
         # exp(-a) / (1 + exp(-a)) of the age a in units of the capacity
         weight = torch.sigmoid(-batch.age.to(student) / self.capacity)
         loss = (weight * soft_cross_entropy(student, target)).mean()

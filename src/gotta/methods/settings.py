@@ -35,11 +35,11 @@ def hyper_parameters(cls: type["Method"], preset: str = "official", given: Mappi
     return known
 
 
-def chosen_quirks(cls: type["Method"], quirks: str | Iterable[str]) -> frozenset[str]:
+def chosen_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> frozenset[str]:
     """The names asked for; `published` stands for all that the method has."""
     if quirks == "published":
         return frozenset(cls.known_quirks)
-    names = [quirks] if isinstance(quirks, str) else list(quirks)
+    names = [quirks] if isinstance(quirks, str) else list(quirks or ())
     for name in names:
         if name not in cls.known_quirks:
             raise unknown(f"quirk of method '{cls.__name__.lower()}'", name, [*cls.known_quirks, "published"])
