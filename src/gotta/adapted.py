@@ -51,6 +51,7 @@ class Adapted(nn.Module):
         shield_group_norms(self.model)
         self.method, self.memory, self.guard = method, memory, guard
         self.adapt_every, self.score = adapt_every, score
+        method.capacity = memory.capacity
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
         method.keep_graph = memory.policy.holds_batch and adapt_every is None
         self.offered = self.adaptations = 0
@@ -59,7 +60,7 @@ class Adapted(nn.Module):
         self.source_hash: str | None = None
         self._memory_for: Callable[[int], Memory] | None = None  # until the first batch tells the number of classes
         self._sample: torch.Size | None = None
-        predictors = [getattr(method, "predictor", method.model), *([] if guard is None else [guard.source.model])]
+        predictors = [method.predictor, *([] if guard is None else [guard.source.model])]
         self._types = output_types(predictors)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -68,7 +69,7 @@ class Adapted(nn.Module):
 
     def step(self, x: Tensor) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing."""
-        check_batch(x, self._sample, self.method.statistics.source == "batch")
+        check_batch(x, self._sample, self.method.needs_batch)
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with torch.inference_mode(False), torch.enable_grad():
             x = x.clone() if x.is_inference() else x.detach()
@@ -94,7 +95,8 @@ class Adapted(nn.Module):
                 slots.append(self._observe(x[part], prediction, part))
             if due:
                 with phase("adapt"):
-                    diagnostics = self.method.adapt(self.memory.batch())
+                    held = self.memory.batch()
+                    diagnostics = self.method.adapt(held) if len(held) else {}
                     self.adaptations += 1
                 with phase("refresh"):
                     self._refresh()
@@ -225,9 +227,9 @@ class Adapted(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Adapted":
         """Moving the model moves what belongs to it: teachers, optimizer, stored samples, the guard's source."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        for part in vars(self.method).values():
-            if isinstance(part, nn.Module) and part is not self.model:
-                part._apply(fn)  # type: ignore[no-untyped-call]
+        for net in self.method.networks().values():
+            if net is not self.model:
+                net._apply(fn)  # type: ignore[no-untyped-call]
         self.method.load_state_dict(self.method.state_dict())  # the optimizer follows its parameters
         if len(self.memory):
             memory = self.memory.state_dict()
@@ -278,18 +280,20 @@ class Adapted(nn.Module):
             start = stop
 
 
-def choose_statistics(method: type[Method], has_memory: bool, pairing: str = "paper", **given: Any) -> Statistics:
+def choose_statistics(
+    method: type[Method], has_memory: bool, pairing: str = "paper", preset: str = "official", **given: Any
+) -> Statistics:
     """What a method predicts with: its own statistics without a memory, the pairing's with one, or what is given."""
     if pairing not in PAIRINGS:
         raise unknown("pairing", pairing, PAIRINGS)
-    chosen = method.paired if has_memory else method.native
+    chosen = method.usual_statistics(has_memory, preset)
     if has_memory and pairing == "memory" and chosen.source != "running":
         chosen = Statistics("running", fed_by="memory")
     changes = {"source" if name == "statistics" else name: value for name, value in given.items() if value is not None}
     return replace(chosen, **changes)
 
 
-@torch.inference_mode(False)
+@torch.inference_mode(False)  # parameters copied in inference mode could never be trained
 def adapt(
     model: nn.Module,
     method: str = "rotta",
@@ -302,7 +306,7 @@ def adapt(
     fed_by: str | None = None,
     rate: float | None = None,
     adapt_every: int | None = None,
-    score: str = "before",
+    score: str | None = None,
     embedding: str = "probs",
     seed: int = 0,
     guard: str | None = None,
@@ -322,13 +326,14 @@ def adapt(
         memory = later(num_classes=1 if num_classes is None else num_classes)
     has_memory = not memory.policy.holds_batch
     cls = methods.get(method)
-    chosen = choose_statistics(cls, has_memory, pairing, statistics=statistics, fed_by=fed_by, rate=rate)
+    preset = hyper.get("preset", "official")
+    chosen = choose_statistics(cls, has_memory, pairing, preset, statistics=statistics, fed_by=fed_by, rate=rate)
     source_hash = adapt_state.fingerprint(model)
     watcher = None if guard is None else Guard(guard, methods.build("source", model=deepcopy(model), embed=embedding))
     net = model if inplace else deepcopy(model)
-    built = methods.build(method, model=net, statistics=chosen, embed=embedding, **hyper)
+    built = methods.build(method, model=net, statistics=chosen, embed=embedding, seed=seed, **hyper)
     every = memory.capacity if has_memory and adapt_every is None else adapt_every
-    adapted = Adapted(built, memory, every, score, watcher)
+    adapted = Adapted(built, memory, every, score or cls.native_score, watcher)
     adapted.recipe, adapted.source_hash = {**given, **hyper}, source_hash
     if later is not None and num_classes is None:
         adapted._memory_for = later

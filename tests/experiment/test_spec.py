@@ -100,3 +100,21 @@ def test_one_mistake_is_one_line(wrong, words):
     with pytest.raises(GottaError, match=words) as error:
         spec(**wrong)
     assert "\n" not in str(error.value)
+
+
+def test_the_method_decides_what_is_scored_unless_told():
+    assert RunSpec.of({"method": {"name": "energy"}}).regime.score == "after"
+    assert RunSpec.of({"method": {"name": "tent"}}).regime.score == "before"
+    assert RunSpec.of({"method": {"name": "energy"}, "regime": {"score": "before"}}).regime.score == "before"
+
+
+def test_a_preset_brings_its_statistics():
+    assert RunSpec.of({"method": {"name": "pl", "arguments": {"preset": "tea"}}}).method.statistics == "source"
+    assert RunSpec.of({"method": {"name": "pl"}}).method.statistics == "batch"
+
+
+def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
+    with pytest.raises(GottaError, match="preset of method 'rotta'"):
+        RunSpec.of({"method": {"name": "rotta", "arguments": {"preset": "tae"}}})
+    with pytest.raises(GottaError, match="argument of method 'rotta'"):
+        RunSpec.of({"method": {"name": "rotta", "arguments": {"mu": 1.0}}})

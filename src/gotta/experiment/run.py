@@ -99,10 +99,15 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
     statistics = Statistics(settings.statistics or "source", **given)
     method = methods.build(
-        settings.name, model=model, statistics=statistics, embed=settings.embedding, **settings.arguments
+        settings.name,
+        model=model,
+        statistics=statistics,
+        embed=settings.embedding,
+        seed=spec.seed,
+        **settings.arguments,
     )
     memory = _memory(spec, data.num_classes, journal)
-    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score)
+    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score)
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:

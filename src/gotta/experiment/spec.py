@@ -57,7 +57,7 @@ class RegimeSpec(Section):
     batch_size: int | None = None
     adapt_every: int | None = None
     reset: Literal["never", "each_domain", "each_batch"] = "never"
-    score: Literal["before", "after"] = "before"
+    score: Literal["before", "after"] | None = None  # the method's own if left open
 
 
 class RunSpec(Section):
@@ -117,20 +117,22 @@ def _complete(spec: RunSpec) -> RunSpec:
     """The spec with every open setting decided, so that it says by itself what was run."""
     spec = _with_control(spec)
     steps = spec.memory.capacity if spec.has_memory or spec.control else None
-    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, spec.regime.score)
+    score = spec.regime.score or methods.get(spec.method.name).native_score
+    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score)
     batch_size = spec.regime.batch_size or regime.batch_size
     adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
     statistics = choose_statistics(
         methods.get(spec.method.name),
         spec.has_memory,
         spec.pairing,
+        spec.method.arguments.get("preset", "official"),
         **spec.method.model_dump(include={"statistics", "fed_by", "rate"}),
     )
     running = statistics.source == "running"
     stream = asdict(StreamSpec.of(**spec.stream))
     changes = {
         "stream": {name: value for name, value in stream.items() if name not in FROM_ELSEWHERE},
-        "regime": spec.regime.model_copy(update={"batch_size": batch_size, "adapt_every": adapt_every}),
+        "regime": spec.regime.model_copy(update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score}),
         "method": spec.method.model_copy(
             update={
                 "statistics": statistics.source,

@@ -1,21 +1,40 @@
 """What a method is: it predicts, it adapts on the samples a memory holds, and it can go back to the source."""
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
+from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError
-from gotta.methods.normalization import batch_norms, batch_statistics
+from gotta.methods.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
+from gotta.methods.outputs import logits_of
+from gotta.methods.params import load_plain_state, make_optimizer, plain_state
+from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
 
-methods: Registry[type["Method"]] = Registry("method", "gotta.methods")
+
+class Methods(Registry[type["Method"]]):
+    def check_arguments(self, name: str, arguments: dict[str, Any]) -> None:
+        """A method's own settings are in its presets, not in its signature."""
+        super().check_arguments(name, arguments)
+        cls = self.get(name)
+        signature = inspect.signature(cls).parameters
+        if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
+            own = {argument: value for argument, value in arguments.items() if argument not in signature}
+            hyper_parameters(cls, arguments.get("preset", "official"), own)
+            chosen_quirks(cls, arguments.get("quirks", ()))
+
+
+methods = Methods("method", "gotta.methods")
 
 
 @dataclass(frozen=True)
@@ -43,37 +62,61 @@ class Method:
     """The base of all methods: owns the adapted model, its optimizer, and the snapshot that `reset` goes back to.
 
     A method says with `native` what it predicts with when there is no memory and with `paired` when there is one (the
-    pairing of the paper), and overrides `configure` and `adapt`.
+    pairing of the paper), and overrides `configure` and `adapt`. What it declares here it need not care for again:
+    the settings of `presets` are in `self.hyper`, and networks and `remembers` are saved, loaded and reset.
     """
 
     native: ClassVar[Statistics] = Statistics()
     paired: ClassVar[Statistics] = Statistics()
+    native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
+    presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
+    inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
+    known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
+    remembers: ClassVar[tuple[str, ...]] = ()  # attributes that are state: tensors, numbers or None
     follow: float = 0.0  # how fast the running statistics follow predictions made with batch statistics
 
-    def __init__(self, model: nn.Module, statistics: Statistics | None = None, embed: str = "probs") -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        statistics: Statistics | None = None,
+        embed: str = "probs",
+        seed: int = 0,
+        preset: str = "official",
+        quirks: str | Iterable[str] | None = (),
+        **hyper: Any,
+    ) -> None:
         self.model, self.embed = model, embed
-        self.statistics = statistics or self.native
+        self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
+        self.quirks = chosen_quirks(type(self), quirks)
+        self.statistics = statistics or self.usual_statistics(False, preset)
+        self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
+        self.capacity = 1  # of the memory, which relative ages are measured by
         self.keep_graph = False  # set where the batch that is predicted is the very batch to adapt on
         self._kept: Tensor | None = None
         self.check(model)
         model.eval().requires_grad_(False)
         self.optimizer = self.configure()
-        model.register_forward_hook(self._count)
         self._snapshot = deepcopy(self._state())
+
+    @classmethod
+    def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
+        """What predictions are normalised with if nobody says otherwise. A preset may name its own."""
+        usual = cls.paired if has_memory else cls.native
+        return replace(usual, source=preset_of(cls, preset).get("statistics", usual.source))
 
     def check(self, model: nn.Module) -> None:
         """Refuse a model on which this method would do nothing."""
 
     def configure(self) -> torch.optim.Optimizer | None:
-        """Mark what is trained and give its optimizer, if anything is."""
+        """Exchange layers, make copies, mark what is trained and give its optimizer, if anything is."""
         return None
 
     def predict(self, x: Tensor) -> Prediction:
         """The logits of a batch; nothing changes that a later prediction depends on."""
-        keep = self.keep_graph and self.optimizer is not None and self.statistics.source == "batch"
-        with torch.set_grad_enabled(keep), self._prediction_mode():
-            logits, features = self._forward(x)
+        keep = self.keep_graph and self.optimizer is not None and self.statistics.source != "running"
+        with torch.set_grad_enabled(keep), self._prediction_mode(self.predictor):
+            logits, features = self._forward(self.predictor, x)
         self._kept = logits if keep else None
         return Prediction(logits.detach(), features, self.embed)
 
@@ -83,19 +126,29 @@ class Method:
 
     def feed(self, x: Tensor) -> None:
         """Move the running statistics by one forward of these samples."""
-        with torch.no_grad(), batch_statistics(self.model, self.statistics.rate):
-            self.model(x)
+        for net in self.networks().values():
+            with torch.no_grad(), batch_statistics(net, self.statistics.rate):
+                self.logits(x, net)
 
     def reset(self) -> None:
         """Back to the source, bit for bit."""
-        self._kept = None
         self._restore(deepcopy(self._snapshot))
 
     def state_dict(self) -> dict[str, Any]:
+        """Everything to go on from: nested dicts of tensors, numbers, text and None."""
         return deepcopy(self._state())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._restore(deepcopy(dict(state)))
+
+    def networks(self) -> dict[str, nn.Module]:
+        """Every network this method owns, by name."""
+        return {"model": self.model}
+
+    @property
+    def predictor(self) -> nn.Module:
+        """The network whose predictions are given."""
+        return self.model
 
     @property
     def trained(self) -> dict[str, nn.Parameter]:
@@ -103,59 +156,113 @@ class Method:
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
 
     @property
-    def moves_statistics(self) -> bool:
-        return self.statistics.source == "running" and bool(batch_norms(self.model))
+    def notes(self) -> list[str]:
+        """What a reader of this method's results should know about its setting."""
+        return []
 
-    def training_logits(self, x: Tensor) -> Tensor:
+    @property
+    def moves_statistics(self) -> bool:
+        return self.statistics.source == "running" and has_batch_norm(self.model)
+
+    @property
+    def needs_batch(self) -> bool:
+        """Whether predictions are normalised by the batch they are in, so that one sample alone will not do."""
+        return self.statistics.source == "batch" and has_batch_norm(self.model)
+
+    def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
+        """One counted forward, in whatever mode the network is."""
+        net = self.model if net is None else net
+        self.cost.count(forwards=1, samples=len(x))
+        try:
+            return logits_of(net(x))
+        except ValueError as error:
+            if len(x) > 1 or not str(error).startswith(ONE_VALUE):
+                raise
+        # One row of 1 x 1 maps has no statistics of its own, so those there are must do.
+        with running_statistics(net):
+            return logits_of(net(x))
+
+    def training_logits(self, x: Tensor, net: nn.Module | None = None, moving: bool = True) -> Tensor:
         """The logits to compute a loss on, under the statistics of these samples.
 
         Where prediction and adaptation see the same batch, the forward of the prediction is used and not done again.
+        Unless `moving`, the forward leaves running statistics as they are.
         """
+        net = self.model if net is None else net
         kept, self._kept = self._kept, None
-        if kept is not None and len(kept) == len(x):
+        if kept is not None and net is self.model and len(kept) == len(x):
             return kept
-        rate = self.statistics.rate if self.moves_statistics and self.statistics.fed_by == "memory" else 0.0
-        with torch.enable_grad(), batch_statistics(self.model, rate):
-            logits: Tensor = self.model(x)
-        return logits
+        with torch.enable_grad(), self._training_mode(net, moving):
+            return self.logits(x, net)
 
     def descend(self, loss: Tensor) -> None:
         """One step of the optimizer, or none where the loss is not finite."""
+        if torch.isfinite(loss):
+            self.backward(loss)
+            self.step()
+
+    def backward(self, loss: Tensor) -> None:
         assert self.optimizer is not None
-        if not torch.isfinite(loss):
-            return
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.cost.count(backwards=1)
+
+    def step(self) -> None:
+        assert self.optimizer is not None
         self.optimizer.step()
         self.optimizer.zero_grad()
 
-    def _forward(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+    def coast(self) -> None:
+        """A step with gradient zero: what published code does where nothing was selected. Momentum still moves."""
+        for parameter in self.trained.values():
+            parameter.grad = torch.zeros_like(parameter)
+        self.step()
+
+    def make_optimizer(self, parameters: list[nn.Parameter], weight_decay: float = 0.0) -> torch.optim.Optimizer:
+        return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)
+
+    def _forward(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
         if self.embed != "features":
-            return self.model(x), None
-        features, classify = getattr(self.model, "features", None), getattr(self.model, "classify", None)
+            return self.logits(x, net), None
+        features, classify = getattr(net, "features", None), getattr(net, "classify", None)
         if features is None or classify is None:
             raise GottaError("embedding='features' needs a model with features(x) and classify(features). Use 'probs'.")
+        self.cost.count(forwards=1, samples=len(x))
         found = features(x)
-        self._count(self.model, (x,), found)
-        return classify(found), found.detach()
+        return logits_of(classify(found)), found.detach()
 
     @contextmanager
-    def _prediction_mode(self) -> Iterator[None]:
+    def _prediction_mode(self, net: nn.Module) -> Iterator[None]:
         if self.statistics.source == "batch":
-            with batch_statistics(self.model, self.follow):
+            with batch_statistics(net, self.follow):
                 yield
         else:
             yield
 
-    def _count(self, module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
-        self.cost.count(forwards=1, samples=len(inputs[0]))
+    @contextmanager
+    def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
+        if self.statistics.source == "source":
+            yield
+        else:
+            moving = moving and self.moves_statistics and self.statistics.fed_by == "memory"
+            with batch_statistics(net, self.statistics.rate if moving else 0.0):
+                yield
 
     def _state(self) -> dict[str, Any]:
-        optimizer = None if self.optimizer is None else self.optimizer.state_dict()
-        return {"model": self.model.state_dict(), "optimizer": optimizer}
+        return {
+            **{name: dict(net.state_dict()) for name, net in self.networks().items()},
+            "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
+            "generators": {name: generator.get_state() for name, generator in self.generators.items()},
+            "remembers": {name: getattr(self, name) for name in self.remembers},
+        }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.model.load_state_dict(state["model"])
+        self._kept = None
+        for name, net in self.networks().items():
+            net.load_state_dict(state[name])
         if self.optimizer is not None:
-            self.optimizer.load_state_dict(state["optimizer"])
+            load_plain_state(self.optimizer, state["optimizer"])
+        for name, generator in self.generators.items():
+            generator.set_state(state["generators"][name].cpu())
+        for name in self.remembers:
+            setattr(self, name, state["remembers"][name])

@@ -4,7 +4,7 @@ from torch import nn
 
 from gotta.errors import GottaError
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.normalization import batch_norms
+from gotta.methods.normalization import has_batch_norm
 from gotta.types import MemoryBatch
 
 
@@ -17,7 +17,7 @@ class Norm(Method):
     follow = 0.1  # as published: unused by predictions, but there when somebody switches to running statistics
 
     def check(self, model: nn.Module) -> None:
-        if not batch_norms(model):
+        if not has_batch_norm(model):
             raise GottaError(
                 "method 'norm' re-estimates the statistics of BatchNorm layers, and this model has none, so it would "
                 "equal 'source'. Use a method that trains parameters, such as 'tent'."

@@ -1,21 +1,36 @@
-"""Normalisation layers of any model: finding them, and deciding for a while which statistics BatchNorm uses."""
+"""Normalisation layers of any model: finding and exchanging them, and deciding which statistics BatchNorm uses."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
-AFFINE_LAYERS = (_BatchNorm, nn.LayerNorm, nn.GroupNorm, nn.InstanceNorm2d)
+AFFINE_LAYERS = (
+    _BatchNorm,
+    nn.LayerNorm,
+    nn.GroupNorm,
+    nn.InstanceNorm1d,
+    nn.InstanceNorm2d,
+    nn.InstanceNorm3d,
+    nn.RMSNorm,
+)
+ONE_VALUE = "Expected more than 1 value per channel when training"  # how torch begins the message
 
 
 def batch_norms(model: nn.Module) -> list[_BatchNorm]:
     return [module for module in model.modules() if isinstance(module, _BatchNorm)]
 
 
-def affine_parameters(model: nn.Module) -> list[nn.Parameter]:
+def has_batch_norm(model: nn.Module) -> bool:
+    return any(isinstance(module, _BatchNorm) for module in model.modules())
+
+
+def affine_parameters(model: nn.Module, skip: Callable[[str], bool] = lambda name: False) -> list[nn.Parameter]:
     """Weight and bias of every normalisation layer that has them, each once."""
-    layers = (module for module in model.modules() if isinstance(module, AFFINE_LAYERS))
+    layers = (layer for name, layer in model.named_modules() if isinstance(layer, AFFINE_LAYERS) and not skip(name))
     return list(dict.fromkeys(parameter for layer in layers for parameter in layer.parameters(recurse=False)))
 
 
@@ -25,14 +40,83 @@ def batch_statistics(model: nn.Module, rate: float) -> Iterator[None]:
 
     Only BatchNorm changes its mode: train() on the whole model would switch dropout on.
     """
+    with _modes_kept(model):
+        for layer in batch_norms(model):
+            layer.training, layer.momentum = True, rate
+            # A rate of 0 must leave the running statistics alone even if the batch's are not finite.
+            layer.track_running_stats = layer.track_running_stats and rate > 0
+        yield
+
+
+@contextmanager
+def running_statistics(model: nn.Module) -> Iterator[None]:
+    """BatchNorm normalises with its running statistics, which stay."""
+    with _modes_kept(model):
+        for layer in batch_norms(model):
+            layer.training = False
+        yield
+
+
+@contextmanager
+def _modes_kept(model: nn.Module) -> Iterator[None]:
     layers = batch_norms(model)
     before = [(layer.training, layer.momentum, layer.track_running_stats) for layer in layers]
-    for layer in layers:
-        layer.training, layer.momentum = True, rate
-        # A rate of 0 must leave the running statistics alone even if the batch's are not finite.
-        layer.track_running_stats = layer.track_running_stats and rate > 0
     try:
         yield
     finally:
         for layer, (training, momentum, track) in zip(layers, before, strict=True):
             layer.training, layer.momentum, layer.track_running_stats = training, momentum, track
+
+
+class ReplacedBatchNorm(_BatchNorm):
+    """A BatchNorm whose normalisation is another. It takes over parameters, buffers and names of the layer it replaces.
+
+    `batch_statistics` steers it like any BatchNorm: `training` says whether the batch counts, `momentum` and
+    `track_running_stats` whether and how fast the running statistics follow.
+    """
+
+    def __init__(self, layer: _BatchNorm) -> None:
+        super().__init__(layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats)
+        self._parameters, self._buffers = layer._parameters, layer._buffers
+        self.training = layer.training
+
+    @property
+    def sees_batch(self) -> bool:
+        return self.training or self.running_mean is None
+
+    @property
+    def moves(self) -> bool:
+        return self.training and self.track_running_stats and self.running_mean is not None
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        """Any number of dimensions will do."""
+
+    def with_running_statistics(self, x: Tensor) -> Tensor:
+        return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
+
+
+def replace_batch_norms(model: nn.Module, make: Callable[[_BatchNorm], nn.Module]) -> None:
+    """Put a new layer in the place of every BatchNorm; one that is used in several places stays one."""
+    made: dict[nn.Module, nn.Module] = {}
+    for parent in list(model.modules()):
+        for name, child in parent._modules.items():
+            if isinstance(child, _BatchNorm):
+                parent._modules[name] = made.setdefault(child, make(child))
+
+
+def widened(x: Tensor) -> Tensor:
+    """Sums over many values need more than half precision."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and variance over some dimensions. Two passes of simple sums take a fraction of torch.var_mean on a CPU."""
+    mean = x.mean(dims, keepdim=True)
+    count = x.numel() // mean.numel()
+    var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
+    return (mean, var) if keepdim else (mean.flatten(), var.flatten())
+
+
+def per_channel(value: Tensor, like: Tensor) -> Tensor:
+    """[C] shaped so that it meets the channels of [B, C, ...]."""
+    return value.reshape(1, -1, *([1] * (like.ndim - 2)))

@@ -1,0 +1,111 @@
+"""CoTTA: learn from an augmentation-averaged teacher, and forget at random (Wang et al., CVPR 2022)."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from gotta.methods.augment import augmented_copy
+from gotta.methods.losses import soft_cross_entropy
+from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.params import train_all
+from gotta.methods.settings import Presets, Texts
+from gotta.methods.teacher import follow, frozen_copy
+from gotta.types import MemoryBatch, Prediction
+
+Mode = Callable[[nn.Module], AbstractContextManager[None]]
+IMAGENET = {"lr": 1e-2, "optimizer": "nesterov", "restore": 0.001, "anchor_threshold": 0.1, "symmetric": True}
+
+
+@methods.register("cotta")
+class Cotta(Method):
+    """All parameters learn what the teacher says; some return to the source at each step."""
+
+    native = Statistics("batch")
+    paired = Statistics("batch")
+    presets: ClassVar[Presets] = {
+        "official": {
+            "lr": 1e-3,
+            "optimizer": "adam",
+            "momentum": 0.999,
+            "restore": 0.01,
+            "anchor_threshold": 0.92,
+            "copies": 32,
+            "symmetric": False,
+        },
+        "cifar100": {"anchor_threshold": 0.72},
+        "imagenet-resnet50": IMAGENET,
+        "imagenet-vit": {**IMAGENET, "lr": 2e-3, "optimizer": "sgd"},
+    }
+    inputs: ClassVar[Texts] = {
+        "augment": "in place of the random augmentation: a function of the batch, of the batch and the number of the "
+        "copy, or a list of functions that the copies take in turn",
+        "draws": "recorded random draws: {'restore_mask': [adaptations, parameters] bool}",
+    }
+    remembers = ("turn",)
+    turn = 0
+
+    def configure(self) -> torch.optim.Optimizer:
+        self.teacher, self.anchor = frozen_copy(self.model), frozen_copy(self.model)
+        return self.make_optimizer(train_all(self.model))
+
+    def networks(self) -> dict[str, nn.Module]:
+        return {"model": self.model, "teacher": self.teacher, "anchor": self.anchor}
+
+    @property
+    def predictor(self) -> nn.Module:
+        return self.teacher
+
+    def predict(self, x: Tensor) -> Prediction:
+        """What the teacher says, averaged over augmented copies where the source model is unsure of the batch."""
+        self._confidence, logits, features = self._teach(x, self._prediction_mode)
+        self._kept = logits if self.keep_graph else None
+        return Prediction(logits, features, self.embed)
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        if self.moves_statistics and self.statistics.fed_by == "memory":
+            self.feed(batch.x)
+        target, self._kept = self._kept, None
+        if target is None:
+            self._confidence, target, _ = self._teach(batch.x, partial(self._training_mode, moving=False))
+        student = self.training_logits(batch.x, moving=False)
+        loss = soft_cross_entropy(student, target)
+        if self.hyper.symmetric:
+            loss = 0.5 * loss + 0.5 * soft_cross_entropy(target, student)
+        loss = loss.mean()
+        self.descend(loss)
+        names = self.trained
+        follow((self.teacher.get_parameter(name) for name in names), names.values(), 1 - self.hyper.momentum)
+        self._restore_some()
+        return {"loss": float(loss.detach()), "anchor_confidence": self._confidence}
+
+    @torch.no_grad()
+    def _teach(self, x: Tensor, mode: Mode) -> tuple[float, Tensor, Tensor | None]:
+        with mode(self.anchor), mode(self.teacher):
+            confidence = float(self.logits(x, self.anchor).softmax(1).amax(1).mean())
+            if confidence >= self.hyper.anchor_threshold:
+                return confidence, *self._forward(self.teacher, x)
+            said = [self._forward(self.teacher, self._augmented(x, copy)) for copy in range(self.hyper.copies)]
+        logits = torch.stack([logits for logits, _ in said]).mean(0)
+        features = [found for _, found in said if found is not None]
+        return confidence, logits, torch.stack(features).mean(0) if features else None
+
+    def _augmented(self, x: Tensor, copy: int) -> Tensor:
+        return augmented_copy(x, copy, self.hyper.augment, self.generators["augment"])
+
+    @torch.no_grad()
+    def _restore_some(self) -> None:
+        """Each element of each parameter goes back to the source's with the probability `restore`."""
+        recorded = (self.hyper.draws or {}).get("restore_mask")
+        start = 0
+        for name, mine in self.trained.items():
+            if recorded is None:
+                mask = torch.rand(mine.shape, generator=self.generators["method"]) < self.hyper.restore
+            else:
+                mask = torch.as_tensor(recorded[self.turn][start : start + mine.numel()]).reshape(mine.shape)
+                start += mine.numel()
+            mine.copy_(torch.where(mask.to(mine.device), self.anchor.get_parameter(name), mine))
+        self.turn += 1

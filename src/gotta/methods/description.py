@@ -1,0 +1,32 @@
+"""A method in words and numbers, for the command line and for people."""
+
+import inspect
+from dataclasses import asdict
+from typing import Any
+
+from gotta.methods.method import methods
+from gotta.methods.settings import hyper_parameters
+
+
+def describe(name: str) -> dict[str, Any]:
+    """What a method does, its settings in every preset, where its statistics come from, and its quirks."""
+    cls = methods.get(name)
+    return {
+        "name": name,
+        "summary": inspect.getdoc(cls) or "",
+        "paper": (inspect.getdoc(inspect.getmodule(cls)) or "").split("\n")[0],
+        "presets": {preset: _settings(cls, preset) for preset in cls.presets},
+        "inputs": dict(cls.inputs),
+        "quirks": dict(cls.known_quirks),
+        "statistics": {
+            "without a memory": asdict(cls.native),
+            "with a memory": asdict(cls.paired),
+        },
+        "score": cls.native_score,
+    }
+
+
+def _settings(cls: Any, preset: str) -> dict[str, Any]:
+    """Every hyper-parameter, and the statistics where the preset has its own."""
+    own = {key: value for key, value in cls.presets[preset].items() if key == "statistics"}
+    return {key: value for key, value in hyper_parameters(cls, preset).items() if key not in cls.inputs} | own

@@ -1,0 +1,109 @@
+"""EATA and ETA: entropy minimisation on reliable samples that say something new (Niu et al., ICML 2022)."""
+
+from math import log
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from gotta.methods.fisher import information, like
+from gotta.methods.losses import entropy, margin
+from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.normalization import batch_statistics
+from gotta.methods.params import train_affine
+from gotta.methods.settings import Presets, Texts
+from gotta.types import MemoryBatch
+
+IMAGENET = {"lr": 2.5e-4, "optimizer": "sgd", "e_margin": 0.4 * log(1000), "d_margin": 0.05}
+TEA = {"lr": 1e-3, "optimizer": "adam", "e_margin": 0.4 * log(1000), "d_margin": 0.05}
+
+
+@methods.register("eta")
+class Eta(Method):
+    """One step on the entropy of the samples that are reliable and unlike the average prediction so far."""
+
+    native = Statistics("batch")
+    paired = Statistics("batch")
+    presets: ClassVar[Presets] = {
+        "official": {"lr": 5e-3, "optimizer": "sgd", "e_margin": None, "d_margin": 0.4},
+        "tea": TEA,
+        "imagenet-resnet50": IMAGENET,
+        "imagenet-vit": {**IMAGENET, "lr": 1e-3},
+    }
+    known_quirks: ClassVar[Texts] = {"keep_q": "a reset keeps q, the average prediction that redundancy is measured by"}
+    remembers = ("q",)
+    q: Tensor | None = None
+
+    def configure(self) -> torch.optim.Optimizer:
+        return self.make_optimizer(train_affine(self.model, type(self).__name__.lower()))
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        logits = self.training_logits(batch.x)
+        uncertain, limit = entropy(logits), margin(self.hyper.e_margin, logits)
+        probs = logits.detach().softmax(1)
+        keep = uncertain.detach() < limit
+        measured = {"kept1": float(keep.sum())}
+        if self.q is not None:
+            keep = keep & (F.cosine_similarity(self.q[None].to(probs), probs).abs() < self.hyper.d_margin)
+        measured["kept2"] = float(keep.sum())
+        if keep.any():
+            mean = probs[keep].mean(0)
+            self.q = mean if self.q is None else 0.9 * self.q.to(mean) + 0.1 * mean
+            kept = uncertain[keep]
+            loss = (kept * (limit - kept.detach()).exp()).mean() + self.penalty()
+            self.descend(loss)
+            measured["loss"] = float(loss.detach())
+        return measured
+
+    def penalty(self) -> Tensor | float:
+        return 0.0
+
+    def reset(self) -> None:
+        q = self.q
+        super().reset()
+        if "keep_q" in self.quirks:
+            self.q = q
+
+
+@methods.register("eata")
+class Eata(Eta):
+    """ETA that pays for moving parameters which mattered on clean samples. Without clean samples it is ETA."""
+
+    presets: ClassVar[Presets] = {
+        "official": {**Eta.presets["official"], "beta": 1.0, "fisher_batch_size": 64},
+        "tea": {**TEA, "beta": 2000.0, "fisher_batch_size": 200},
+        "imagenet-resnet50": {**IMAGENET, "beta": 2000.0},
+        "imagenet-vit": {**IMAGENET, "lr": 1e-3, "beta": 2000.0},
+    }
+    inputs: ClassVar[Texts] = {
+        "fisher_data": "clean samples [N, ...] to measure the Fisher information on; 2000 are usual",
+        "fisher": "the Fisher information itself: a tensor for each trained parameter, by name",
+        "anchor": "the parameters to stay near, by name; those at the start if not given",
+    }
+    fisher: dict[str, Tensor] | None = None
+
+    def configure(self) -> torch.optim.Optimizer:
+        optimizer = super().configure()
+        start = {name: parameter.detach().clone() for name, parameter in self.trained.items()}
+        self.anchor = like(start, self.hyper.anchor or start, "anchor")
+        if self.hyper.fisher is not None:
+            self.fisher = like(start, self.hyper.fisher, "fisher")
+        elif self.hyper.fisher_data is not None:
+            with batch_statistics(self.model, 0.0):
+                self.fisher = information(self, self.hyper.fisher_data, self.hyper.fisher_batch_size)
+        return optimizer
+
+    def penalty(self) -> Tensor | float:
+        if self.fisher is None:
+            return 0.0
+        moved = [
+            (self.fisher[name].to(p) * (p - self.anchor[name].to(p)) ** 2).sum() for name, p in self.trained.items()
+        ]
+        return self.hyper.beta * torch.stack(moved).sum()  # type: ignore[no-any-return]
+
+    @property
+    def notes(self) -> list[str]:
+        return (
+            [] if self.fisher is not None else ["eata without clean samples (fisher_data) has no penalty: it is eta."]
+        )

@@ -1,0 +1,81 @@
+"""Energy (TEA): the stream becomes likely under the model, what the model dreams unlikely (Yuan et al., CVPR 2024)."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from gotta.methods.draws import Draws, Random, Recorded
+from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.normalization import batch_statistics
+from gotta.methods.params import train_affine
+from gotta.methods.settings import Presets, Texts
+from gotta.types import MemoryBatch
+
+
+@methods.register("energy")
+class Energy(Method):
+    """One step of contrastive divergence: raise logsumexp of the samples, lower it for images drawn by SGLD."""
+
+    native = Statistics("batch")
+    paired = Statistics("batch")
+    native_score = "after"
+    presets: ClassVar[Presets] = {
+        "official": {
+            "lr": 1e-3,
+            "optimizer": "adam",
+            "steps": 20,
+            "step_size": 0.1,
+            "noise": 0.01,
+            "buffer_size": 10_000,
+            "reinit": 0.05,
+        },
+        "tea": {},
+        "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd", "buffer_size": 256},
+        "imagenet-vit": {"lr": 2.5e-4, "optimizer": "sgd", "buffer_size": 256},
+    }
+    inputs: ClassVar[Texts] = {
+        "draws": "recorded random draws: buffer [N, ...], indices and reinit [adaptations, B], fresh [F, ...] with "
+        "fresh_batch [F] (the adaptation each belongs to), noise [adaptations * steps, B, ...]"
+    }
+    remembers = ("turn", "buffer")
+    turn = 0
+    buffer: Tensor | None = None
+
+    def configure(self) -> torch.optim.Optimizer:
+        recorded = self.hyper.draws
+        self.draws: Draws = Random(self.generators["method"]) if recorded is None else Recorded(recorded)
+        return self.make_optimizer(train_affine(self.model, "energy"))
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        real = self.training_logits(batch.x).logsumexp(1).mean()
+        fake = self.training_logits(self.dream(batch.x), moving=False).logsumexp(1).mean()
+        loss = fake - real
+        self.descend(loss)
+        self.turn += 1
+        return {"loss": float(loss.detach())}
+
+    def dream(self, like: Tensor) -> Tensor:
+        """As many images as given, found by following the gradient of logsumexp from where earlier turns ended."""
+        image, count, h = like.shape[1:], len(like), self.hyper
+        if self.buffer is None:
+            self.buffer = self.draws.buffer(h.buffer_size, image)
+        rows = self.draws.indices(self.turn, len(self.buffer), count)
+        x = self.buffer[rows]
+        anew = self.draws.reinit(self.turn, h.reinit, count)
+        x[anew] = self.draws.fresh(self.turn, int(anew.sum()), image)
+        x = x.to(like)
+        for step in range(h.steps):
+            x = x + h.step_size * self._uphill(x)
+            if h.noise > 0:
+                x = x + h.noise * self.draws.noise(self.turn, step, h.steps, x.shape).to(x)
+        self.buffer[rows] = x.to(self.buffer)
+        return x
+
+    def _uphill(self, x: Tensor) -> Tensor:
+        """The gradient of logsumexp with respect to the images."""
+        with torch.enable_grad(), batch_statistics(self.model, 0.0):
+            x = x.detach().requires_grad_(True)
+            likely = self.logits(x).logsumexp(1).sum()
+            self.cost.count(backwards=1)
+            return torch.autograd.grad(likely, [x])[0]

@@ -1,0 +1,47 @@
+"""PL: pseudo-labels, trained on as if they were true where the model is confident (after Lee, 2013)."""
+
+from typing import ClassVar
+
+import torch
+
+from gotta.errors import unknown
+from gotta.methods.losses import confident, pseudo_label_loss
+from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.params import train_affine, train_all
+from gotta.methods.settings import Presets, Texts
+from gotta.types import MemoryBatch
+
+
+@methods.register("pl")
+class Pl(Method):
+    """One step on the cross-entropy with the own argmax, over the samples whose confidence is above the threshold."""
+
+    native = Statistics("batch")
+    paired = Statistics("batch")
+    presets: ClassVar[Presets] = {
+        "official": {"lr": 1e-3, "optimizer": "adam", "threshold": 0.9, "train": "affine"},
+        "tea": {"lr": 1e-5, "train": "all", "statistics": "source"},
+        "imagenet-resnet50": {"lr": 1e-2, "optimizer": "sgd"},
+        "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
+    }
+    known_quirks: ClassVar[Texts] = {
+        "step_on_empty": "without a confident sample the optimizer steps all the same, on momentum alone"
+    }
+
+    def configure(self) -> torch.optim.Optimizer:
+        if self.hyper.train not in ("affine", "all"):
+            raise unknown("train", self.hyper.train, ("affine", "all"))
+        everything = self.hyper.train == "all"
+        return self.make_optimizer(train_all(self.model) if everything else train_affine(self.model, "pl"))
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        logits = self.training_logits(batch.x)
+        sure = confident(logits, self.hyper.threshold)
+        measured = {"num_confident": float(sure.sum())}
+        if sure.any():
+            loss = pseudo_label_loss(logits[sure])
+            self.descend(loss)
+            measured["loss"] = float(loss.detach())
+        elif "step_on_empty" in self.quirks:
+            self.coast()
+        return measured

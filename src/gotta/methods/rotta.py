@@ -1,0 +1,66 @@
+"""RoTTA: a slow teacher with robust statistics, and a student that learns from it (Yuan et al., CVPR 2023)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+from gotta.methods.augment import augmented
+from gotta.methods.losses import soft_cross_entropy
+from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.normalization import replace_batch_norms
+from gotta.methods.params import train_affine
+from gotta.methods.robust_bn import RobustBN
+from gotta.methods.settings import Presets, Texts
+from gotta.methods.teacher import follow, frozen_copy
+from gotta.types import MemoryBatch
+
+
+@methods.register("rotta")
+class Rotta(Method):
+    """The student sees the memory augmented and learns what the teacher says of it; fresh samples count most."""
+
+    native = Statistics("running", fed_by="memory", rate=0.05)
+    paired = Statistics("running", fed_by="memory", rate=0.05)
+    presets: ClassVar[Presets] = {
+        "official": {"lr": 1e-3, "optimizer": "adam", "nu": 0.001},
+        "imagenet-resnet50": {},
+        "imagenet-vit": {},
+    }
+    inputs: ClassVar[Texts] = {
+        "augment": "in place of the random augmentation of what the student sees: a function of the batch"
+    }
+
+    def configure(self) -> torch.optim.Optimizer:
+        replace_batch_norms(self.model, RobustBN)
+        self.teacher = frozen_copy(self.model)
+        return self.make_optimizer(train_affine(self.model, "rotta"))
+
+    def networks(self) -> dict[str, nn.Module]:
+        return {"model": self.model, "teacher": self.teacher}
+
+    @property
+    def predictor(self) -> nn.Module:
+        return self.teacher
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        with torch.no_grad():
+            target = self.training_logits(batch.x, self.teacher).detach()
+        student = self.training_logits(augmented(batch.x, self.hyper.augment, self.generators["augment"]))
+        # exp(-a) / (1 + exp(-a)) of the age a in units of the capacity
+        weight = torch.sigmoid(-batch.age.to(student) / self.capacity)
+        loss = (weight * soft_cross_entropy(student, target)).mean()
+        self.descend(loss)
+        names = self.trained
+        follow((self.teacher.get_parameter(name) for name in names), names.values(), self.hyper.nu)
+        return {"loss": float(loss.detach())}
+
+    @contextmanager
+    def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
+        if self.moves_statistics and self.statistics.fed_by == "batch":
+            yield  # the statistics come from the test batches alone, and RobustBN trains with those there are
+        else:
+            with super()._training_mode(net, moving):
+                yield

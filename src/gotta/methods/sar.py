@@ -1,0 +1,82 @@
+"""SAR: reliable and sharpness-aware entropy minimisation, with recovery (Niu et al., ICLR 2023)."""
+
+from math import log
+from typing import ClassVar
+
+import torch
+
+from gotta.methods.losses import entropy, margin
+from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.params import load_plain_state, train_affine
+from gotta.methods.sam import displaced
+from gotta.methods.settings import Presets, Texts
+from gotta.types import MemoryBatch
+
+
+def near_the_top(name: str) -> bool:
+    """The layers that are not trained: the last stage of a ResNet, the last blocks and final norm of a ViT-B."""
+    name = name.removeprefix("_orig_mod.")  # of a compiled model
+    top = ("layer4", "blocks.9", "blocks.10", "blocks.11", "norm.")
+    return name == "norm" or any(part in name for part in top)
+
+
+@methods.register("sar")
+class Sar(Method):
+    """One step on the entropy of reliable samples at the worst nearby point; back to the source once it is too low."""
+
+    native = Statistics("batch")
+    paired = Statistics("batch")
+    presets: ClassVar[Presets] = {
+        "official": {"lr": 1e-3, "optimizer": "sgd", "rho": 0.05, "e_margin": None, "recover_below": 0.2},
+        "tea": {"lr": 1e-2, "e_margin": 0.4 * log(1000)},
+        "imagenet-resnet50": {"lr": 2.5e-4, "e_margin": 0.4 * log(1000)},
+        "imagenet-vit": {"lr": 1e-3, "e_margin": 0.4 * log(1000)},
+    }
+    known_quirks: ClassVar[Texts] = {
+        "keep_ema": "a recovery keeps the small average that caused it, so the next batches recover again",
+        "keep_momentum": "a recovery keeps the optimizer's momentum",
+        "step_on_empty": "without a reliable sample the optimizer steps all the same, on momentum alone",
+    }
+    remembers = ("ema",)
+    ema: float | None = None
+
+    def configure(self) -> torch.optim.Optimizer:
+        return self.make_optimizer(train_affine(self.model, "sar", near_the_top))
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        logits = self.training_logits(batch.x)
+        uncertain, limit = entropy(logits), margin(self.hyper.e_margin, logits)
+        reliable = uncertain.detach() < limit
+        measured = {"kept1": float(reliable.sum()), "kept2": 0.0}
+        if reliable.any():
+            loss = uncertain[reliable].mean()
+            measured["loss"] = float(loss.detach())
+            self.backward(loss)
+            with displaced(list(self.trained.values()), self.hyper.rho):
+                uncertain = entropy(self.training_logits(batch.x, moving=False))
+                still = reliable & (uncertain.detach() < limit)
+                if still.any():
+                    loss = uncertain[still].mean()
+                    self.backward(loss)
+                    measured |= {"kept2": float(still.sum()), "sharp_loss": float(loss.detach())}
+        if measured["kept2"]:
+            self.step()
+            sharp = measured["sharp_loss"]
+            self.ema = sharp if self.ema is None else 0.9 * self.ema + 0.1 * sharp
+        elif "step_on_empty" in self.quirks:
+            self.coast()
+        measured["recovered"] = float(self.ema is not None and self.ema < self.hyper.recover_below)
+        if measured["recovered"]:
+            self.recover()
+        return measured if self.ema is None else {**measured, "ema": self.ema}
+
+    @torch.no_grad()
+    def recover(self) -> None:
+        """The parameters as they were at the start. Running statistics, if there are any, stay: they did not fail."""
+        for name, parameter in self.trained.items():
+            parameter.copy_(self._snapshot["model"][name])
+        if "keep_momentum" not in self.quirks:
+            assert self.optimizer is not None
+            load_plain_state(self.optimizer, {})
+        if "keep_ema" not in self.quirks:
+            self.ema = None

@@ -1,0 +1,59 @@
+"""A method's settings: a named preset, changed by arguments, and the oddities of published code one may ask for."""
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from gotta.errors import GottaError, unknown
+
+if TYPE_CHECKING:
+    from gotta.methods.method import Method
+
+Preset = dict[str, Any]
+Presets = dict[str, Preset]
+Texts = dict[str, str]
+
+
+def preset_of(cls: type["Method"], preset: str) -> Preset:
+    """Every setting of a preset. What it does not name is as in `official`."""
+    if preset not in cls.presets:
+        raise unknown(f"preset of method '{cls.__name__.lower()}'", preset, cls.presets)
+    return {**cls.presets["official"], **cls.presets[preset]}
+
+
+def hyper_parameters(cls: type["Method"], preset: str = "official", given: Mapping[str, Any] | None = None) -> Preset:
+    """The preset's values with the given ones in their place."""
+    chosen = {name: value for name, value in preset_of(cls, preset).items() if name != "statistics"}
+    known = {**chosen, **dict.fromkeys(cls.inputs)}
+    for name, value in (given or {}).items():
+        if name not in known:
+            raise unknown(f"argument of method '{cls.__name__.lower()}'", name, known)
+        if name in chosen:
+            _check(name, value, chosen[name])
+        known[name] = value
+    return known
+
+
+def chosen_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> frozenset[str]:
+    """The names asked for; `published` stands for all that the method has."""
+    if quirks == "published":
+        return frozenset(cls.known_quirks)
+    names = [quirks] if isinstance(quirks, str) else list(quirks or ())
+    for name in names:
+        if name not in cls.known_quirks:
+            raise unknown(f"quirk of method '{cls.__name__.lower()}'", name, [*cls.known_quirks, "published"])
+    return frozenset(names)
+
+
+def _check(name: str, value: Any, usual: Any) -> None:
+    """One clear message instead of a strange number later."""
+    if isinstance(usual, bool | str):
+        if not isinstance(value, type(usual)):
+            raise GottaError(f"{name}={value!r} is no {type(usual).__name__}. Expected something like {usual!r}.")
+    elif usual is None and value is None:
+        return
+    elif isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or float(value) < 0:
+        raise GottaError(f"{name}={value!r} is not usable. Expected a number of 0 or more.")
+    elif isinstance(usual, int) and (not isinstance(value, Integral) or int(value) < 1):
+        raise GottaError(f"{name}={value!r} is no count. Expected a whole number of 1 or more.")

@@ -1,0 +1,49 @@
+"""The example in docs/adding-a-method.md runs as it stands there, and docs/methods.md tells what the code does."""
+
+import re
+import sys
+from pathlib import Path
+
+from gotta.methods import describe, methods
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_example_runs(tmp_path, monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "adding-a-method.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    (tmp_path / "tether.py").write_text(blocks[0])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = methods.names()
+    monkeypatch.setattr(methods, "_items", dict(methods._items))
+    exec(blocks[1], {})
+    assert methods.names() == sorted([*names, "tether"])
+    assert describe("tether")["presets"]["gentle"] == {"lr": 1e-4, "optimizer": "adam", "pull": 1.0}
+    monkeypatch.delitem(sys.modules, "tether")
+
+
+def test_every_method_has_its_part():
+    page = (DOCS / "methods.md").read_text()
+    titles = {name for line in re.findall(r"^### (.*)$", page, re.MULTILINE) for name in line.split(", ")}
+    assert titles == set(methods.names())
+
+
+def test_every_quirk_is_listed_with_its_methods():
+    page = (DOCS / "methods.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \| .* \| .* \|$", page, re.MULTILINE)
+    listed = {quirk: set(re.findall(r"`(\w+)`", names)) for quirk, names in rows}
+    found = {}
+    for name in methods.names():
+        for quirk in describe(name)["quirks"]:
+            found.setdefault(quirk, set()).add(name)
+    assert listed == found
+
+
+def test_every_setting_of_every_preset_is_in_the_table():
+    page = (DOCS / "methods.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)`(?:, `\w+`)? \| ((?:Adam|SGD).*) \|$", page, re.MULTILINE))
+    rows["eata"] = rows["eta"]
+    for name in methods.names():
+        for setting in describe(name)["presets"]["official"]:
+            if setting not in ("optimizer", "fisher_batch_size"):
+                assert setting in rows[name], f"{name}: {setting}"

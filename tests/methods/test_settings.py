@@ -1,0 +1,161 @@
+"""Presets, hyper-parameters, quirks and the description of a method."""
+
+from math import log
+
+import pytest
+import torch
+from tiny import seeded_net
+
+from gotta import GottaError, adapt, list_methods
+from gotta.methods import describe, methods
+
+CLASSES = 10
+X = torch.rand(16, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+QUIRKS = {"keep_ema", "keep_momentum", "step_on_empty", "keep_q", "weight_decay"}
+
+
+def build(method, **settings):
+    return adapt(seeded_net(), method, num_classes=CLASSES, **settings).method
+
+
+@pytest.mark.parametrize("method", list_methods())
+def test_every_preset_builds_with_the_values_it_shows(method):
+    shown = describe(method)["presets"]
+    assert "official" in shown
+    for preset, values in shown.items():
+        built = build(method, preset=preset)
+        own = {name: value for name, value in values.items() if name != "statistics"}
+        assert {name: getattr(built.hyper, name) for name in own} == own
+        assert own.keys() == {name for name in shown["official"] if name != "statistics"}
+        if built.optimizer is not None:
+            assert built.optimizer.param_groups[0]["lr"] == values["lr"]
+            assert type(built.optimizer).__name__.lower() == values["optimizer"].replace("nesterov", "sgd")
+
+
+@pytest.mark.parametrize(
+    ("method", "preset", "values"),
+    [
+        ("tent", "official", {"lr": 1e-3, "optimizer": "adam"}),
+        ("tent", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "sgd"}),
+        ("tent", "imagenet-vit", {"lr": 1e-3, "optimizer": "sgd"}),
+        ("pl", "tea", {"lr": 1e-5, "train": "all", "statistics": "source", "threshold": 0.9}),
+        ("shot", "tea", {"lr": 1e-3, "beta": 0.3, "threshold": 0.9}),
+        ("shot", "imagenet-resnet50", {"lr": 1e-2, "beta": 0.1, "optimizer": "sgd"}),
+        ("cotta", "official", {"momentum": 0.999, "restore": 0.01, "anchor_threshold": 0.92, "copies": 32}),
+        ("cotta", "imagenet-resnet50", {"lr": 1e-2, "optimizer": "nesterov", "restore": 0.001, "symmetric": True}),
+        ("note", "official", {"lr": 1e-4, "k": 4.0, "weight_decay": 0.0, "iabn": True}),
+        ("rotta", "official", {"lr": 1e-3, "nu": 0.001}),
+        ("eata", "official", {"lr": 5e-3, "e_margin": None, "d_margin": 0.4, "beta": 1.0}),
+        ("eata", "tea", {"lr": 1e-3, "e_margin": 0.4 * log(1000), "d_margin": 0.05, "beta": 2000.0}),
+        ("sar", "official", {"lr": 1e-3, "rho": 0.05, "e_margin": None, "recover_below": 0.2}),
+        ("sar", "tea", {"lr": 1e-2, "e_margin": 0.4 * log(1000)}),
+        ("energy", "official", {"steps": 20, "step_size": 0.1, "noise": 0.01, "buffer_size": 10_000, "reinit": 0.05}),
+    ],
+)
+def test_the_published_values(method, preset, values):
+    shown = describe(method)["presets"][preset]
+    assert {name: shown[name] for name in values} == values
+
+
+def test_an_argument_wins_over_the_preset():
+    assert build("rotta", nu=0.01).hyper.nu == 0.01
+    assert build("eata", preset="tea", d_margin=0.2).hyper.d_margin == 0.2
+    assert build("eata", preset="tea", d_margin=0.2).hyper.lr == 1e-3
+
+
+def test_a_preset_may_name_its_statistics_and_an_argument_wins():
+    assert build("pl", preset="tea").statistics.source == "source"
+    assert build("pl", preset="tea", statistics="batch").statistics.source == "batch"
+    assert build("pl").statistics.source == "batch"
+
+
+def test_the_entropy_margin_follows_the_number_of_classes():
+    model = adapt(seeded_net(), "eta", num_classes=CLASSES)
+    explicit = adapt(seeded_net(), "eta", num_classes=CLASSES, e_margin=0.4 * log(CLASSES))
+    for x in (X, X.flip(3)):
+        assert torch.equal(model(x), explicit(x))
+
+
+def test_quirks_are_known_by_name():
+    found = {name for method in list_methods() for name in describe(method)["quirks"]}
+    assert found == QUIRKS
+    assert build("sar", quirks="published").quirks == {"keep_ema", "keep_momentum", "step_on_empty"}
+    assert build("tent", quirks="published").quirks == set()
+    assert build("sar", quirks=["keep_ema"]).quirks == {"keep_ema"}
+    assert build("eata", quirks="keep_q").quirks == {"keep_q"}
+    assert not build("sar").quirks
+
+
+def test_weight_decay_of_note():
+    decay = {
+        quirks: build("note", quirks=quirks).optimizer.param_groups[0]["weight_decay"] for quirks in ((), "published")
+    }
+    assert decay == {(): 0.0, "published": 5e-4}
+    assert build("note", weight_decay=0.1, quirks="published").optimizer.param_groups[0]["weight_decay"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "words"),
+    [
+        ("tent", {"lr": 0.0}, "lr=0.0"),
+        ("tent", {"lr": -1.0}, "lr=-1.0"),
+        ("tent", {"lr": "fast"}, "lr='fast'"),
+        ("tent", {"lr": float("nan")}, "lr=nan"),
+        ("tent", {"optimizer": "adm"}, "adam"),
+        ("tent", {"optimizer": 3}, "optimizer=3"),
+        ("tent", {"learning_rate": 1.0}, "argument of method 'tent'"),
+        ("tent", {"augment": abs}, "argument of method 'tent'"),
+        ("tent", {"preset": "offical"}, "Did you mean 'official'"),
+        ("tent", {"quirks": "keep_ema"}, "quirk of method 'tent'"),
+        ("sar", {"quirks": {"keep_em"}}, "Did you mean 'keep_ema'"),
+        ("eta", {"fisher_data": X}, "argument of method 'eta'"),
+        ("cotta", {"copies": 0}, "copies=0"),
+        ("cotta", {"copies": 1.5}, "copies=1.5"),
+        ("note", {"iabn": 1}, "iabn=1"),
+        ("pl", {"train": "bn"}, "affine"),
+        ("eata", {"fisher": {"bn1.weight": torch.ones(8)}}, "fisher lacks"),
+        ("tent", {"statistics": "bach"}, "bach"),
+        ("tent", {"rate": 0.0}, "rate"),
+        ("tent", {"fed_by": "x"}, "fed_by"),
+        ("tent", {"pairing": "papre"}, "paper"),
+    ],
+)
+def test_wrong_settings_are_one_clear_error(method, settings, words):
+    with pytest.raises(GottaError, match=words):
+        build(method, **settings)
+
+
+def test_wrong_settings_are_told_before_anything_is_built():
+    with pytest.raises(GottaError, match="argument of method 'rotta'"):
+        methods.check_arguments("rotta", {"mu": 0.1})
+    with pytest.raises(GottaError, match="quirk"):
+        methods.check_arguments("rotta", {"quirks": ["keep_q"]})
+    methods.check_arguments("rotta", {"nu": 0.1, "preset": "imagenet-vit"})
+
+
+def test_features_are_asked_for_in_vain_of_a_plain_model():
+    with pytest.raises(GottaError, match="features"):
+        adapt(seeded_net(), "tent", num_classes=CLASSES, embedding="features")(X)
+
+
+def test_a_description_is_complete():
+    for method in list_methods():
+        found = describe(method)
+        assert found["name"] == method
+        assert found["summary"]
+        assert found["paper"]
+        assert found["statistics"]["with a memory"]["source"] in ("source", "batch", "running")
+        assert found["score"] == ("after" if method == "energy" else "before")
+
+
+def test_eata_without_clean_samples_says_that_it_is_eta():
+    plain, eta = (adapt(seeded_net(), name, num_classes=CLASSES) for name in ("eata", "eta"))
+    assert "eta" in plain.method.notes[0]
+    assert build("eata", fisher_data=X).notes == []
+    for x in (X, X.flip(2), X.flip(3)):
+        assert torch.equal(plain(x), eta(x))
+
+
+def test_a_preset_is_checked_in_time_by_adapt():
+    with pytest.raises(GottaError, match="preset of method 'rotta'"):
+        adapt(seeded_net(), "rotta", "fps", 8, CLASSES, preset="tea")
