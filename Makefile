@@ -25,7 +25,8 @@ test: .venv/.dev  ## set up, then run the tests but for the slow ones
 test-all: .venv/.dev  ## set up, then run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-check: lint test  ## format, types, import layers, and the tests but for the slow ones
+check: lint  ## format, types, import layers and the fast tests, in under two minutes
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not thorough" $(ARGS)
 
 lint: .venv/.dev  ## format, types and import layers
 	$(BIN)/ruff format --check .

@@ -9,6 +9,8 @@ from torch import nn
 from gotta import GottaError, list_methods
 from gotta.doctor import AS_EXPECTED, CANNOT_TELL, NOT_AT_ALL, TWICE, examine, kind_of_outputs
 
+pytestmark = pytest.mark.thorough
+
 WORDS = {
     "normalised_twice": "normalised twice",
     "not_normalised": "not normalised",

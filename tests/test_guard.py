@@ -14,6 +14,8 @@ from gotta.guard import EVERY, ROWS, SPACING, Check, latest, run_excess, spread
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
 
+pytestmark = pytest.mark.thorough
+
 CLASSES = 6
 
 

@@ -19,6 +19,8 @@ from gotta import GottaError, Memory, adapt, adapt_state, list_memories, list_me
 from gotta.methods import methods
 from gotta.models import architectures
 
+pytestmark = pytest.mark.thorough
+
 CLASSES = 10
 
 

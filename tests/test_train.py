@@ -19,6 +19,8 @@ from gotta.errors import GottaError
 from gotta.models import architectures, load, record
 from gotta.train import Settings, accuracy_on, augment, build, checkpoint_path, learning_rate, train
 
+pytestmark = pytest.mark.thorough
+
 SIDE, CLASSES = 16, 3
 # Two batches of 16 an epoch, and a remainder that is left out.
 SETTINGS = Settings(epochs=3, batch_size=16, lr=0.05, crop=2)

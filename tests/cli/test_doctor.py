@@ -9,6 +9,8 @@ from gotta.cli.__main__ import app
 from gotta.cli.doctor import find_model
 from gotta.errors import GottaError
 
+pytestmark = pytest.mark.thorough
+
 TESTS = Path(__file__).parents[1]
 
 

@@ -10,6 +10,8 @@ from gotta.data.corruptions import EXTRA, STANDARD, corrupt
 from gotta.data.make import make_cifar_c
 from gotta.errors import GottaError
 
+pytestmark = pytest.mark.thorough
+
 IMAGES = np.random.default_rng(0).integers(0, 256, (7, 16, 20, 3), dtype=np.uint8)
 LABELS = np.array([3, 1, 4, 1, 5, 9, 2])
 TWO = ("fog", "contrast")

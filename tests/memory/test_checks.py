@@ -12,6 +12,8 @@ from gotta.checks import memory as checks
 from gotta.errors import GottaError
 from gotta.memory import REJECT, Candidate, Decision, Policy, Table, policies
 
+pytestmark = pytest.mark.thorough
+
 COMPOSED = [(a, e, d) for a in ("all", "largest", "quota") for e, d in (("oldest", "better"), ("random", "diverse"))]
 
 
