@@ -62,6 +62,12 @@ def test_ls_names_everything():
     assert "tent" not in gotta("ls", "memories")
 
 
+def test_show_tells_every_setting():
+    assert "nu: 0.001" in gotta("show", "rotta")
+    assert "epsilon: 0.005" in gotta("show", "fps")
+    assert "Did you mean 'rotta'" in gotta("show", "rota", code=2)
+
+
 def test_one_run_and_its_report(tmp_path):
     settings = ("method.name=norm", "memory.name=fps", "memory.capacity=8", "stream.per_class=1")
     shown = gotta("run", *settings, "--out", tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 import gotta
-from gotta.cli import bench, check, data, doctor, ls, replay, report, run, stream, train
+from gotta.cli import bench, check, data, doctor, ls, replay, report, run, show, stream, train
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command("bench")(bench.bench)
 app.command("run")(run.run)
 app.command("report")(report.report)
 app.command("ls")(ls.ls)
+app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command("replay")(replay.replay)
