@@ -116,3 +116,12 @@ def test_labels_that_do_not_belong():
 def test_unknown_data_set():
     with pytest.raises(GottaError, match=r"data set 'cifar-mini' is unknown. Did you mean 'cifar10-mini'\?"):
         dataset("cifar-mini")
+
+
+def test_the_whole_test_set_is_found_where_gotta_data_says(tmp_path, monkeypatch):
+    monkeypatch.delenv("GOTTA_DATA", raising=False)
+    with pytest.raises(GottaError, match="GOTTA_DATA=nothing"):
+        dataset("cifar10")
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    with pytest.raises(GottaError, match=r"cifar-10-python\.tar\.gz"):
+        dataset("cifar10")

