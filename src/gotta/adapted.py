@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ import gotta
 from gotta import adapt_state
 from gotta.adapt_input import check_batch, check_logits, device_of, output_types, shield_group_norms
 from gotta.cost import PHASES, Cost
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError
 from gotta.guard import Guard, only_predicting
 from gotta.memory import Memory
-from gotta.methods import Method, Statistics, methods
+from gotta.methods import Method, methods
+from gotta.pairing import choose_statistics
 from gotta.types import Prediction
 
-PAIRINGS = ("paper", "memory")
 UNREADABLE = (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError)  # what a misfit state raises
 
 
@@ -278,19 +278,6 @@ class Adapted(nn.Module):
             stop = min(size, start + self.adapt_every - self.offered % self.adapt_every)
             yield slice(start, stop), (self.offered + stop - start) % self.adapt_every == 0
             start = stop
-
-
-def choose_statistics(
-    method: type[Method], has_memory: bool, pairing: str = "paper", preset: str = "official", **given: Any
-) -> Statistics:
-    """What a method predicts with: its own statistics without a memory, the pairing's with one, or what is given."""
-    if pairing not in PAIRINGS:
-        raise unknown("pairing", pairing, PAIRINGS)
-    chosen = method.usual_statistics(has_memory, preset)
-    if has_memory and pairing == "memory" and chosen.source != "running":
-        chosen = Statistics("running", fed_by="memory")
-    changes = {"source" if name == "statistics" else name: value for name, value in given.items() if value is not None}
-    return replace(chosen, **changes)
 
 
 @torch.inference_mode(False)  # parameters copied in inference mode could never be trained

@@ -181,3 +181,9 @@ def test_shipped_resnet20_has_its_recorded_accuracy_on_the_whole_test_set():
     accuracy = accuracy_on(load("resnet20"), *cifar10(archive, "test"))
     assert accuracy >= 90.5
     assert accuracy == pytest.approx(record("resnet20")["training"]["test_accuracy"], abs=0.05)
+
+
+def test_loading_leaves_global_randomness_alone():
+    before = torch.random.get_rng_state()
+    load("resnet20")
+    assert torch.equal(before, torch.random.get_rng_state())

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gotta.adapted import PAIRINGS, choose_statistics
 from gotta.data import DATASETS
 from gotta.errors import GottaError, messages, unknown
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
 from gotta.models import bundled
+from gotta.pairing import PAIRINGS, choose_statistics
 from gotta.regime import REGIMES, Regime
 from gotta.streams import StreamSpec, check
 

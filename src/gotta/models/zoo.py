@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -29,7 +30,8 @@ def load(name_or_path: str | Path) -> Backbone:
     if missing:
         raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
     expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
-    model = architectures.build(record["architecture"], num_classes=record["num_classes"], input=expects)
+    with torch.random.fork_rng(devices=[]):  # weights are drawn and thrown away; the caller's generator must not notice
+        model = architectures.build(record["architecture"], num_classes=record["num_classes"], input=expects)
     assert isinstance(model, Backbone)
     misfits = _misfits(model.state_dict(), state)
     if misfits:
