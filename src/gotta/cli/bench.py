@@ -22,6 +22,7 @@ def bench(
     memory: Annotated[
         str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
     ] = "",
+    data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
     jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
     threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
@@ -52,11 +53,12 @@ def bench(
     if jobs < 0 or threads < 1:
         raise GottaError(f"jobs={jobs}, threads={threads}: expected jobs >= 0 (0 = one per core) and threads >= 1.")
     if recipe == "teaser":
-        teaser(console, out or Path("runs/teaser"), memory, quick, *_numbers(seeds)[:1])
+        teaser(console, out or Path("runs/teaser"), memory, quick, data, *_numbers(seeds)[:1])
         return
     check_device(device)
     plan = load_recipe(recipe)
-    specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds))
+    changes = {"data": {"name": data}} if data else {}
+    specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds), **changes)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
     todo = [spec for spec in specs if not store.has(spec.id)]
@@ -110,7 +112,7 @@ def check_device(device: str) -> None:
         raise GottaError(f"device '{device}' cannot be used: {reason.rstrip('.')}. Use --device cpu.") from None
 
 
-def teaser(console: "Console", root: Path, memory: str, quick: bool, seed: int = 0) -> None:
+def teaser(console: "Console", root: Path, memory: str, quick: bool, data: str, seed: int = 0) -> None:
     """The paper's first figure, which is one picture and not a table of runs."""
     from gotta.cli.progress import show_table
     from gotta.experiment.teaser import run_teaser
@@ -125,7 +127,7 @@ def teaser(console: "Console", root: Path, memory: str, quick: bool, seed: int =
         def told(done: int, total: int, policy: str) -> None:
             status.update(f"{done} of {total} memories: {policy}")
 
-        result = run_teaser(root, names, quick, seed, told)
+        result = run_teaser(root, names, quick, seed, told, **({"data": data} if data else {}))
     show_table(console, tables(result))
     console.print(f"Picture: {draw(result, root / 'teaser.png')}", highlight=False, soft_wrap=True)
 
