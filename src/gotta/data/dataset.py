@@ -1,14 +1,13 @@
 """Data sets by name, as the streams take them: labels, domains, and the images of a domain."""
 
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from gotta.data.bundled import bundled
 from gotta.data.cifar import cifar10
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
+from gotta.data.home import locate
 from gotta.errors import GottaError, unknown
 from gotta.types import Dataset, Images, IntArray, domain_name
 
@@ -67,14 +66,7 @@ def _cifar10_mini() -> Dataset:
 
 def _cifar10() -> Dataset:
     """The 10,000 test images of CIFAR-10, corrupted on demand, from the folder that GOTTA_DATA names."""
-    home = os.environ.get("GOTTA_DATA")
-    found = [path for name in ARCHIVES if home and (path := Path(home) / name).exists()]
-    if not found:
-        raise GottaError(
-            f"data set 'cifar10' is not in GOTTA_DATA={home or 'nothing'}. "
-            f"Expected a folder with {', '.join(ARCHIVES[:-1])} or {ARCHIVES[-1]}."
-        )
-    images, labels = cifar10(found[0], "test")
+    images, labels = cifar10(locate("data set 'cifar10'", *ARCHIVES), "test")
     return Corrupted(images, labels, num_classes=10)
 
 
