@@ -73,6 +73,7 @@ class Inconsistency:
     what: str = field(default="", compare=False)
 
 
+@cache
 def tables() -> dict[str, PaperTable]:
     """Every table, by name: table1, table2, table3, table_m64, table_vit."""
     return {
@@ -124,12 +125,12 @@ def inconsistencies() -> list[Inconsistency]:
     ]
 
 
-@cache
 def document() -> Mapping[str, Any]:
     """The data file."""
     return _read("paper.yaml")
 
 
+@cache
 def _read(name: str) -> Mapping[str, Any]:
     content: Mapping[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
     return content
