@@ -70,40 +70,52 @@ def test_bad_options_are_refused():
         estimate([[1.0, 2.0]], over="domains")
 
 
-COMPONENTS = [(1, 1, 1), (0, 1, 1), (1, 0, 1), (0, 0, 1), (1, 3, 1), (3, 1, 1), (1, 1, 0.01), (0.3, 1, 1)]
+COMPONENTS = [(1, 1, 1), (1, 0, 1), (1, 1, 0.01), (0.3, 1, 1), (0, 1, 1), (0, 0, 1), (1, 3, 1), (3, 1, 1)]
 
 
-@pytest.mark.parametrize(("seeds", "domains"), [(2, 15), (3, 15), (5, 15), (3, 5), (10, 15)])
-def test_intervals_cover_at_their_rate(seeds, domains):
-    """Whatever part of the variance is of seeds and of domains: never less than 95 %, at most a few percent more."""
+def rates(seeds, domains, components, count):
     rng = np.random.default_rng(seeds * 100 + domains)
-    count = 1500  # a standard error of 0.6 %
-    rates = [coverage(simulated(seeds, domains, *sizes, count, rng)) for sizes in COMPONENTS]
-    assert min(rates) > 0.95 - 3 * 0.0057
-    assert max(rates) < 0.995
-    assert np.mean(rates) == pytest.approx(0.965, abs=0.015)
+    return [coverage(simulated(seeds, domains, *sizes, count, rng)) for sizes in components]
+
+
+@pytest.mark.parametrize(("seeds", "domains"), [(2, 15), (3, 15), (3, 5)])
+def test_intervals_cover_at_their_rate(seeds, domains):
+    """Whatever part of the variance is of seeds and of domains. 500 tables have a standard error of one percent."""
+    found = rates(seeds, domains, COMPONENTS[:4], 500)
+    assert min(found) > 0.92
+    assert max(found) < 0.998
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "domains"), [(2, 15), (3, 15), (5, 15), (3, 5), (10, 15)])
+def test_intervals_cover_at_their_rate_closely(seeds, domains):
+    """Never less than 95 %, and at most a few percent more."""
+    found = rates(seeds, domains, COMPONENTS, 6000)  # a standard error of 0.3 %
+    assert min(found) > 0.95 - 3 * 0.0028
+    assert max(found) < 0.99
+    assert np.mean(found) == pytest.approx(0.967, abs=0.012)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.99])
 def test_other_levels_cover_too(level):
-    tables = simulated(3, 15, 1, 1, 1, 2000, np.random.default_rng(1))
-    assert level - 0.02 < coverage(tables, level=level) < level + 0.06
+    tables = simulated(3, 15, 1, 1, 1, 600, np.random.default_rng(1))
+    assert level - 0.03 < coverage(tables, level=level) < level + 0.08
 
 
 def test_intervals_over_seeds_cover_on_fixed_domains():
     rng = np.random.default_rng(2)
     fixed = np.linspace(-20, 20, 15)  # domains differ much, and are the same in every table
-    tables = simulated(3, 15, 1, 0, 1, 3000, rng) + fixed
-    assert coverage(tables, over="seeds") == pytest.approx(0.95, abs=0.013)
+    tables = simulated(3, 15, 1, 0, 1, 1000, rng) + fixed
+    assert coverage(tables, over="seeds") == pytest.approx(0.95, abs=0.021)
 
 
 def test_the_percentile_bootstrap_covers_too_seldom_with_three_seeds():
     """Why no table uses it."""
-    tables = simulated(3, 15, 1, 1, 1, 300, np.random.default_rng(3))
+    tables = simulated(3, 15, 1, 1, 1, 150, np.random.default_rng(3))
     covered = [
-        low <= 0 <= high for low, high in (bootstrap(table, draws=300, seed=i) for i, table in enumerate(tables))
+        low <= 0 <= high for low, high in (bootstrap(table, draws=200, seed=i) for i, table in enumerate(tables))
     ]
-    assert np.mean(covered) < 0.9
+    assert np.mean(covered) < 0.88
 
 
 def test_the_bootstrap_is_deterministic_and_near_with_many_seeds():

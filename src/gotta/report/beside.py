@@ -127,7 +127,7 @@ def _as_published(run: Run, known: dict[str, Any]) -> bool:
         "stream.order": "dirichlet",
         "stream.schedule": "continual",
         "stream.severity": 5,
-        "pairing.name": "paper",
+        "pairing": "paper",
     }
     usual = all(known.get(name, value) == value for name, value in expected.items())
     chosen = {
