@@ -1,4 +1,4 @@
-"""A small vision transformer for small images: a convolutional stem, LayerNorm before each part; key names as in timm."""
+"""A small vision transformer for small images: LayerNorm before each part; key names as in timm but for the stem."""
 
 from itertools import pairwise
 
