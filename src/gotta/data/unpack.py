@@ -1,0 +1,40 @@
+"""Unpacking an archive beside its destination and moving it in whole: never outside, never half."""
+
+import shutil
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path
+
+from gotta.errors import GottaError
+
+
+def unpack(archive: Path, folder: Path) -> list[Path]:
+    """What the archive brings at its top, now in the folder. What is there already is not touched."""
+    aside = folder / f".unpacking-{archive.name}"
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        _extract(archive, aside)
+        found = sorted(aside.iterdir())
+        taken = [path.name for path in found if (folder / path.name).exists()]
+        if taken:
+            raise GottaError(f"{folder / taken[0]} is there already. Move it away to unpack {archive.name}.")
+        return [path.rename(folder / path.name) for path in found]
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise GottaError(f"{archive} cannot be unpacked: {error}. Remove it and download it again.") from None
+    except OSError as error:
+        raise GottaError(f"{archive.name} cannot be unpacked into {folder}: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _extract(archive: Path, folder: Path) -> None:
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as zipped:  # takes the dots and slashes out of names by itself
+            zipped.extractall(folder)
+        return
+    if not hasattr(tarfile, "data_filter"):
+        raise GottaError(f"this Python cannot unpack safely. Use Python 3.11.4 or later, or tar -xf {archive}.")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
