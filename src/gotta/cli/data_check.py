@@ -77,11 +77,16 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
         table.add_column(
             column, justify="right" if column == "size" else "left", overflow="fold", no_wrap=column == "state"
         )
-    for finding in sorted(findings, key=lambda finding: finding.state == "absent"):
+    for finding in (finding for finding in findings if finding.path):
         size = "" if finding.size is None else human(finding.size)
         state = Text(finding.state, style=COLOURS[finding.state])
         table.add_row(finding.name, state, Text(_where(finding.path, folder)), size, Text("; ".join(finding.notes)))
-    console.print(table)
+    if table.row_count:
+        console.print(table)
+    for finding in findings:
+        if not finding.path:
+            line = f"absent  {finding.name:<18} {'; '.join(finding.notes)}"
+            console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     if others:
         names = ", ".join(path.name for path in others[:10]) + (f" and {len(others) - 10} more" if others[10:] else "")
         console.print(f"Not known to gotta: {names}", highlight=False, markup=False)

@@ -38,3 +38,10 @@ def _extract(archive: Path, folder: Path) -> None:
         raise GottaError(f"this Python cannot unpack safely. Use Python 3.11.4 or later, or tar -xf {archive}.")
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
+        end = tar.offset
+    if archive.suffix == ".tar":
+        with archive.open("rb") as file:
+            file.seek(end)
+            # tarfile takes a file that is cut between two members, or inside a header, for a complete one.
+            if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+                raise tarfile.ReadError("it is cut short")
