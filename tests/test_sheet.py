@@ -36,7 +36,7 @@ def test_pictures_of_any_size_fit(tmp_path, side, columns):
     assert drawn <= MOST_SIDE
     assert side > drawn or drawn % side == 0
     with Image.open(path) as image:
-        assert image.width <= max(1400, 60 + columns * (24 + 10))
+        assert image.width <= max(1400, 60 + columns * (32 + 10))
 
 
 def test_small_pictures_keep_their_pixels_and_others_their_proportions():

@@ -70,7 +70,7 @@ def contact_sheet(path: str | Path, title: str, facts: str, rows: Sequence[Row])
     left = MARGIN + min(MOST_LABEL, max(_width(text) for row in rows for text in (row.name, row.note))) + 10
     side = max(LEAST_SIDE, min(MOST_SIDE, (WIDTH - left - MARGIN) // columns - 2 * FRAME - GAP))
     longest = max(max(tile.image.shape[:2]) for row in rows for tile in row.tiles)
-    side = side if longest > side else side // longest * longest
+    side = side if longest > side else max(1, round(side / longest)) * longest
     across, down = side + 2 * FRAME + GAP, side + 2 * FRAME + GAP + _captions(rows)
     width = max(left + columns * across + MARGIN, MARGIN * 2 + int(max(_width(title, 20), _width(facts))))
     picture = Image.new("RGB", (width, HEAD + len(rows) * down + MARGIN), "white")
@@ -119,7 +119,12 @@ def _place(picture: Image.Image, pen: ImageDraw.ImageDraw, tile: Tile, x: int, y
     picture.paste(small, (x + FRAME, y + FRAME))
     if tile.caption:
         middle, below = x + FRAME + small.width / 2, y + small.height + 2 * FRAME + 1
-        pen.text((middle, below), shortened(tile.caption, side, 11), fill=INK, font=font(11), anchor="mt")
+        pen.text((middle, below), _caption(tile.caption, side + 2 * FRAME), fill=INK, font=font(11), anchor="mt")
+
+
+def _caption(text: str, room: int) -> str:
+    """The text; where it is too wide, its first word, which is the number of a class."""
+    return text if _width(text, 11) <= room else shortened(text.split()[0], room, 11)
 
 
 def _label(pen: ImageDraw.ImageDraw, row: Row, top: int, side: int, room: int) -> None:

@@ -118,7 +118,7 @@ def test_download_fetches_verifies_and_unpacks(site, home):
 def test_download_makes_the_folder_it_is_told(site, tmp_path):
     gotta("data", "download", "things", "--data-dir", tmp_path / "new")
     assert (tmp_path / "new/noise.tar").exists()
-    assert os.environ["GOTTA_DATA"] == str(tmp_path / "new")
+    assert os.environ["GOTTA_DATA"] == str(tmp_path / "home")  # the option holds for the command only
 
 
 def test_download_tells_what_went_wrong_in_one_line(site, home, monkeypatch):

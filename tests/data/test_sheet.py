@@ -74,3 +74,4 @@ def test_domains_by_name_wildcard_and_default():
 def test_names_that_do_not_fit_are_left_out():
     assert class_names(Counting([0], classes=["a"]), ["x", "y", "z"]) == ["0", "1", "2"]
     assert class_names(Counting([0]), ["x", "y", "z"]) == ["0 x", "1 y", "2 z"]
+    assert class_names(Counting([0], classes=["00", "01", "no"])) == ["0", "1", "2 no"]

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gotta.cli.options import DataDir
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,7 +17,6 @@ def check(
     folder: Annotated[
         Path | None, typer.Argument(metavar="[DIR]", help="The folder. Default: the data folder.")
     ] = None,
-    data_dir: DataDir = None,
     full: Annotated[bool, typer.Option("--hash", help="Compare every published checksum; reads everything.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list for programs.")] = False,
 ) -> None:

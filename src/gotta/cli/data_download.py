@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gotta.cli.options import DataDir
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
 
 def download(
     name: Annotated[str | None, typer.Argument(help="What to fetch. Without it: a list of what there is.")] = None,
-    data_dir: DataDir = None,
     only: Annotated[str, typer.Option(help="Only these parts, by comma, such as noise,blur of imagenet-c.")] = "",
     unpack: Annotated[bool, typer.Option("--unpack", help="Unpack the archives; they are kept.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be fetched.")] = False,

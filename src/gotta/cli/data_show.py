@@ -1,11 +1,9 @@
 """`gotta data show`: a contact sheet of a data set or of a stream."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from gotta.cli.options import DataDir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,12 +19,12 @@ def show(
     ] = None,
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("sheet.png"),
     domain: Annotated[str, typer.Option(help="Domains by comma or wildcard, as snow-5 or '*-5'; all.")] = "",
-    argument: Annotated[
-        list[str] | None, typer.Option("--argument", "-a", help="Arguments of the data set, as path=./photos.")
+    data_argument: Annotated[
+        list[str] | None,
+        typer.Option("--data-argument", "-a", help="An argument of the data set as name=value; may be repeated."),
     ] = None,
     rows: Annotated[int, typer.Option(min=1, max=200, help="At most so many rows, spread over all.")] = 20,
     columns: Annotated[int, typer.Option(min=1, max=50, help="At most so many pictures in a row.")] = 16,
-    data_dir: DataDir = None,
 ) -> None:
     """Draw a data set: a row per class; per domain, if several are named; per clip, if it is video. Or draw a stream.
 
@@ -40,7 +38,7 @@ def show(
 
     if "=" in name:
         name, settings = "cifar10-mini", [name, *(settings or [])]
-    dataset = _dataset(name, argument or [])
+    dataset = _dataset(name, data_argument or [])
     names = _names(dataset, name)
     if settings:
         facts, made = _stream(dataset, names, settings, rows, columns)
@@ -56,11 +54,7 @@ def _dataset(name: str, arguments: list[str]) -> "Dataset":
     from gotta.data import dataset
 
     make: Callable[..., Dataset] = dataset
-    return make(name, **_plain(parse(arguments)))
-
-
-def _plain(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if value is not None}
+    return make(name, **parse(arguments))
 
 
 def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns: int) -> "tuple[str, list[Row]]":

@@ -10,12 +10,12 @@ import numpy as np
 from gotta.data.catalogue import Form
 from gotta.data.corruptions import EXTRA
 from gotta.data.damage import Seen, damage, digest, npy_header
-from gotta.data.folder import SUFFIXES
 from gotta.types import CORRUPTIONS
 
 LEVELS = (1, 2, 3, 4, 5)
 OFFICIAL_ROWS = 50_000
 LABELS = "labels.npy"
+IMAGES = {".jpeg", ".jpg", ".png", ".bmp", ".ppm", ".webp"}
 MADE = "made.json"  # what `gotta data make` leaves beside its files
 
 
@@ -168,5 +168,5 @@ def _images(folder: Path) -> Iterator[Path]:
     inner = folder / "images"
     with os.scandir(inner if inner.is_dir() else folder) as entries:
         for entry in entries:
-            if os.path.splitext(entry.name)[1].lower() in SUFFIXES:
+            if os.path.splitext(entry.name)[1].lower() in IMAGES:
                 yield Path(entry)

@@ -16,7 +16,7 @@ def class_names(dataset: Dataset, known: Sequence[str] = ()) -> list[str]:
     """What the data set calls its classes, or what is known of it, with their numbers."""
     given = getattr(dataset, "classes", None) or getattr(getattr(dataset, "pictures", None), "classes", None) or known
     named = given if len(given) == dataset.num_classes else [""] * dataset.num_classes
-    return [f"{number} {name}".strip() for number, name in enumerate(named)]
+    return [f"{k} {name}".strip() if name.lstrip("0") != str(k or "") else str(k) for k, name in enumerate(named)]
 
 
 def chosen_domains(dataset: Dataset, patterns: str) -> list[str]:
