@@ -70,7 +70,8 @@ def contact_sheet(path: str | Path, title: str, facts: str, rows: Sequence[Row])
     left = MARGIN + min(MOST_LABEL, max(_width(text) for row in rows for text in (row.name, row.note))) + 10
     side = max(LEAST_SIDE, min(MOST_SIDE, (WIDTH - left - MARGIN) // columns - 2 * FRAME - GAP))
     longest = max(max(tile.image.shape[:2]) for row in rows for tile in row.tiles)
-    side = side if longest > side else max(1, round(side / longest)) * longest
+    # A little wider, if that lets small pictures be drawn twice as large.
+    side = side if longest > side else max(1, int(1.05 * side / longest)) * longest
     across, down = side + 2 * FRAME + GAP, side + 2 * FRAME + GAP + _captions(rows)
     width = max(left + columns * across + MARGIN, MARGIN * 2 + int(max(_width(title, 20), _width(facts))))
     picture = Image.new("RGB", (width, HEAD + len(rows) * down + MARGIN), "white")

@@ -109,6 +109,7 @@ def test_download_fetches_verifies_and_unpacks(site, home):
     assert (home / "noise.tar").read_bytes() == site.content
     assert (home / "Things/fog/1/x").stat().st_size == 20_000
     assert "Fetched and verified" in told
+    assert "unpacked already" in gotta("data", "download", "things", "--unpack")
     again = gotta("data", "download", "things")
     assert "There already" in again
     assert "--unpack" in again

@@ -176,7 +176,7 @@ def test_folders_of_images_by_class(tmp_path):
     place.mkdir(parents=True)
     Image.new("RGB", (2, 2)).save(place / "a.JPEG")
     found, notes = state(tmp_path, "tinyimagenet")
-    assert (found, notes) == ("partial", "1 images in 1 classes instead of 100,000 in 200")
+    assert (found, notes) == ("partial", "1 images in 1 folder instead of 100,000 in 200")
 
 
 def test_archives_by_size_and_start(tmp_path):

@@ -90,10 +90,10 @@ def _fetch(form: "Form", folder: "Path") -> None:
 def _unpack(form: "Form", folder: "Path") -> None:
     from gotta.data.unpack import unpack
 
-    if form.packed:
+    if form.packed or form.name.endswith(".zip"):
         print(f"Unpacking {form.name} ...")
-        for path in unpack(folder / form.name, folder / form.into):
-            print(f"Unpacked: {path}")
+        brought = unpack(folder / form.name, folder / form.into)
+        print("\n".join(f"Unpacked: {path}" for path in brought) or f"All of {form.name} is unpacked already.")
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def look_at_classes(form: Form, path: Path, full: bool, seen: Seen) -> Look:
     first = next((image for folder in folders for image in _images(folder)), None)
     wrong = damage(first) if first else ""
     notes = [f"{first.relative_to(path)} {wrong}"] if first and wrong else []
-    notes.append(f"{sum(counts):,} images in {len(folders):,} classes")
+    notes.append(f"{sum(counts):,} images in {len(folders):,} folder{'s' if len(folders) != 1 else ''}")
     whole = form.num_classes * form.per_class
     if len(folders) < form.num_classes or sum(counts) < whole:
         notes[-1] += f" instead of {whole:,} in {form.num_classes:,}"
