@@ -1,13 +1,13 @@
-"""A small vision transformer for small images: patches of 4, LayerNorm before each part; key names as in timm."""
+"""Vision transformers with LayerNorm before each part; key names as in timm."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gotta.errors import GottaError
-from gotta.models.backbone import Backbone, Input, architectures
+from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 
-HALF = Input(32, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+SMALL, LARGE = Input(32, *PREPROCESSING["half"]), Input(224, *PREPROCESSING["half"])
 
 
 class Attention(nn.Module):
@@ -59,6 +59,8 @@ class PatchEmbed(nn.Module):
 class VisionTransformer(Backbone):
     """A class token, learned positions, pre-norm layers, a final norm and a linear head."""
 
+    classifier = "head"
+
     def __init__(
         self, patch: int, width: int, depth: int, heads: int, ratio: float, num_classes: int, input: Input
     ) -> None:
@@ -89,14 +91,34 @@ class VisionTransformer(Backbone):
         out: Tensor = self.norm(self.blocks(tokens))[:, 0]
         return out
 
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.head(features)
-        return logits
-
 
 @architectures.register("vit-mini")
 class ViTMini(VisionTransformer):
     """Six layers of width 128 on 64 patches: 0.81 million parameters, LayerNorm only."""
 
-    def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
+    def __init__(self, num_classes: int = 10, input: Input = SMALL) -> None:
         super().__init__(4, 128, 6, 4, 2.0, num_classes, input)
+
+
+@architectures.register("vit-ti16")
+class ViTTiny(VisionTransformer):
+    """ViT-Ti/16, timm's vit_tiny_patch16_224: 5.7 million parameters."""
+
+    def __init__(self, num_classes: int = 1000, input: Input = LARGE) -> None:
+        super().__init__(16, 192, 12, 3, 4.0, num_classes, input)
+
+
+@architectures.register("vit-s16")
+class ViTSmall(VisionTransformer):
+    """ViT-S/16, timm's vit_small_patch16_224: 22 million parameters."""
+
+    def __init__(self, num_classes: int = 1000, input: Input = LARGE) -> None:
+        super().__init__(16, 384, 12, 6, 4.0, num_classes, input)
+
+
+@architectures.register("vit-b16")
+class ViTBase(VisionTransformer):
+    """ViT-B/16, timm's vit_base_patch16_224: 86.6 million parameters."""
+
+    def __init__(self, num_classes: int = 1000, input: Input = LARGE) -> None:
+        super().__init__(16, 768, 12, 12, 4.0, num_classes, input)
