@@ -15,7 +15,10 @@ def doctor(
     model: Annotated[
         str, typer.Argument(help="module:function that builds the model, module:model, or a name of gotta's.")
     ],
-    weights: Annotated[str | None, typer.Option(help="A checkpoint for a name of gotta's, or 'random'.")] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="A checkpoint for a name of gotta's (a whole path, or one in the data home), or 'random'."),
+    ] = None,
     method: Annotated[
         str, typer.Option(help="Measure a step of these methods only: names or wildcards, by comma.")
     ] = "*",
@@ -36,11 +39,12 @@ def find_model(name: str, weights: str | None = None) -> "nn.Module":
     """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
     from torch import nn
 
+    from gotta.experiment.model import find_weights
     from gotta.models import load
     from gotta.models.foreign import is_foreign
 
     if ":" not in name or weights is not None or is_foreign(name):
-        return load(name, weights)
+        return load(name, find_weights(weights))
     module, _, attribute = name.partition(":")
     try:
         found: Any = getattr(importlib.import_module(module), attribute)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,7 +48,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 def _torch_load(path: Path) -> Any:
     try:
-        return torch.load(path, "cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the protocol of a plain pickle, which is then refused anyway
+            return torch.load(path, "cpu", weights_only=True)
     except Exception as error:  # a damaged file makes torch raise nearly anything
         raise GottaError(_why_unreadable(path, error)) from None
 
