@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from gotta.errors import GottaError
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 
-SMALL, LARGE = Input(32, *PREPROCESSING["half"]), Input(224, *PREPROCESSING["half"])
+HALF, LARGE = Input(32, *PREPROCESSING["half"]), Input(224, *PREPROCESSING["half"])
 
 
 class Attention(nn.Module):
@@ -108,7 +108,7 @@ class VisionTransformer(Backbone):
 class ViTMini(VisionTransformer):
     """Six layers of width 96 on 64 tokens from a convolutional stem: half a million parameters, LayerNorm only."""
 
-    def __init__(self, num_classes: int = 10, input: Input = SMALL) -> None:
+    def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
         super().__init__(4, 96, 6, 4, 2.0, num_classes, input)
         self.patch_embed = ConvStem(96)
 
