@@ -83,7 +83,7 @@ def test_mini_by_name():
     source = dataset("cifar10-mini")
     assert source.num_classes == 10
     assert np.array_equal(source.labels, bundled()[1])
-    assert "cifar10-mini" in DATASETS
+    assert "cifar10-mini" in DATASETS.names()
 
 
 def test_no_rows_give_no_images():

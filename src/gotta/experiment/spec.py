@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gotta.data import DATASETS
+from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
@@ -30,6 +30,7 @@ class Section(BaseModel):
 
 class DataSpec(Section):
     name: str = "cifar10-mini"
+    arguments: dict[str, Any] = {}
 
 
 class ModelSpec(Section):
@@ -160,7 +161,7 @@ def _with_control(spec: RunSpec) -> RunSpec:
 
 def _mistakes(spec: RunSpec) -> list[str]:
     looks: list[Callable[[], object]] = [
-        lambda: _known("data set", spec.data.name, DATASETS),
+        lambda: check_dataset(spec.data.name, spec.data.arguments),
         lambda: _known("model", spec.model.name, bundled(), unless=spec.model.name.endswith(".safetensors")),
         lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
         lambda: _known_memory(spec.memory),
