@@ -62,7 +62,7 @@ def large_network(name: str) -> tuple[str, Backbone]:
 def cases(folder: Path, images: int, corruption: str) -> Iterator[Case]:
     pixels, labels, _ = bundled()
     make_cifar_c(pixels, labels, folder / "CIFAR-10-C", [corruption])
-    small = StreamSpec(domains=f"{corruption}-5", schedule="one", batch_size=64)
+    small = StreamSpec(domains=f"{corruption}-5", schedule="one", batch_size=64, limit=images)
     yield Case(
         "CIFAR-10-C, npy",
         Stream(dataset("cifar10_c", path=f"{folder}/CIFAR-10-C"), small),
@@ -127,7 +127,10 @@ def main() -> None:
             inline = waited(case.stream, case.model, 0)
             ahead = waited(case.stream, case.model, given.data_workers)
             worst = max(worst, ahead)
-            print(f"{case.what:30}{read:8.0f}{ran:11.1f}{read / ran:8.1f}{inline:10.2f}{ahead:10.2f}  {case.network}")
+            print(
+                f"{case.what:30}{read:8.0f}{ran:11.1f}{read / ran:8.1f}{inline:10.2f}{ahead:10.2f}  {case.network}",
+                flush=True,
+            )
     print(f"\nAt most {worst:.2f} % of a loop was spent waiting for images (limit {LIMIT:.0f} %).")
 
 

@@ -58,6 +58,11 @@ def test_negative_workers():
         next(ordered(double, 1, [1], -1))
 
 
+def test_a_worker_of_a_sweep_uses_threads(monkeypatch):
+    monkeypatch.setattr("gotta.workers.may_start_processes", lambda: False)
+    assert set(ordered(whose, None, range(2), 1, processes=True)) == {os.getpid()}
+
+
 @pytest.mark.thorough
 def test_processes_do_the_same_and_errors_pass_between_them():
     assert list(ordered(double, 3, range(8), 1, processes=True)) == [3 * task for task in range(8)]
