@@ -3,7 +3,7 @@
 Reading alone is done without workers; the loop reads ahead as `gotta run` does. All in one run, so that the ratios are
 of one machine at one time. Threads of torch: as OMP_NUM_THREADS says.
 
-python benchmarks/data.py [--images 384] [--corruption gaussian_noise] [--data-workers N]
+python benchmarks/data.py [--images 384] [--batch 16] [--corruption gaussian_noise] [--data-workers N]
 """
 
 import argparse
@@ -59,10 +59,10 @@ def large_network(name: str) -> tuple[str, Backbone]:
     return f"resnet20 at 224 px (no {name}; half its work)", stand_in
 
 
-def cases(folder: Path, images: int, corruption: str) -> Iterator[Case]:
+def cases(folder: Path, images: int, batch: int, corruption: str) -> Iterator[Case]:
     pixels, labels, _ = bundled()
     make_cifar_c(pixels, labels, folder / "CIFAR-10-C", [corruption])
-    small = StreamSpec(domains=f"{corruption}-5", schedule="one", batch_size=64, limit=images)
+    small = StreamSpec(domains=f"{corruption}-5", schedule="one", batch_size=64, limit=max(images, 256))
     yield Case(
         "CIFAR-10-C, npy",
         Stream(dataset("cifar10_c", path=f"{folder}/CIFAR-10-C"), small),
@@ -75,7 +75,7 @@ def cases(folder: Path, images: int, corruption: str) -> Iterator[Case]:
         for row, data in enumerate(photographs(images, 224)):
             archive.writestr(f"n{row % 10:08}/{row}.JPEG", data)
     make_imagenet_c(source, folder / "ImageNet-C", [corruption], [5])
-    large = StreamSpec(domains=f"{corruption}-5", schedule="one", batch_size=16)
+    large = StreamSpec(domains=f"{corruption}-5", schedule="one", batch_size=batch)
     files = dataset("imagenet_c", path=f"{folder}/ImageNet-C", num_classes=1000)
     yield Case("ImageNet-C, JPEG", Stream(files, large), *large_network("resnet50"))
     frames = dataset("folder", path=str(source), num_classes=1000)
@@ -89,7 +89,7 @@ def reading(stream: Stream) -> float:
     return count / (time.perf_counter() - since)
 
 
-def forward(model: Backbone, step: Step, rounds: int = 5) -> float:
+def forward(model: Backbone, step: Step, rounds: int = 2) -> float:
     """Images per second of the model alone."""
     with torch.no_grad():
         model(step.x)
@@ -116,13 +116,14 @@ def waited(stream: Stream, model: Backbone, workers: int | None) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--images", type=int, default=384)
+    parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--corruption", default="gaussian_noise")
     parser.add_argument("--data-workers", type=int)
     given = parser.parse_args()
     print(f"{'data set':30}{'read/s':>8}{'forward/s':>11}{'times':>8}{'inline %':>10}{'waited %':>10}  network")
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        for case in cases(Path(folder), given.images, given.corruption):
+        for case in cases(Path(folder), given.images, given.batch, given.corruption):
             read, ran = reading(case.stream), forward(case.model, case.stream.step(0))
             inline = waited(case.stream, case.model, 0)
             ahead = waited(case.stream, case.model, given.data_workers)
