@@ -5,6 +5,7 @@ import os
 from cli.test_cli import as_in_a_shell, gotta  # noqa: F401
 from data.image_files import by_class, write
 
+from gotta.cli.options import reads_data
 from gotta.data import dataset
 
 
@@ -49,3 +50,18 @@ def test_show_and_ls_know_data_sets():
 def test_a_folder_that_is_not_there(tmp_path):
     told = gotta("run", "data.name=imagenet_c", "--data-dir", tmp_path / "gone", "--out", tmp_path / "o", code=2)
     assert "does not exist" in told
+
+
+def test_options_reach_the_command_and_are_undone(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", "before")
+    monkeypatch.delenv("GOTTA_DATA_WORKERS", raising=False)
+
+    def command(name: str) -> tuple[str, str | None, str | None]:
+        return name, os.environ.get("GOTTA_DATA"), os.environ.get("GOTTA_DATA_WORKERS")
+
+    wrapped = reads_data(command, workers=True)
+    assert wrapped(name="x", data_dir=tmp_path, data_workers=2) == ("x", str(tmp_path), "2")
+    assert wrapped(name="x", data_dir=None, data_workers=None) == ("x", "before", None)
+    assert os.environ["GOTTA_DATA"] == "before"
+    assert "GOTTA_DATA_WORKERS" not in os.environ
+    assert reads_data(wrapped) is wrapped
