@@ -56,7 +56,7 @@ def large_network(name: str) -> tuple[str, Backbone]:
     if name in architectures.names():
         return name, architectures.build(name, num_classes=1000, input=Input(size=224)).eval()
     stand_in = architectures.build("resnet20", num_classes=1000, input=Input(size=224)).eval()
-    return f"resnet20 at 224 px (no {name}; half its work)", stand_in
+    return f"resnet20 at 224 px, 2.0 GMAC (no {name})", stand_in
 
 
 def cases(folder: Path, images: int, batch: int, corruption: str) -> Iterator[Case]:
