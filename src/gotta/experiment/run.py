@@ -10,18 +10,17 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import torch
-
 from gotta.adapted import Adapted
 from gotta.data import dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
+from gotta.experiment.model import shared_model
 from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
 from gotta.loop import OracleMemory, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.metrics import Buffer, Online
-from gotta.models import Backbone, load
+from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
 
@@ -29,19 +28,13 @@ Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
 
 def shared_dataset(spec: DataSpec) -> Dataset:
-    """Cells of a sweep share images and weights, and a worker runs many cells."""
+    """Cells of a sweep share images, and a worker runs many cells."""
     return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
 @lru_cache(maxsize=2)
 def _shared_dataset(name: str, arguments: str, data_home: str | None) -> Dataset:
     return dataset(name, **json.loads(arguments))
-
-
-@lru_cache(maxsize=2)
-def shared_model(name: str) -> Backbone:
-    # On a CPU convolutions are up to a third faster with the channels last.
-    return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def run(
@@ -59,7 +52,7 @@ def run(
     started = perf_counter()
     data = shared_dataset(spec.data)
     stream = Stream(data, spec.stream_spec())
-    model = deepcopy(shared_model(spec.model.name)).to(device)
+    model = deepcopy(shared_model(**dict(spec.model), num_classes=data.num_classes)).to(device)
     adapted = build(spec, model, data, journal is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
