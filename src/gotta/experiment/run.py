@@ -12,6 +12,7 @@ import torch
 from gotta.adapted import Adapted
 from gotta.data import dataset
 from gotta.errors import GottaError
+from gotta.experiment.clocks import make_clock, measure_costs
 from gotta.experiment.spec import ORACLE, RunSpec
 from gotta.loop import OracleMemory, evaluate
 from gotta.memory import Memory
@@ -38,21 +39,29 @@ def run(
     report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
     journal: Path | None = None,
     device: str = "cpu",
+    recording: Path | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
-    With `journal` every decision of the memory is written to that file, for `gotta replay`.
+    With `journal` every decision of the memory is written to that file, for `gotta replay`. `recording` is the file of
+    the measured cost that a clock `measured` reads, or writes if it is not there.
     """
     started = perf_counter()
     data = shared_dataset(spec.data.name)
     stream = Stream(data, spec.stream_spec())
     model = deepcopy(shared_model(spec.model.name)).to(device)
+
+    def measure() -> dict[str, float]:
+        spare = deepcopy(model)  # building an adapted model changes its network
+        return measure_costs(model, lambda: build(spec, spare, data), stream, spec.regime.reset, device)
+
+    clock = make_clock(spec, recording, measure)
     adapted = build(spec, model, data, journal is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
     steps = []
     right = seen = 0
-    for record in evaluate(adapted, stream, spec.regime.reset):
+    for record in evaluate(adapted, stream, spec.regime.reset, clock=clock):
         outcome = record.outcome
         scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
         buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
@@ -62,6 +71,7 @@ def run(
                 "step": record.step,
                 **scored,
                 "adaptations": outcome.adaptations,
+                "missed": record.missed,
                 "memory": held,
                 "cost": outcome.cost,
                 **outcome.diagnostics,
@@ -82,6 +92,7 @@ def run(
         "decisions": dict(adapted.memory.stats),
         "cost": adapted.method.cost.summary(),
         "adaptations": sum(step["adaptations"] for step in steps),
+        "missed": sum(step["missed"] for step in steps),
         "trained_parameters": sum(p.numel() for p in adapted.method.trained.values()),
         "stream": stream.summary(),
     }
