@@ -1,23 +1,33 @@
-"""`gotta show`: all settings of a method or a memory."""
+"""`gotta show`: all settings of a method or a memory, or the spec of a run."""
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gotta.errors import unknown
+from gotta.errors import GottaError, unknown
+
+if TYPE_CHECKING:
+    from gotta.experiment.store import Run
 
 
-def show(name: Annotated[str, typer.Argument(help="A method or a memory (gotta ls).")]) -> None:
-    """Print what a method or memory is and every setting it takes, with its presets.
+def show(
+    name: Annotated[str, typer.Argument(help="A method or a memory (gotta ls), or a finished run: its folder or id.")],
+    store: Annotated[Path, typer.Option(help="Where a run that is named by its id is kept.")] = Path("runs/single"),
+) -> None:
+    """Print what a method or memory is and every setting it takes, with its presets; or the complete spec of a run.
 
     Examples:
 
     - `gotta show rotta`
 
     - `gotta show fps`
+
+    - `gotta show 3f0c2a --store runs/mini > spec.yaml` : the beginning of an id will do; `gotta run spec.yaml` takes it
     """
     import yaml
 
+    from gotta.experiment.text import dump
     from gotta.memory import policies
     from gotta.methods import describe, methods
 
@@ -25,9 +35,26 @@ def show(name: Annotated[str, typer.Argument(help="A method or a memory (gotta l
         described = describe(name)
     elif name in policies.names() or ":" in name:
         described = _memory(name, policies.get(name))
+    elif (found := _run(name, store)) is not None:
+        print(dump(found.spec), end="")
+        return
     else:
-        raise unknown("method or memory", name, [*methods.names(), *policies.names()])
+        raise unknown("method, memory or run", name, [*methods.names(), *policies.names()])
     print(yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=110), end="")
+
+
+def _run(name: str, folder: Path) -> "Run | None":
+    """The finished run in this folder, or the one in the store whose id begins so."""
+    from gotta.experiment.store import Store
+
+    path = Path(name)
+    if (path / "spec.json").exists():
+        return Store(path.resolve().parents[1]).read(path.resolve().name)
+    runs = folder / "runs"
+    found = sorted(run.name for run in runs.glob(f"{name}*")) if name.isalnum() and runs.is_dir() else []
+    if len(found) > 1:
+        raise GottaError(f"run '{name}' is not the only one in '{folder}' that begins so: {', '.join(found)}.")
+    return Store(folder).read(found[0]) if found else None
 
 
 def _memory(name: str, policy: Any) -> dict[str, Any]:

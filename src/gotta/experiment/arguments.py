@@ -20,9 +20,9 @@ def known_arguments(section: str, name: Any) -> list[str] | None:
         return None
     parameters = inspect.signature(cls).parameters.values()
     named = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in FROM_ELSEWHERE]
-    if len(named) == len(parameters) or hasattr(cls, "presets"):
-        return named + [*cls.presets["official"], *cls.inputs] if hasattr(cls, "presets") else named
-    return None
+    if hasattr(cls, "presets"):  # a method's own settings are in its presets, not in its signature
+        return [*named, *cls.presets["official"], *cls.inputs]
+    return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else named
 
 
 def lifted(given: Mapping[str, Any], fields: Mapping[str, list[str]]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def make_clock(spec: RunSpec, record: Path | None, measure: Callable[[], dict[st
 def measure_costs(
     model: Backbone, rehearsed: Callable[[], Adapted], stream: Stream, reset: str, device: str
 ) -> dict[str, float]:
-    """Seconds of a step and of a forward of a batch, here and now: `rehearsed` builds a model to try some steps with."""
+    """Seconds of a step and of a batch's forward, here and now: `rehearsed` builds a model to try some steps with."""
     forward = forward_seconds(model, stream.step(0).x.to(device))
     adapted = rehearsed()
     if not adapted.method.trained and not adapted.method.moves_statistics and adapted.memory.policy.holds_batch:
@@ -77,7 +77,9 @@ def _read(path: Path) -> dict[str, float]:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
         costs = {name: float(content[name]) for name in ("step", "forward")}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GottaError(f"the measured cost in '{path}' cannot be read: {error}. Delete it to measure again.") from None
+        raise GottaError(
+            f"the measured cost in '{path}' cannot be read: {error}. Delete it to measure again."
+        ) from None
     if not all(value > 0 for value in costs.values()):
         raise GottaError(f"the measured cost in '{path}' is not above 0. Delete it to measure again.")
     return costs

@@ -1,4 +1,4 @@
-"""Recipes: a table or figure as a small YAML file, and the runs it stands for. docs/recipes.md tells how to write one."""
+"""Recipes: a table or figure as a small YAML file, and the runs it stands for. How to write one: docs/recipes.md."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
@@ -28,7 +28,7 @@ class Part(BaseModel):
 
 
 class Cells(Part):
-    """A block of a table: every method with every memory (wildcards allowed) or control, for every value of its axes."""
+    """A block of a table: each method with each memory (wildcards allowed) or control, for each value of its axes."""
 
     method: Names
     memory: list[str] = []
@@ -46,7 +46,7 @@ class Quick(Part):
 
 
 class Recipe(Part):
-    """`base` is what all runs share, `axes` what all cells are repeated for; `quick` replaces parts for a first look."""
+    """`base` is what all runs share, `axes` what cells are repeated for; `quick` replaces parts for a first look."""
 
     title: str
     paper: str | None = None  # the published table or figure it stands beside
@@ -81,7 +81,9 @@ class Recipe(Part):
         specs = [spec for seed in chosen for spec in _specs(given, seed)]
         return list({spec.id: spec for spec in specs}.values())
 
-    def sections(self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()) -> list[Sections]:
+    def sections(
+        self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
+    ) -> list[Sections]:
         """What each cell says, before anything left open is decided."""
         named = [name for block in self.cells for name in block.method]
         for name in methods:
@@ -91,7 +93,9 @@ class Recipe(Part):
         return [
             reduce(merged, parts, base)
             for block in self.cells
-            for parts in product(self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick))
+            for parts in product(
+                self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick)
+            )
         ]
 
     def _axes(self, block: Cells, quick: bool) -> Iterator[list[Sections]]:
@@ -187,7 +191,7 @@ def _fitting(over: Sections, cell: Sections) -> Sections:
     result = dict(over)
     for section, name in _arguments(over):
         known = _taken(section, merged(cell, over))
-        if cell.get("control") and section == "memory" or known is not None and name not in known:
+        if (cell.get("control") and section == "memory") or (known is not None and name not in known):
             result[section] = {key: value for key, value in result[section].items() if key != name}
     return result
 

@@ -34,6 +34,14 @@ def shared_model(name: str) -> Backbone:
     return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
+def data_of(spec: RunSpec) -> Dataset:
+    return shared_dataset(spec.data.name)
+
+
+def model_of(spec: RunSpec) -> Backbone:
+    return shared_model(spec.model.name)
+
+
 def run(
     spec: RunSpec,
     report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
@@ -47,9 +55,9 @@ def run(
     the measured cost that a clock `measured` reads, or writes if it is not there.
     """
     started = perf_counter()
-    data = shared_dataset(spec.data.name)
+    data = data_of(spec)
     stream = Stream(data, spec.stream_spec())
-    model = deepcopy(shared_model(spec.model.name)).to(device)
+    model = deepcopy(model_of(spec)).to(device)
 
     def measure() -> dict[str, float]:
         spare = deepcopy(model)  # building an adapted model changes its network
@@ -101,11 +109,7 @@ def run(
 
 def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:
     """The adapted model that a spec describes."""
-    if model.num_classes != data.num_classes:
-        raise GottaError(
-            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
-            f"{data.num_classes}. Choose a model trained on these classes."
-        )
+    check_classes(spec, model, data)
     settings = spec.method
     given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
     statistics = Statistics(settings.statistics or "source", **given)
@@ -119,6 +123,14 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     )
     memory = _memory(spec, data.num_classes, journal)
     return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score)
+
+
+def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
+    if model.num_classes != data.num_classes:
+        raise GottaError(
+            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
+            f"{data.num_classes}. Choose a model trained on these classes."
+        )
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
