@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -56,13 +57,17 @@ def test_the_id_is_the_content():
     assert len({spec().id, spec(seed=1).id, spec(method={"name": "tent"}).id, spec(stream={"gamma": 0.2}).id}) == 4
 
 
-def test_the_id_is_the_same_in_another_process():
+@pytest.mark.parametrize("hash_seed", ["1", "4242"])
+def test_the_id_is_the_same_in_another_process(hash_seed):
     code = (
         "from gotta.experiment.spec import RunSpec; "
-        "print(RunSpec.of({'method': {'name': 'norm'}, 'memory': {'name': 'fps', 'capacity': 32}}).id)"
+        "print(RunSpec.of({'memory': {'epsilon': 0.1, 'capacity': 32, 'lambda_t': 0.5, 'name': 'fps'}, "
+        "'method': {'name': 'norm'}}).id)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    assert found == spec().id
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    here = spec(memory={"name": "fps", "arguments": {"lambda_t": 0.5, "epsilon": 0.1}, "capacity": 32})
+    assert found.stdout.strip() == here.id
 
 
 def test_all_mistakes_are_shown_together():

@@ -122,7 +122,7 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        return self.memory.name == ORACLE or not policies.get(self.memory.name).holds_batch
+        return self.memory.name == ORACLE or not getattr(policies.get(self.memory.name), "holds_batch", False)
 
     @property
     def label(self) -> str:
