@@ -56,11 +56,14 @@ def test_noise_of_a_measurement_is_no_missed_batch():
     assert taken(Measured(1.0, 1.5, 1.0), 5, cost(1)) == [0, 2, 4]
 
 
-def test_a_clock_goes_on_from_its_state():
-    clock, other = Analytic(1.0), Analytic(1.0)
-    clock.spend(4, cost(3), 16)
-    other.load_state_dict(clock.state_dict())
-    assert [other.ready(step) for step in (5, 6, 7)] == [False, False, True]
+def test_a_clock_goes_on_from_the_records_of_a_run():
+    records = [{"step": k, "missed": k not in (0, 4), "cost": cost(3), "samples": 16} for k in range(6)]
+    clock = Analytic(1.0)
+    clock.catch_up(records)
+    assert [clock.ready(step) for step in (6, 7)] == [False, True]
+    fresh = Analytic(1.0)
+    fresh.catch_up([])
+    assert fresh.ready(0)
 
 
 def stream(**settings):

@@ -6,7 +6,7 @@ by the model as it stands; nothing is stored and nothing adapts. That prediction
 adaptation (the protocol of Alfarra et al., "Evaluation of Test-Time Adaptation Under Computational Time Constraints").
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 CLOCKS = ("none", "analytic", "measured")
@@ -32,11 +32,11 @@ class Clock:
         """A new episode begins with a method that has nothing to do."""
         self.free_at = 0.0
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"free_at": self.free_at}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.free_at = float(state["free_at"])
+    def catch_up(self, steps: Sequence[Mapping[str, Any]]) -> None:
+        """Go on after these steps, given by their records: what the last one that was not missed cost decides."""
+        taken = next((step for step in reversed(steps) if not step["missed"]), None)
+        if taken is not None:
+            self.spend(taken["step"], taken["cost"], taken["samples"])
 
 
 class Analytic(Clock):

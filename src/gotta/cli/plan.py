@@ -52,7 +52,9 @@ def told(
         return
     if lacking := missing(todo):
         lines = "\n".join(f"  - {reason}" for reason in lacking)
-        way_out = "Name the data folder with GOTTA_DATA, or run on bundled images with --quick."
+        way_out = (
+            "Name the folder that holds them with GOTTA_DATA; or take bundled ones: --quick, or --data and --model."
+        )
         raise GottaError(f"{len(lacking)} things are missing for these runs:\n{lines}\n{way_out}")
     finished = [store.read(spec.id) for spec in specs if store.has(spec.id)]
     console.print(f"{estimate(todo, workers, finished, device)}", highlight=False)
