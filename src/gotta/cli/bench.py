@@ -26,7 +26,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
     memory: Annotated[
-        str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
+        str, typer.Option(help="These memories instead of the recipe's: names, wildcards or module:Class, by comma.")
     ] = "",
     method: Annotated[str, typer.Option(help="Only these methods of the recipe, by comma.")] = "",
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",

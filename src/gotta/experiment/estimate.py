@@ -1,10 +1,9 @@
 """How long a sweep will take: counted passes times a short timing on this machine, corrected by finished runs."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import torch
@@ -48,11 +47,11 @@ class Pace:
     forward: float
 
 
-def estimate(todo: Sequence[RunSpec], processes: int, finished: Iterable[Run] = (), device: str = "cpu") -> Estimate:
+def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = (), device: str = "cpu") -> Estimate:
     """The time for these runs. Finished runs of the same cells, or of others, stand over what was counted."""
     actual = {_cell(run.spec): float(run.summary["seconds"]) for run in finished}
     counted = {spec.id: _seconds(spec, device) for spec in todo}
-    known = [(actual[_cell(run.spec)], _seconds(RunSpec.of(run.spec), device)) for run in islice(finished, 20)]
+    known = [(actual[_cell(run.spec)], _seconds(RunSpec.of(run.spec), device)) for run in finished[:20]]
     ratio = sum(was for was, _ in known) / sum(guess for _, guess in known) if known else 1.0
     computing = sum(actual.get(_cell(spec.model_dump()), counted[spec.id] * ratio) for spec in todo)
     # Each process reads what it needs once; small data sets remember what they corrupted.
