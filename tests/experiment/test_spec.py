@@ -97,7 +97,7 @@ def test_all_mistakes_are_shown_together():
         ({"data": {"name": "cifar10-mni"}}, "cifar10-mini"),
         ({"model": {"name": "resnet2"}}, "resnet20"),
         ({"pairing": "papr"}, "paper"),
-        ({"method": {"name": "tent", "arguments": {"lrr": 1}}}, "'lr'"),
+        ({"method": {"name": "tent", "arguments": {"lrr": 1}}}, "'method.lr'"),
         ({"memory": {"name": "fps", "capacity": 8, "arguments": {"epsilom": 1}}}, "epsilon"),
     ],
 )
@@ -121,5 +121,5 @@ def test_a_preset_brings_its_statistics():
 def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
     with pytest.raises(GottaError, match="preset of method 'rotta'"):
         RunSpec.of({"method": {"name": "rotta", "arguments": {"preset": "tae"}}})
-    with pytest.raises(GottaError, match="argument of method 'rotta'"):
+    with pytest.raises(GottaError, match="Did you mean 'method.nu'"):
         RunSpec.of({"method": {"name": "rotta", "arguments": {"mu": 1.0}}})
