@@ -92,6 +92,12 @@ def test_an_argument_that_no_cell_takes_is_a_mistake(tmp_path):
         mine(tmp_path).runs(memory={"epsilom": 1}, method={"lrr": 1})
 
 
+def test_a_seed_that_is_given_is_the_only_one(tmp_path):
+    assert {spec.seed for spec in mine(tmp_path).runs(over={"seed": 7})} == {7}
+    with pytest.raises(GottaError, match="Did you mean 'seed'"):
+        mine(tmp_path).runs(over={"seeds": [7]})
+
+
 def test_methods_and_memories_can_be_chosen(tmp_path):
     specs = mine(tmp_path).runs(seeds=[0], methods=["norm"], memories=["fifo"])
     assert {(spec.method.name, spec.memory.name) for spec in specs} == {("norm", "none"), ("norm", "fifo")}

@@ -79,7 +79,7 @@ def bench(
     check_device(device)
     plan = load_recipe(recipe)
     over = chosen([*(settings or []), *(also or [])], data, model)
-    specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), **over)
+    specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
     todo = [spec for spec in specs if not store.has(spec.id)]

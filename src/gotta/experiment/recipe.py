@@ -64,20 +64,21 @@ class Recipe(Part):
         memories: Sequence[str] = (),
         seeds: Sequence[int] = (),
         methods: Sequence[str] = (),
-        **over: Any,
+        over: Mapping[str, Any] | None = None,
+        **sections: Any,
     ) -> list[RunSpec]:
         """The specs of all runs, each once, seeds last so that the first seed's table is there early.
 
         `memories` replaces the memories that the recipe names by wildcard, or all but `none` if it names none so;
-        `methods` keeps these only; `over` are sections that stand over everything the recipe says. An argument of a
-        method or memory among them goes to the cells whose method or memory takes it.
+        `methods` keeps these only; `over` and `sections` stand over everything the recipe says. An argument of a method
+        or memory among them goes to the cells whose method or memory takes it.
         """
-        cells = list(self.sections(quick, memories, methods))
-        over = short(over)
+        cells = self.sections(quick, memories, methods)
+        over = merged(short(over or {}), short(sections))
         if unfit := _fits_nowhere(over, cells):
             raise GottaError(together(unfit, "the settings"))
         given = [merged(cell, _fitting(over, cell)) for cell in cells]
-        chosen = list(seeds) or (self.quick.seeds if quick else self.seeds)
+        chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
         specs = [spec for seed in chosen for spec in _specs(given, seed)]
         return list({spec.id: spec for spec in specs}.values())
 
