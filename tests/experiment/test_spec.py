@@ -121,5 +121,5 @@ def test_a_preset_brings_its_statistics():
 def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
     with pytest.raises(GottaError, match="preset of method 'rotta'"):
         RunSpec.of({"method": {"name": "rotta", "arguments": {"preset": "tae"}}})
-    with pytest.raises(GottaError, match="Did you mean 'method.nu'"):
+    with pytest.raises(GottaError, match=r"Did you mean 'method.nu'"):
         RunSpec.of({"method": {"name": "rotta", "arguments": {"mu": 1.0}}})
