@@ -7,6 +7,15 @@ def specs(*changes):
     return [RunSpec.of({"stream": {"per_class": 1, "domains": ["snow"]}, **change}) for change in changes]
 
 
+def test_weights_are_told_with_the_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    model = {"name": "wrn28-10", "weights": "Standard.pt"}
+    found = missing(specs({"data": {"name": "cifar10"}, "model": model}, {"model": {**model, "weights": "/no/S.pt"}}))
+    assert len(found) == 3
+    assert "Standard.pt" in found[1]
+    assert "no weights at /no/S.pt" in found[2]
+
+
 def test_nothing_is_missing_for_bundled_images():
     assert missing(specs({}, {"seed": 1})) == []
 

@@ -41,6 +41,7 @@ def run(
     from gotta.cli.bench import check_device, conclude
     from gotta.cli.progress import follow
     from gotta.experiment.loggers import Log
+    from gotta.experiment.missing import missing
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
@@ -60,6 +61,8 @@ def run(
         run_once(spec, journal=journal, device=device)
         console.print(f"Journal: {journal}", highlight=False, soft_wrap=True)
         return
+    if lacking := missing([spec]):
+        raise GottaError("\n".join(lacking))
     store = Store(out, writable=True)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:

@@ -7,31 +7,24 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import torch
-
 from gotta.adapted import Adapted
 from gotta.data import dataset
 from gotta.errors import GottaError
 from gotta.experiment.clocks import make_clock, measure_costs
+from gotta.experiment.model import shared_model
 from gotta.experiment.spec import ORACLE, RunSpec
 from gotta.loop import OracleMemory, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.metrics import Buffer, Online
-from gotta.models import Backbone, load
+from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
 
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
-# Cells of a sweep share images and weights, and a worker runs many cells.
+# Cells of a sweep share images, and a worker runs many cells.
 shared_dataset = lru_cache(maxsize=2)(dataset)
-
-
-@lru_cache(maxsize=2)
-def shared_model(name: str) -> Backbone:
-    # On a CPU convolutions are up to a third faster with the channels last.
-    return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def data_of(spec: RunSpec) -> Dataset:
@@ -39,7 +32,7 @@ def data_of(spec: RunSpec) -> Dataset:
 
 
 def model_of(spec: RunSpec) -> Backbone:
-    return shared_model(spec.model.name)
+    return shared_model(**dict(spec.model), num_classes=data_of(spec).num_classes)
 
 
 def run(

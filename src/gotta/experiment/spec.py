@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from math import inf
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from gotta.clock import CLOCKS
 from gotta.data import DATASETS
@@ -17,7 +17,7 @@ from gotta.experiment.arguments import known_arguments, lifted, sunk
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
-from gotta.models import bundled
+from gotta.models.zoo import check as check_model
 from gotta.pairing import PAIRINGS, choose_statistics
 from gotta.regime import REGIMES, Regime
 from gotta.streams import StreamSpec, check
@@ -37,7 +37,13 @@ class DataSpec(Section):
 
 class ModelSpec(Section):
     name: str = "resnet20"
-    weights: str | None = None
+    weights: str | None = None  # a checkpoint, in the data home unless its path is whole; or "random"
+    preprocessing: str | None = None  # mean and deviation by name, where they are not the usual ones
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what was left open, so that runs of bundled networks keep the name they had without it."""
+        return {name: value for name, value in inner(self).items() if value is not None}
 
 
 class MemorySpec(Section):
@@ -190,7 +196,7 @@ def _with_control(spec: RunSpec) -> RunSpec:
 def _mistakes(spec: RunSpec) -> list[str]:
     looks: list[Callable[[], object]] = [
         lambda: _known("data set", spec.data.name, DATASETS),
-        lambda: _known("model", spec.model.name, bundled(), unless=spec.model.name.endswith(".safetensors")),
+        lambda: check_model(**dict(spec.model)),  # what it is called; whether its weights are here is another question
         lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
         lambda: _known_memory(spec.memory),
         lambda: _known("regime", spec.regime.name, REGIMES),
