@@ -56,6 +56,18 @@ class PatchEmbed(nn.Module):
         return out
 
 
+class ConvStem(nn.Module):
+    """Two overlapping convolutions of stride 2 instead of one of stride 4: a small transformer learns faster so."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(3, width // 2, 3, 2, 1), nn.Conv2d(width // 2, width, 3, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.conv2(F.gelu(self.conv1(x))).flatten(2).transpose(1, 2)
+        return out
+
+
 class VisionTransformer(Backbone):
     """A class token, learned positions, pre-norm layers, a final norm and a linear head."""
 
@@ -67,7 +79,7 @@ class VisionTransformer(Backbone):
             raise GottaError(
                 f"images of side {input.size} are not made of patches of {patch}. Use a multiple of {patch}."
             )
-        self.patch_embed = PatchEmbed(patch, width)
+        self.patch_embed: nn.Module = PatchEmbed(patch, width)
         tokens = (input.size // patch) ** 2 + 1
         self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
         self.pos_embed = nn.Parameter(torch.zeros(1, tokens, width))
@@ -96,7 +108,8 @@ class VisionTransformer(Backbone):
 
 @architectures.register("vit-mini")
 class ViTMini(VisionTransformer):
-    """Six layers of width 128 on 64 patches: 0.81 million parameters, LayerNorm only."""
+    """Six layers of width 96 on 64 tokens from a convolutional stem: half a million parameters, LayerNorm only."""
 
     def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
-        super().__init__(4, 128, 6, 4, 2.0, num_classes, input)
+        super().__init__(4, 96, 6, 4, 2.0, num_classes, input)
+        self.patch_embed = ConvStem(96)
