@@ -153,7 +153,7 @@ def test_after_the_runs_it_adapts_again(net):
 
 def test_rollback_restores_the_last_healthy_state(net):
     model = adapt(net, "tent", "fifo", 16, lr=0.01, pairing="memory", guard="rollback")
-    follow(model, shuffled(1200, 0))
+    follow(model, shuffled(1100, 0))
     snapshot = model.guard.snapshot
     assert snapshot is not None
     follow(model, shuffled(64, 1))
@@ -214,7 +214,9 @@ def test_the_same_samples_are_looked_at_whatever_the_batches(net, size):
     for part in x.split(32):
         whole_stream(part)
     mine, theirs = model.guard, whole_stream.guard
-    assert [check.own_entropy for check in mine.checks] == pytest.approx([c.own_entropy for c in theirs.checks], abs=1e-5)
+    assert [check.own_entropy for check in mine.checks] == pytest.approx(
+        [c.own_entropy for c in theirs.checks], abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("runs", [400, 900, 2500])

@@ -1,7 +1,7 @@
 """The guard: notices without labels that an adapted model has become worse than its source, and shelters predictions.
 
-Of every 32 samples it keeps 8 neighbours. Whenever 64 are kept, it compares what the adapted model said of them with what
-the source says, and what both say of the memory's rows. Two signs count (`guard_signs` computes them):
+Of every 32 samples it keeps 8 neighbours. Whenever 64 are kept, it compares what the adapted model said of them with
+what the source says, and what both say of the memory's rows. Two signs count (`guard_signs` computes them):
 
 - *lost runs*: in a correlated stream neighbours share a class, and the better a model, the more often it says so. What
   the source has more of this adds up from check to check, less what is allowed; enough of it is an alarm. A large loss
@@ -52,6 +52,10 @@ def only_predicting(method: Method, **settings: Any) -> Iterator[None]:
             setattr(method, name, value)
 
 
+class GuardWarning(UserWarning):
+    """The adapted model looks worse than its source."""
+
+
 class Guard:
     """Watches an adapted model beside its source. `sheltering` says that the source predicts for the time being."""
 
@@ -94,7 +98,7 @@ class Guard:
             with self._looking(method):
                 self._check(method, memory)
             told |= self._verdict(method, memory)
-        return told | {"guard_unhealthy": float(self.unhealthy)}
+        return told | {"guard_unhealthy": float(self.unhealthy), "guard_active": 0.0}
 
     def predict(self, method: Method, memory: Memory, x: Tensor) -> tuple[Prediction, dict[str, float]]:
         """The source's prediction, and a look at whether the adapted model would do again."""
@@ -109,7 +113,7 @@ class Guard:
             own, source = self._taken("_own"), self._taken("_source")
             self._add(Check.of(own, source, own, source))
             told = self._verdict(method, memory)
-        return prediction, told | {"guard_unhealthy": float(self.unhealthy)}
+        return prediction, told | {"guard_unhealthy": float(self.unhealthy), "guard_active": 1.0}
 
     def trip(self, method: Method, memory: Memory, reason: str) -> None:
         """Begin an episode: warn, and if so asked let the source predict."""
@@ -122,7 +126,8 @@ class Guard:
         if self.action == "rollback":
             self._roll_back(method, memory)
         # Last, because the caller may have made warnings errors.
-        warnings.warn(f"the adapted model looks worse than its source: {reason}. {WAY_OUT[self.action]}", stacklevel=2)
+        text = f"the adapted model looks worse than its source: {reason}. {WAY_OUT[self.action]}"
+        warnings.warn(text, GuardWarning, stacklevel=2)
 
     def state_dict(self) -> dict[str, Any]:
         hidden = {"x": self._x, "own": self._own, "source": self._source}

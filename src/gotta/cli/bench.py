@@ -68,6 +68,7 @@ def bench(
         f"{len(specs)} runs, {len(specs) - len(todo)} finished before, {len(todo)} to do in {workers} processes",
         highlight=False,
     )
+    warn_of_no_effect(console, todo)
     if dry_run:
         for spec in todo:
             console.print(f"  {spec.id}  {spec.label}", highlight=False)
@@ -99,6 +100,15 @@ def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None
     show_table(console, table(runs))
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
+
+
+def warn_of_no_effect(console: "Console", specs: "list[RunSpec]") -> None:
+    """Say before the run which cells will say nothing of their own."""
+    from gotta.experiment.run import shared_model
+    from gotta.experiment.sense import without_effect
+
+    for name, reason in without_effect(specs, shared_model).items():
+        console.print(f"No effect: {name}: {reason} The cell is marked.", highlight=False, markup=False)
 
 
 def check_device(device: str) -> None:

@@ -35,7 +35,7 @@ def run(
     import yaml
     from rich.console import Console
 
-    from gotta.cli.bench import check_device, conclude
+    from gotta.cli.bench import check_device, conclude, warn_of_no_effect
     from gotta.cli.progress import follow
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
@@ -55,6 +55,7 @@ def run(
         run_once(spec, journal=journal, device=device)
         console.print(f"Journal: {journal}", highlight=False, soft_wrap=True)
         return
+    warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
     with follow(console, {spec.id: spec.label}) as listen:
         failures = sweep([spec], store, 1, threads, listen, device)

@@ -1,6 +1,7 @@
 """One run: from a spec to its numbers."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +13,10 @@ import torch
 from gotta.adapted import Adapted
 from gotta.data import dataset
 from gotta.errors import GottaError
+from gotta.experiment.sense import as_source, no_effect
 from gotta.experiment.spec import ORACLE, RunSpec
-from gotta.loop import OracleMemory, evaluate
+from gotta.guard import Guard, GuardWarning
+from gotta.loop import OracleMemory, Record, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.metrics import Buffer, Online
@@ -47,12 +50,14 @@ def run(
     data = shared_dataset(spec.data.name)
     stream = Stream(data, spec.stream_spec())
     model = deepcopy(shared_model(spec.model.name)).to(device)
-    adapted = build(spec, model, data, journal is not None)
+    pointless = no_effect(spec, model)
+    idle = pointless and spec.control != "running_statistics"
+    adapted = build(as_source(spec) if idle else spec, model, data, journal is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
     steps = []
     right = seen = 0
-    for record in evaluate(adapted, stream, spec.regime.reset):
+    for record in quietly(evaluate(adapted, stream, spec.regime.reset)):
         outcome = record.outcome
         scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
         buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
@@ -84,8 +89,21 @@ def run(
         "adaptations": sum(step["adaptations"] for step in steps),
         "trained_parameters": sum(p.numel() for p in adapted.method.trained.values()),
         "stream": stream.summary(),
+        **({"guard": guard_summary(spec.guard, steps)} if spec.guard else {}),
+        **({"no_effect": pointless} if pointless else {}),
     }
     return steps, summary
+
+
+def quietly(records: Iterator[Record]) -> Iterator[Record]:
+    """Without the guard's warnings, which the records hold."""
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GuardWarning)
+            record = next(records, None)
+        if record is None:
+            return
+        yield record
 
 
 def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:
@@ -96,6 +114,8 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
             f"{data.num_classes}. Choose a model trained on these classes."
         )
     settings = spec.method
+    source = methods.build("source", model=deepcopy(model), embed=settings.embedding)
+    guard = Guard(spec.guard, source) if spec.guard else None
     given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
     statistics = Statistics(settings.statistics or "source", **given)
     method = methods.build(
@@ -107,7 +127,15 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
         **settings.arguments,
     )
     memory = _memory(spec, data.num_classes, journal)
-    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score)
+    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
+
+
+def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """How often the guard found the model unhealthy, and in which share of the steps the source predicted for it."""
+    unhealthy = [step["guard_unhealthy"] for step in steps]
+    began = sum(now > before for before, now in zip([0.0, *unhealthy], unhealthy, strict=False))
+    active = sum(step["guard_active"] for step in steps)
+    return {"action": action, "episodes": began, "active_steps": int(active), "active_share": active / len(steps)}
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:

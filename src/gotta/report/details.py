@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gotta.errors import unknown
 from gotta.experiment.store import Run
 from gotta.report.captions import setup_lines
 from gotta.report.cells import Row, Table, over_seeds, rank
-from gotta.report.comparison import METRICS, Value, by_seed, summary_value
+from gotta.report.comparison import METRICS, Value, by_seed, reason, summary_value
 from gotta.report.places import Place, places
 
 HEADING = ("method", "memory")
@@ -29,6 +30,7 @@ COST = {
     "observe s": ("cost.observe.seconds", 2),
     "adapt s": ("cost.adapt.seconds", 2),
     "refresh s": ("cost.refresh.seconds", 2),
+    "guard s": ("cost.guard.seconds", 2),
     "forwards": ("cost.total.forwards", 0),
     "backwards": ("cost.total.backwards", 0),
     "peak MB": ("cost.peak_mb", 0),
@@ -98,11 +100,12 @@ def _rows(runs: Sequence[Run], columns: Mapping[str, tuple[Value, int]]) -> list
         groups[place.column, place.row].append(run)
         where[place.column, place.row] = place
     order = sorted(groups, key=lambda pair: (where[pair].column_order, where[pair].row_order, pair))
+    why = {pair: reason(group) for pair, group in groups.items()}
     return [
         Row(
             pair,
             tuple(
-                over_seeds(by_seed(groups[pair], value), decimals, interval=False)
+                replace(over_seeds(by_seed(groups[pair], value), decimals, interval=False), no_effect=why[pair])
                 for value, decimals in columns.values()
             ),
             where[pair].ranked,
