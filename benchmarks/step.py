@@ -3,9 +3,9 @@
     python benchmarks/step.py [--methods rotta,tent] [--memory fps] [--steps 20] [--out step.json]
 
 One process, one thread, the bundled resnet20, batches of 64, a memory of 64 rows. In the timed steps the forwards of
-every network, the backwards and the augmentation are timed from inside; what is left of the step is the overhead. Time is
-that of this process on the processor, so that another load on the machine does not count. Shares are of the same step;
-the medians over the steps are shown. Limits are for RoTTA with FPS: overhead at most 5 % of the step without its
+every network, the backwards and the augmentation are timed from inside; what is left of the step is the overhead. Time
+is that of this process on the processor, so that another load on the machine does not count. Shares are of the same
+step; the medians over the steps are shown. Limits are for RoTTA with FPS: overhead at most 5 % of the step without its
 augmentation, augmentation at most 25 % of the step.
 """
 
@@ -104,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     stream = Stream(
-        dataset("cifar10-mini"), StreamSpec.of(batch_size=BATCH, domains="snow", schedule="one", per_class=150)
+        dataset("cifar10-mini"), StreamSpec.of(batch_size=BATCH, domains="clean", schedule="one", per_class=150)
     )
     batches = [step.x for step, _ in zip(stream, range(options.steps + 2), strict=False)]
     rows: list[dict[str, Any]] = []
