@@ -30,7 +30,6 @@ COST = {
     "observe s": ("cost.observe.seconds", 2),
     "adapt s": ("cost.adapt.seconds", 2),
     "refresh s": ("cost.refresh.seconds", 2),
-    "guard s": ("cost.guard.seconds", 2),
     "forwards": ("cost.total.forwards", 0),
     "backwards": ("cost.total.backwards", 0),
     "peak MB": ("cost.peak_mb", 0),
