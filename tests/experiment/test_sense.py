@@ -7,10 +7,11 @@ import torch
 
 from gotta.cli.__main__ import main
 from gotta.experiment.recipe import Recipe
-from gotta.experiment.run import run, shared_model
+from gotta.experiment.run import run
 from gotta.experiment.sense import no_effect, without_effect
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Run
+from gotta.models import load
 from gotta.models.vit import ViTMini
 from gotta.models.zoo import save_model
 from gotta.report.tables import domain_table, markdown, plain, table
@@ -38,10 +39,10 @@ def finished(spec):
 
 
 def test_norm_has_no_effect_on_layer_norm_and_tent_has(vit):
-    model = shared_model(vit)
+    model = load(vit)
     assert "BatchNorm" in no_effect(cell(vit, "norm"), model)
     assert no_effect(cell(vit, "tent"), model) == ""
-    resnet = shared_model("resnet20")
+    resnet = load("resnet20")
     assert no_effect(cell("resnet20", "norm"), resnet) == ""
     control = {"memory": {"capacity": 8}, "control": "running_statistics"}
     assert "same_samples" in no_effect(cell(vit, "tent", **control), model)
@@ -50,7 +51,7 @@ def test_norm_has_no_effect_on_layer_norm_and_tent_has(vit):
 
 def test_each_kind_of_cell_is_told_once(vit):
     specs = [cell(vit, method, seed=seed) for method in ("norm", "tent") for seed in (0, 1)]
-    assert list(without_effect(specs, shared_model)) == [f"norm on {vit}"]
+    assert list(without_effect(specs)) == [f"norm on {vit}"]
 
 
 def test_the_summary_and_the_tables_carry_the_mark(vit):

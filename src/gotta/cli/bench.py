@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,9 @@ def bench(
         str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
     ] = "",
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
+    data_argument: Annotated[
+        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
+    ] = None,
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
     jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
     threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
@@ -45,7 +48,8 @@ def bench(
     from rich.console import Console
 
     from gotta.cli.progress import follow
-    from gotta.experiment.recipe import load_recipe
+    from gotta.cli.run import parse
+    from gotta.experiment.recipe import load_recipe, merged
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
 
@@ -57,7 +61,8 @@ def bench(
         return
     check_device(device)
     plan = load_recipe(recipe)
-    changes = {"data": {"name": data}} if data else {}
+    changes: dict[str, Any] = {"data": {"name": data, "arguments": {}}} if data else {}
+    changes = merged(changes, {"data": {"arguments": parse(data_argument)}} if data_argument else {})
     specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds), **changes)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
@@ -91,23 +96,27 @@ def bench(
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
     """Print the table of these runs and say where everything is."""
     from gotta.cli.progress import show_table
-    from gotta.report.tables import table, write_report
+    from gotta.report.tables import headline, panels, table, write_report
 
     runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
     if not runs:
         return
-    console.print()
-    show_table(console, table(runs))
+    found = panels(runs)
+    for panel in found:
+        console.print()
+        if len(found) > 1:
+            console.rule(panel.title, align="left")
+        show_table(console, table(panel.runs))
+        console.print(headline(panel.runs), highlight=False, markup=False)
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
 
 
 def warn_of_no_effect(console: "Console", specs: "list[RunSpec]") -> None:
     """Say before the run which cells will say nothing of their own."""
-    from gotta.experiment.run import shared_model
     from gotta.experiment.sense import without_effect
 
-    for name, reason in without_effect(specs, shared_model).items():
+    for name, reason in without_effect(specs).items():
         console.print(f"No effect: {name}: {reason} The cell is marked.", highlight=False, markup=False)
 
 

@@ -1,39 +1,43 @@
 """One run: from a spec to its numbers."""
 
+import json
+import os
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import torch
-
 from gotta.adapted import Adapted
 from gotta.data import dataset
+from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
+from gotta.experiment.model import shared_model
 from gotta.experiment.sense import as_source, no_effect
-from gotta.experiment.spec import ORACLE, RunSpec
+from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
 from gotta.guard import Guard, GuardWarning
 from gotta.loop import OracleMemory, Record, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.metrics import Buffer, Online
-from gotta.models import Backbone, load
+from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
 
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
-# Cells of a sweep share images and weights, and a worker runs many cells.
-shared_dataset = lru_cache(maxsize=2)(dataset)
+
+def shared_dataset(spec: DataSpec) -> Dataset:
+    """Cells of a sweep share images, and a worker runs many cells."""
+    return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
 @lru_cache(maxsize=2)
-def shared_model(name: str) -> Backbone:
-    # On a CPU convolutions are up to a third faster with the channels last.
-    return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+def _shared_dataset(name: str, arguments: str, data_home: str | None) -> Dataset:
+    return dataset(name, **json.loads(arguments))
 
 
 def run(
@@ -41,15 +45,17 @@ def run(
     report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
     journal: Path | None = None,
     device: str = "cpu",
+    workers: int | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
-    With `journal` every decision of the memory is written to that file, for `gotta replay`.
+    With `journal` every decision of the memory is written to that file, for `gotta replay`. `workers` read images ahead
+    and change no number.
     """
     started = perf_counter()
-    data = shared_dataset(spec.data.name)
+    data = shared_dataset(spec.data)
     stream = Stream(data, spec.stream_spec())
-    model = deepcopy(shared_model(spec.model.name)).to(device)
+    model = deepcopy(shared_model(**dict(spec.model), num_classes=data.num_classes)).to(device)
     pointless = no_effect(spec, model)
     idle = pointless and spec.control != "running_statistics"
     adapted = build(as_source(spec) if idle else spec, model, data, journal is not None)
@@ -57,23 +63,24 @@ def run(
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
     steps = []
     right = seen = 0
-    for record in quietly(evaluate(adapted, stream, spec.regime.reset)):
-        outcome = record.outcome
-        scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
-        buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
-        held = buffer.measure(adapted.memory.peek(), adapted.memory.slots)
-        steps.append(
-            {
-                "step": record.step,
-                **scored,
-                "adaptations": outcome.adaptations,
-                "memory": held,
-                "cost": outcome.cost,
-                **outcome.diagnostics,
-            }
-        )
-        right, seen = right + scored["correct"], seen + scored["samples"]
-        report(record.step + 1, len(stream), 100 * right / seen)
+    with closing(evaluate(adapted, stream, spec.regime.reset, workers=workers)) as records:
+        for record in quietly(records):
+            outcome = record.outcome
+            scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
+            buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
+            held = buffer.measure(adapted.memory.peek(), adapted.memory.slots)
+            steps.append(
+                {
+                    "step": record.step,
+                    **scored,
+                    "adaptations": outcome.adaptations,
+                    "memory": held,
+                    "cost": outcome.cost,
+                    **outcome.diagnostics,
+                }
+            )
+            right, seen = right + scored["correct"], seen + scored["samples"]
+            report(record.step + 1, len(stream), 100 * right / seen)
     if journal is not None and adapted.memory.journal is not None:
         adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
         adapted.memory.journal.save(journal)
