@@ -85,6 +85,7 @@ def bench(
     todo = [spec for spec in specs if not store.has(spec.id)]
     workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
     told(console, plan, specs, todo, store, workers, device, dry_run)
+    warn_of_no_effect(console, todo)
     if dry_run:
         return
     try:
@@ -121,6 +122,14 @@ def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None
         console.print(headline(panel.runs), highlight=False, markup=False)
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
+
+
+def warn_of_no_effect(console: "Console", specs: "list[RunSpec]") -> None:
+    """Say before the run which cells will say nothing of their own."""
+    from gotta.experiment.sense import without_effect
+
+    for name, reason in without_effect(specs).items():
+        console.print(f"No effect: {name}: {reason} The cell is marked.", highlight=False, markup=False)
 
 
 def check_device(device: str) -> None:

@@ -38,7 +38,7 @@ def run(
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from rich.console import Console
 
-    from gotta.cli.bench import check_device, conclude
+    from gotta.cli.bench import check_device, conclude, warn_of_no_effect
     from gotta.cli.progress import follow
     from gotta.experiment.loggers import Log
     from gotta.experiment.missing import missing
@@ -63,6 +63,7 @@ def run(
         return
     if lacking := missing([spec]):
         raise GottaError("\n".join(lacking))
+    warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import deepcopy
 from functools import lru_cache
@@ -16,8 +17,10 @@ from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.clocks import make_clock, measure_costs
 from gotta.experiment.model import shared_model
+from gotta.experiment.sense import as_source, no_effect
 from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
-from gotta.loop import OracleMemory, evaluate
+from gotta.guard import Guard, GuardWarning
+from gotta.loop import OracleMemory, Record, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.metrics import Buffer, Online
@@ -64,19 +67,21 @@ def run(
     data = data_of(spec)
     stream = Stream(data, spec.stream_spec())
     model = deepcopy(model_of(spec)).to(device)
+    pointless = no_effect(spec, model)
+    done = as_source(spec) if pointless and spec.control != "running_statistics" else spec
 
     def measure() -> dict[str, float]:
         spare = deepcopy(model)  # building an adapted model changes its network
-        return measure_costs(model, lambda: build(spec, spare, data), stream, spec.regime.reset, device)
+        return measure_costs(model, lambda: build(done, spare, data), stream, spec.regime.reset, device)
 
     clock = make_clock(spec, recording, measure)
-    adapted = build(spec, model, data, journal is not None)
+    adapted = build(done, model, data, journal is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
     steps = []
     right = seen = 0
     with closing(evaluate(adapted, stream, spec.regime.reset, workers=workers, clock=clock)) as records:
-        for record in records:
+        for record in quietly(records):
             outcome = record.outcome
             scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
             buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
@@ -110,14 +115,30 @@ def run(
         "missed": sum(step["missed"] for step in steps),
         "trained_parameters": sum(p.numel() for p in adapted.method.trained.values()),
         "stream": stream.summary(),
+        **({"guard": guard_summary(spec.guard, steps)} if spec.guard else {}),
+        **({"no_effect": pointless} if pointless else {}),
     }
     return steps, summary
+
+
+def quietly(records: Iterator[Record]) -> Iterator[Record]:
+    """Without the guard's warnings, which the records hold."""
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GuardWarning)
+            record = next(records, None)
+        if record is None:
+            return
+        yield record
 
 
 def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:
     """The adapted model that a spec describes."""
     check_classes(spec, model, data)
     settings = spec.method
+    guard = None
+    if spec.guard:
+        guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
     given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
     statistics = Statistics(settings.statistics or "source", **given)
     method = methods.build(
@@ -129,7 +150,15 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
         **settings.arguments,
     )
     memory = _memory(spec, data.num_classes, journal)
-    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score)
+    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
+
+
+def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """How often the guard found the model unhealthy, and in which share of the steps the source predicted for it."""
+    unhealthy = [step["guard_unhealthy"] for step in steps]
+    began = sum(now > before for before, now in zip([0.0, *unhealthy], unhealthy, strict=False))
+    active = sum(step["guard_active"] for step in steps)
+    return {"action": action, "episodes": began, "active_steps": int(active), "active_share": active / len(steps)}
 
 
 def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:

@@ -106,6 +106,7 @@ class RunSpec(Section):
     regime: RegimeSpec = RegimeSpec()
     pairing: str = "paper"
     control: str | None = None
+    guard: Literal["warn", "freeze", "rollback"] | None = None
     seed: int = 0
 
     @classmethod
@@ -129,7 +130,10 @@ class RunSpec(Section):
     @property
     def id(self) -> str:
         """The content as a name: the same for the same content on every machine."""
-        canonical = json.dumps(self.model_dump(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        content = self.model_dump()
+        if self.guard is None:
+            del content["guard"]  # so that runs from before there was a guard keep their names
+        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
     @property
