@@ -8,6 +8,7 @@ from gotta.data.bundled import bundled
 from gotta.data.cifar import cifar10
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
 from gotta.data.home import locate
+from gotta.data.video import VIDEOS
 from gotta.errors import GottaError, unknown
 from gotta.types import Dataset, Images, IntArray, domain_name
 
@@ -70,7 +71,7 @@ def _cifar10() -> Dataset:
     return Corrupted(images, labels, num_classes=10)
 
 
-DATASETS: dict[str, Callable[[], Dataset]] = {"cifar10-mini": _cifar10_mini, "cifar10": _cifar10}
+DATASETS: dict[str, Callable[[], Dataset]] = {"cifar10-mini": _cifar10_mini, "cifar10": _cifar10, **VIDEOS}
 
 
 def dataset(name: str) -> Dataset:

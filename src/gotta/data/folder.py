@@ -24,7 +24,7 @@ def image_folder(root: str | Path, size: int) -> tuple[Images, IntArray, list[st
     empty = [name for name, found in files.items() if not found]
     if empty:
         raise GottaError(f"no images in {', '.join(str(root / name) for name in empty)}. Fill or remove these classes.")
-    images = np.stack([_fitted(path, size) for found in files.values() for path in found])
+    images = np.stack([fit(open_image(path), size) for found in files.values() for path in found])
     labels = np.repeat(np.arange(len(files)), [len(found) for found in files.values()])
     return images, labels.astype(np.int64), list(files)
 
@@ -39,13 +39,18 @@ def _files(root: Path) -> dict[str, list[Path]]:
     }
 
 
-def _fitted(path: Path, size: int) -> Images:
+def open_image(path: Path) -> Image.Image:
+    """A picture in RGB, turned as its camera was held."""
     try:
         with Image.open(path) as image:
-            rgb = ImageOps.exif_transpose(image).convert("RGB")
+            return ImageOps.exif_transpose(image).convert("RGB")
     # Pillow says "broken PNG" with a SyntaxError.
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise GottaError(f"{path} is not a readable image: {error}. Remove or replace it.") from None
+
+
+def fit(rgb: Image.Image, size: int) -> Images:
+    """The shorter side fitted, the centre kept: size x size pixels."""
     scale = size / min(rgb.size)
     width, height = (max(size, round(side * scale)) for side in rgb.size)
     left, top = (width - size) // 2, (height - size) // 2
