@@ -25,7 +25,7 @@ GTSRB = "gtsrb_tracks.zip"
 class Video:
     """Frames as rows, and `clips[row]`. A clip has one corruption with all of its frames.
 
-    Where a corruption draws what belongs to the scene or the lens (ice, fog, a direction, a distortion), it is drawn once
+    What a corruption draws of the scene or the lens (ice, fog, a direction, a distortion) is drawn once
     per clip; noise and snow are drawn anew for every frame. The draws depend on the clip or the frame alone.
     """
 
