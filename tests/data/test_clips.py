@@ -35,7 +35,7 @@ def test_about_a_quarter_is_held_out_and_adding_a_class_changes_no_other():
 
 
 def test_a_class_of_one_clip_cannot_be_split():
-    with pytest.raises(GottaError, match="class 'class1' has one clip, which cannot be split. Use split=all"):
+    with pytest.raises(GottaError, match=r"class 'class1' has one clip, which cannot be split. Use split=all"):
         split(clips_of((4, 1)), "held_out")
 
 

@@ -64,7 +64,7 @@ def test_bad_sheets(tmp_path, files, message):
 def test_a_file_that_was_cut_off(tmp_path):
     path = write_sheets(tmp_path / "t.zip")
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(GottaError, match="t.zip is not a readable zip file"):
+    with pytest.raises(GottaError, match=r"t.zip is not a readable zip file"):
         read_sheets(path)
 
 

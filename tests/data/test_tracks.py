@@ -116,7 +116,7 @@ def test_bad_annotations(tmp_path, file, content, message):
 def test_bad_arguments(tmp_path):
     with pytest.raises(GottaError, match="margin=-1 is no share"):
         read_boxes(tmp_path, 8, margin=-1)
-    with pytest.raises(GottaError, match="cannot read .*classes.txt"):
+    with pytest.raises(GottaError, match=r"cannot read .*classes.txt"):
         read_boxes(tmp_path, 8)
     with pytest.raises(GottaError, match="side of 0 pixels"):
         read_tracks(tmp_path, 0)

@@ -1,9 +1,12 @@
+import pickle
+
 import numpy as np
 import pytest
+from data.video_files import write_boxes, write_sheets, write_tracks
 
 from gotta.data import EXTRA, STANDARD, corrupt
 from gotta.data.clips import Clips
-from gotta.data.video import PER_FRAME, Video
+from gotta.data.video import PER_FRAME, Video, boxes, cifar10_mini_video, gtsrb, tracks
 from gotta.errors import GottaError
 
 STILL = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), dtype=np.uint8)
@@ -47,9 +50,19 @@ def test_clean_frames_and_none_at_all(frozen):
 
 
 def test_bad_requests(frozen):
-    with pytest.raises(GottaError, match="domain 'fogg-1' is unknown. Did you mean 'fog-1'"):
+    with pytest.raises(GottaError, match=r"domain 'fogg-1' is unknown. Did you mean 'fog-1'"):
         frozen.images("fogg-1", np.array([0]))
-    with pytest.raises(GottaError, match="rows go from 2 to 6. Expected 0 to 5: the data set has 6 frames"):
+    with pytest.raises(GottaError, match=r"rows go from 2 to 6. Expected 0 to 5: the data set has 6 frames"):
         frozen.images("fog-1", np.array([2, 6]))
     with pytest.raises(GottaError, match="table of severities 'cfar' is unknown"):
         Video(frozen._clips, table="cfar")
+
+
+def test_video_can_be_sent_to_another_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    write_sheets(tmp_path / "gtsrb_tracks.zip")
+    write_tracks(tmp_path / "tracks")
+    write_boxes(tmp_path / "boxes")
+    for data in (gtsrb(every=2), tracks(size=8, every=3), boxes(size=8), cifar10_mini_video()):
+        rows = np.array([3, 0])
+        assert (pickle.loads(pickle.dumps(data)).images("clean", rows) == data.images("clean", rows)).all()

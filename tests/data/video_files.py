@@ -39,7 +39,9 @@ def write_tracks(root, classes=("bus", "cat"), tracks=2, frames=11, suffix="png"
     return root
 
 
-def write_boxes(root, videos=(("0-x_1", "cat"), ("Qz_0", "bus")), frames=12, box=lambda video, time: (4 + time, 6, 8, 6)):
+def write_boxes(
+    root, videos=(("0-x_1", "cat"), ("Qz_0", "bus")), frames=12, box=lambda video, time: (4 + time, 6, 8, 6)
+):
     """Whole frames of 40 x 30: grey, a white object where the box is, one pixel of its border red."""
     (root / "anno").mkdir(parents=True)
     for video, _ in videos:

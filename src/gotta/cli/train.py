@@ -157,10 +157,9 @@ def _read_tracks(data: Path, every: int) -> "tuple[Images, IntArray, list[str], 
     from gotta.data import clips
     from gotta.data.gtsrb import read_sheets
 
-    tracks = read_sheets(data)
-    seen, held = clips.every(clips.split(tracks, "train"), every), clips.split(tracks, "held_out")
+    seen, held = clips.every(read_sheets(data, "train"), every), read_sheets(data, "held_out")
     pixels = [part.frames(np.arange(len(part))) for part in (seen, held)]
-    return pixels[0], seen.labels, list(tracks.classes), (pixels[1], held.labels)
+    return pixels[0], seen.labels, list(seen.classes), (pixels[1], held.labels)
 
 
 def _source(data: Path, every: int) -> dict[str, Any] | None:

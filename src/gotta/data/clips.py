@@ -14,6 +14,27 @@ HELD_OUT_OF = 4  # one of so many clips of a class is held out
 
 
 @dataclass(frozen=True)
+class Stored:
+    """Frames in memory."""
+
+    pixels: Images
+
+    def __call__(self, rows: IntArray) -> Images:
+        return self.pixels[rows]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Some rows of other frames."""
+
+    frames: Callable[[IntArray], Images]
+    kept: IntArray
+
+    def __call__(self, rows: IntArray) -> Images:
+        return self.frames(self.kept[rows])
+
+
+@dataclass(frozen=True)
 class Clips:
     """For each frame its label [N] and its clip [N]; the frames of a clip are rows that follow one another in time.
 
@@ -30,7 +51,7 @@ class Clips:
 
     def rows(self, kept: IntArray) -> "Clips":
         """Only these frames; the classes stay."""
-        return Clips(lambda rows: self.frames(kept[rows]), self.labels[kept], self.clips[kept], self.classes)
+        return Clips(Chosen(self.frames, kept), self.labels[kept], self.clips[kept], self.classes)
 
 
 def position_in_clip(clips: IntArray) -> IntArray:
@@ -55,13 +76,18 @@ def every(clips: Clips, step: int) -> Clips:
 
 def split(clips: Clips, part: str) -> Clips:
     """The clips held out, those to train on, or all: an object is in one part with all of its frames, or not at all."""
+    _, first, of_frame = np.unique(clips.clips, return_index=True, return_inverse=True)
+    return clips.rows(np.flatnonzero(in_part(clips.labels[first], clips.classes, part)[of_frame]))
+
+
+def in_part(label_of_clip: IntArray, classes: tuple[str, ...], part: str) -> NDArray[np.bool_]:
+    """Which clips belong to this part of a split."""
     if part not in SPLITS:
         raise unknown("split", part, SPLITS)
     if part == "all":
-        return clips
-    _, first, of_frame = np.unique(clips.clips, return_index=True, return_inverse=True)
-    held = held_out(clips.labels[first], clips.classes)[of_frame]
-    return clips.rows(np.flatnonzero(held if part == "held_out" else ~held))
+        return np.ones(len(label_of_clip), bool)
+    held = held_out(label_of_clip, classes)
+    return held if part == "held_out" else ~held
 
 
 def held_out(label_of_clip: IntArray, classes: tuple[str, ...]) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from gotta.data.clips import Clips
+from gotta.data.clips import Clips, Stored, in_part
 from gotta.errors import GottaError
 from gotta.types import Images
 
@@ -19,8 +19,8 @@ def is_sheets(path: Path) -> bool:
     return path.is_file() and zipfile.is_zipfile(path)
 
 
-def read_sheets(path: str | Path) -> Clips:
-    """All tracks of the file, classes and tracks sorted by name, without unpacking it."""
+def read_sheets(path: str | Path, part: str = "all") -> Clips:
+    """The tracks of the file, or of a part of its split, classes and tracks sorted by name; it is not unpacked."""
     path = Path(path)
     if not path.exists():
         raise GottaError(f"no tracks at {path}. Expected {LAYOUT}.")
@@ -29,17 +29,22 @@ def read_sheets(path: str | Path) -> Clips:
             names = sorted(name for name in archive.namelist() if _is_sheet(name))
             if not names:
                 raise GottaError(f"{path} holds no tracks. Expected {LAYOUT}.")
-            sheets = [_frames(f"{path}: {name}", archive.read(name)) for name in names]
+            classes = tuple(sorted({_class(name) for name in names}))
+            label_of_track = np.array([classes.index(_class(name)) for name in names], np.int64)
+            chosen = np.flatnonzero(in_part(label_of_track, classes, part))
+            sheets = [_frames(f"{path}: {names[track]}", archive.read(names[track])) for track in chosen]
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
         raise GottaError(f"{path} is not a readable zip file: {error}. Fetch it again; expected {LAYOUT}.") from None
     sides = sorted({sheet.shape[1] for sheet in sheets})
     if len(sides) > 1:
         raise GottaError(f"{path} holds frames of {sides[0]} and of {sides[-1]} pixels. Expected one size.")
-    frames, lengths = np.concatenate(sheets), [len(sheet) for sheet in sheets]
-    classes = sorted({name.split("/")[-2] for name in names})
-    labels = np.repeat([classes.index(name.split("/")[-2]) for name in names], lengths).astype(np.int64)
-    clips = np.repeat(np.arange(len(names)), lengths).astype(np.int64)
-    return Clips(lambda rows: frames[rows], labels, clips, tuple(classes))
+    lengths = [len(sheet) for sheet in sheets]
+    frames = Stored(np.concatenate(sheets))
+    return Clips(frames, np.repeat(label_of_track[chosen], lengths), np.repeat(chosen, lengths), classes)
+
+
+def _class(name: str) -> str:
+    return name.split("/")[-2]
 
 
 def _is_sheet(name: str) -> bool:

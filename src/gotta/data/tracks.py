@@ -1,7 +1,8 @@
 """Clips as files: `<class>/<track>/<frame>.jpg`, or whole frames with a box around the object in each."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,30 @@ from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 
 Boxes = NDArray[np.float64]  # [N, 4]: x, y, width, height in pixels
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Frame files, fitted by their shorter side, the centre kept."""
+
+    paths: tuple[Path, ...]
+    size: int
+
+    def __call__(self, rows: IntArray) -> Images:
+        return np.stack([fit(open_image(self.paths[row]), self.size) for row in rows])
+
+
+@dataclass(frozen=True)
+class CutOut:
+    """The objects in their boxes in frame files."""
+
+    paths: tuple[Path, ...]
+    boxes: Boxes
+    margin: float
+    size: int
+
+    def __call__(self, rows: IntArray) -> Images:
+        return np.stack([cut(self.paths[row], self.boxes[row], self.margin, self.size) for row in rows])
 
 
 def read_tracks(root: str | Path, size: int) -> Clips:
@@ -29,11 +54,7 @@ def read_tracks(root: str | Path, size: int) -> Clips:
     if bare:
         raise GottaError(f"nothing in {', '.join(bare[:3])}. Expected tracks of frames; fill or remove these folders.")
     classes = tuple(dict.fromkeys(name for name, _ in tracks))
-    paths = [path for found in files for path in found]
-
-    def frames(rows: IntArray) -> Images:
-        return np.stack([fit(open_image(paths[row]), size) for row in rows])
-
+    frames = Fitted(tuple(path for found in files for path in found), size)
     return _clips(frames, [classes.index(name) for name, _ in tracks], [len(found) for found in files], classes)
 
 
@@ -54,11 +75,7 @@ def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = 
     files = [image_files(root / "frames" / video) for video in listed]
     boxes = [_boxes(root / "anno" / f"{video}.txt", len(found)) for video, found in zip(listed, files, strict=True)]
     names = tuple(sorted(set(listed.values())))
-    paths, where = [path for found in files for path in found], np.concatenate(boxes)
-
-    def frames(rows: IntArray) -> Images:
-        return np.stack([cut(paths[row], where[row], margin, size) for row in rows])
-
+    frames = CutOut(tuple(path for found in files for path in found), np.concatenate(boxes), margin, size)
     return _clips(frames, [names.index(name) for name in listed.values()], [len(found) for found in files], names)
 
 
@@ -86,8 +103,9 @@ def image_files(folder: Path) -> list[Path]:
     return sorted((p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.name[0] != "."), key=in_time)
 
 
-def _clips(frames: object, label_of_clip: list[int], lengths: list[int], classes: tuple[str, ...]) -> Clips:
-    assert callable(frames)
+def _clips(
+    frames: Callable[[IntArray], Images], label_of_clip: list[int], lengths: list[int], classes: tuple[str, ...]
+) -> Clips:
     labels = np.repeat(np.array(label_of_clip, np.int64), lengths)
     return Clips(frames, labels, np.repeat(np.arange(len(lengths), dtype=np.int64), lengths), classes)
 

@@ -29,6 +29,8 @@ class Video:
     per clip; noise and snow are drawn anew for every frame. The draws depend on the clip or the frame alone.
     """
 
+    reading = "corrupting"
+
     def __init__(self, clips: Clips, table: str = "cifar", seed: int = 0) -> None:
         if table not in TABLES:
             raise unknown("table of severities", table, TABLES)
@@ -64,7 +66,7 @@ class Video:
 def gtsrb(path: str = GTSRB, split: str = "held_out", every: int = 1, table: str = "cifar", seed: int = 0) -> Video:
     """Tracks of traffic signs (GTSRB) from gtsrb_tracks.zip in the data home, those held out from training."""
     found = locate("data set 'gtsrb'", path)
-    return Video(clips_.every(clips_.split(read_sheets(found), split), every), table, seed)
+    return Video(clips_.every(read_sheets(found, split), every), table, seed)
 
 
 def tracks(

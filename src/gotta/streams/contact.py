@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from gotta.errors import GottaError
-from gotta.streams.draw import FAINT, INK, title, typeface
+from gotta.streams.draw import FAINT, INK, _font, title
 from gotta.streams.stream import Stream
 from gotta.types import Images, IntArray
 
@@ -22,9 +22,9 @@ def draw_clips(stream: Stream, path: str | Path, clips: int = 12, frames: int = 
     step = TILE + GAP
     sheet = Image.new("RGB", (TEXT + frames * step + GAP, TOP + len(shown) * step + GAP), "white")
     pen = ImageDraw.Draw(sheet)
-    pen.text((12, 26), title(stream.spec), fill=INK, font=typeface(18), anchor="ls")
+    pen.text((12, 26), title(stream.spec), fill=INK, font=_font(18), anchor="ls")
     facts = f"{len(shown)} of {len(ends) - 1} clips from the first to the last; time goes to the right"
-    pen.text((12, 48), facts, fill=FAINT, font=typeface(13), anchor="ls")
+    pen.text((12, 48), facts, fill=FAINT, font=_font(13), anchor="ls")
     for line, clip in enumerate(shown.tolist()):
         begin, end = int(ends[clip]), int(ends[clip + 1])
         at = begin + _spread(end - begin, frames)
@@ -32,9 +32,9 @@ def draw_clips(stream: Stream, path: str | Path, clips: int = 12, frames: int = 
         domain = stream.domains[stream.domain[begin]]
         names = getattr(stream.dataset, "classes", None)
         label = int(stream.label[begin])
-        pen.text((12, y + 22), f"clip {clip}: {end - begin} frames", fill=INK, font=typeface(13), anchor="ls")
-        pen.text((12, y + 39), f"class {names[label] if names else label}", fill=INK, font=typeface(13), anchor="ls")
-        pen.text((12, y + 56), domain, fill=FAINT, font=typeface(13), anchor="ls")
+        pen.text((12, y + 22), f"clip {clip}: {end - begin} frames", fill=INK, font=_font(13), anchor="ls")
+        pen.text((12, y + 39), f"class {names[label] if names else label}", fill=INK, font=_font(13), anchor="ls")
+        pen.text((12, y + 56), domain, fill=FAINT, font=_font(13), anchor="ls")
         for column, tile in enumerate(stream.dataset.images(domain, stream.index[at])):
             sheet.paste(_tile(tile), (TEXT + column * step, y))
     target = Path(path)

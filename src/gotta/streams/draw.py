@@ -79,8 +79,8 @@ def draw(stream: Stream, path: str | Path) -> Path:
         pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
     for y in _ticks(classes, 20 if classes <= 20 else 8):
         middle = top + (y + 0.5) * height / classes
-        pen.text((LEFT - 8, middle), str(y), fill=INK, font=typeface(12), anchor="rm")
-    pen.text((12, top - 8), "class", fill=INK, font=typeface(13), anchor="ls")
+        pen.text((LEFT - 8, middle), str(y), fill=INK, font=_font(12), anchor="rm")
+    pen.text((12, top - 8), "class", fill=INK, font=_font(13), anchor="ls")
     _strip_axis(pen, stream, below)
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
     target = Path(path)
@@ -185,13 +185,13 @@ def stagger(spans: list[Span], samples: int, plot: int) -> list[Label]:
 
 
 def _label(span: Span, row: int, samples: int, plot: int) -> Label:
-    half = typeface(13).getlength(span.name) / 2
+    half = _font(13).getlength(span.name) / 2
     middle = LEFT + (span.begin + span.end) / 2 * plot / samples
     return Label(span.name, min(max(middle, LEFT + half), LEFT + plot - half), row)
 
 
 def _apart(left: Label, right: Label) -> bool:
-    font = typeface(13)
+    font = _font(13)
     return right.middle - left.middle >= (font.getlength(left.name) + font.getlength(right.name)) / 2 + 8
 
 
@@ -240,8 +240,8 @@ def _titles(pen: ImageDraw.ImageDraw, stream: Stream) -> None:
         f"{stream.num_samples} samples in {len(stream)} batches of {stream.batch_size}; class runs: mean "
         f"{runs.mean():.1f}, median {np.median(runs):g}, longest {runs.max()}; hash {stream.hash[:12]}"
     )
-    pen.text((LEFT, 24), title(stream.spec), fill=INK, font=typeface(20), anchor="ls")
-    pen.text((LEFT, 46), facts, fill=FAINT, font=typeface(13), anchor="ls")
+    pen.text((LEFT, 24), title(stream.spec), fill=INK, font=_font(20), anchor="ls")
+    pen.text((LEFT, 46), facts, fill=FAINT, font=_font(13), anchor="ls")
 
 
 def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
@@ -250,23 +250,23 @@ def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
         if label.row:
             pen.line((label.middle, base + 5, label.middle, top - 2), fill=LEADER)
     for label in labels:
-        pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=typeface(13), anchor="ms")
+        pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=_font(13), anchor="ms")
 
 
 def _strip_axis(pen: ImageDraw.ImageDraw, stream: Stream, below: int) -> None:
     most = _most(stream)
     ceiling = below + 4
-    pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=typeface(12), anchor="rm")
-    pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=typeface(12), anchor="rm")
-    pen.multiline_text((8, below + STRIP / 2), "classes\nin a batch", fill=INK, font=typeface(12), anchor="lm")
+    pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=_font(12), anchor="rm")
+    pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=_font(12), anchor="rm")
+    pen.multiline_text((8, below + STRIP / 2), "classes\nin a batch", fill=INK, font=_font(12), anchor="lm")
 
 
 def _time_axis(pen: ImageDraw.ImageDraw, samples: int, plot: int, ground: int) -> None:
     for t in _ticks(samples, 10):
         x = LEFT + t * plot / samples
         pen.line((x, ground, x, ground + 5), fill=FAINT)
-        pen.text((x, ground + 8), str(t), fill=INK, font=typeface(12), anchor="mt")
-    pen.text((LEFT + plot, ground + 26), "samples", fill=INK, font=typeface(13), anchor="rt")
+        pen.text((x, ground + 8), str(t), fill=INK, font=_font(12), anchor="mt")
+    pen.text((LEFT + plot, ground + 26), "samples", fill=INK, font=_font(13), anchor="rt")
 
 
 def _ticks(end: int, most: int) -> list[int]:
@@ -289,7 +289,7 @@ def _first_sample(samples: int, plot: int) -> NDArray[np.int64]:
 
 
 @cache
-def typeface(size: int) -> ImageFont.FreeTypeFont:
+def _font(size: int) -> ImageFont.FreeTypeFont:
     font = ImageFont.load_default(size=size)
     assert isinstance(font, ImageFont.FreeTypeFont)
     return font
