@@ -9,7 +9,7 @@ from PIL import Image
 
 def frame(label, track, time, side=12):
     pixels = np.random.default_rng([label, track, time]).integers(0, 40, (side, side, 3), dtype=np.uint8)
-    pixels[..., 0] += np.uint8(40 * label)
+    pixels[..., 0] += np.uint8(40 * label % 200)
     pixels[..., 1] += np.uint8(20 * track)
     pixels[..., 2] += np.uint8(10 * time)
     return pixels

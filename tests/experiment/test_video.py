@@ -1,0 +1,67 @@
+"""Runs on streams of clips."""
+
+import numpy as np
+from data.video_files import write_sheets
+
+from gotta.experiment.recipe import load_recipe
+from gotta.experiment.run import run, shared_dataset
+from gotta.experiment.spec import RunSpec
+
+SHORT = {"order": "dirichlet", "schedule": "one", "domains": "gaussian_noise", "clips": 3, "frames": 8}
+
+
+def spec(**changes):
+    return RunSpec.of(
+        {
+            "data": {"name": "cifar10-mini-video"},
+            "stream": {**SHORT, "choose": "random"},
+            "method": {"name": "norm"},
+            "memory": {"name": "fps", "capacity": 8},
+            "regime": {"reset": "each_domain"},
+            **changes,
+        }
+    )
+
+
+def test_a_run_on_pseudo_video_needs_nothing_but_gotta(monkeypatch):
+    monkeypatch.delenv("GOTTA_DATA", raising=False)
+    steps, summary = run(spec())
+    assert [step["samples"] for step in steps] == [8, 8, 8]
+    assert summary["stream"]["classes_per_batch"] == 1.0  # a batch is a clip here
+    assert summary["online"]["samples"] == 24
+    assert run(spec())[1]["online"] == summary["online"]
+
+
+def test_a_run_on_tracks_with_the_network_for_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    write_sheets(tmp_path / "gtsrb_tracks.zip", [(label, 2) for label in range(43)], frames=2, side=32)
+    shared_dataset.cache_clear()
+    try:
+        _, summary = run(
+            spec(data={"name": "gtsrb"}, model={"name": "resnet18-signs"}, stream={**SHORT, "clips": 43, "frames": 1})
+        )
+    finally:
+        shared_dataset.cache_clear()
+    assert summary["stream"]["samples"] == summary["stream"]["classes"] == 43
+
+
+def test_the_recipe_is_the_papers_setting_on_real_tracks_and_quick_without_them():
+    full, quick = load_recipe("signs").runs(), load_recipe("signs").runs(quick=True)
+    for specs in (full, quick):
+        assert {s.method.name for s in specs} == {"source", "norm", "rotta", "note", "tent"}
+        assert {s.memory.capacity for s in specs} == {32}
+        for s in specs:
+            assert (s.stream["order"], s.stream["gamma"], s.stream["domains"]) == ("dirichlet", 0.1, "gaussian_noise")
+            assert s.regime.reset == "each_domain"
+    assert {(s.data.name, s.model.name, s.stream["frames"]) for s in full} == {("gtsrb", "resnet18-signs", 30)}
+    assert {(s.data.name, s.model.name, s.stream["frames"]) for s in quick} == {("cifar10-mini-video", "resnet20", 32)}
+
+
+def test_the_networks_classes_are_those_of_the_tracks(needed, monkeypatch):
+    from gotta.data.video import gtsrb
+    from gotta.models import record
+
+    monkeypatch.setenv("GOTTA_DATA", str(needed("gtsrb_tracks.zip").parent))
+    data = gtsrb(every=30)
+    assert list(data.classes) == record("resnet18-signs")["training"]["classes"]
+    assert len(np.unique(data.labels)) == 43
