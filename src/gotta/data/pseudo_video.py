@@ -17,6 +17,7 @@ REACH = np.array([PAN, PAN, ZOOM, LIGHT])
 SLOWEST, FASTEST = 0.5, 1.0  # swings in a clip
 
 Floats = NDArray[np.float64]
+Shades = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,11 @@ def seen(images: Images, at: Floats) -> Images:
     """Each image [n, H, W, 3] as seen from its position [n, 4]; beyond its border it is mirrored."""
     height, width = images.shape[1:3]
     down, right, zoom, light = at.T
-    y = _axis(height, down * height, zoom)
-    x = _axis(width, right * width, zoom)
-    (top, bottom, fall), (left, side, shift) = _between(y, height), _between(x, width)
-    n = np.arange(len(images))[:, None, None]
-    fall, shift = fall[:, :, None, None], shift[:, None, :, None]
-    upper = images[n, top[:, :, None], left[:, None]] * (1 - shift) + images[n, top[:, :, None], side[:, None]] * shift
-    lower = images[n, bottom[:, :, None], left[:, None]] * (1 - shift)
-    lower += images[n, bottom[:, :, None], side[:, None]] * shift
-    out = (upper * (1 - fall) + lower * fall) * (1 + light)[:, None, None, None]
-    pixels: Images = np.clip(np.round(out), 0, 255).astype(np.uint8)
-    return pixels
+    upright = _between(images, _axis(height, down * height, zoom))
+    # Turned, so that the columns of an image lie where its rows were.
+    turned = _between(upright.swapaxes(1, 2), _axis(width, right * width, zoom))
+    turned *= (1 + light[:, None, None, None]).astype(np.float32)
+    return np.ascontiguousarray(np.clip(np.rint(turned), 0, 255).astype(np.uint8).swapaxes(1, 2))
 
 
 def _axis(side: int, shift: Floats, zoom: Floats) -> Floats:
@@ -75,12 +70,14 @@ def _axis(side: int, shift: Floats, zoom: Floats) -> Floats:
     return middle + (np.arange(side) - middle) / (1 + zoom[:, None]) + shift[:, None]
 
 
-def _between(place: Floats, side: int) -> tuple[IntArray, IntArray, Floats]:
-    """The two pixels around each place, mirrored at the borders, and how near it is to the second."""
-    lower = np.floor(place)
-    share = place - lower
-    first = lower.astype(np.int64)
-    return _mirrored(first, side), _mirrored(first + 1, side), share
+def _between(images: NDArray[np.uint8] | Shades, place: Floats) -> Shades:
+    """The rows of each image [n, H, ...] at places [n, h] between its rows, mirrored at the borders."""
+    side, first = images.shape[1], np.floor(place).astype(np.int64)
+    share = (place - first).astype(np.float32)[:, :, None, None]
+    n = np.arange(len(images))[:, None]
+    mixed: Shades = images[n, _mirrored(first, side)] * (1 - share)
+    mixed += images[n, _mirrored(first + 1, side)] * share
+    return mixed
 
 
 def _mirrored(index: IntArray, side: int) -> IntArray:
