@@ -1,4 +1,6 @@
-"""A small vision transformer for small images: patches of 4, LayerNorm before each part; key names as in timm."""
+"""A small vision transformer for small images: LayerNorm before each part; key names as in timm but for the stem."""
+
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -56,6 +58,22 @@ class PatchEmbed(nn.Module):
         return out
 
 
+class ConvStem(nn.Module):
+    """Three overlapping convolutions of stride 2 instead of one of stride 8: a small transformer learns faster so."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        sides = (3, width // 3, 2 * width // 3, width)
+        self.convs = nn.ModuleList(nn.Conv2d(before, after, 3, 2, 1) for before, after in pairwise(sides))
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, *others = self.convs
+        x = first(x)
+        for conv in others:
+            x = conv(F.gelu(x))
+        return x.flatten(2).transpose(1, 2)
+
+
 class VisionTransformer(Backbone):
     """A class token, learned positions, pre-norm layers, a final norm and a linear head."""
 
@@ -67,7 +85,7 @@ class VisionTransformer(Backbone):
             raise GottaError(
                 f"images of side {input.size} are not made of patches of {patch}. Use a multiple of {patch}."
             )
-        self.patch_embed = PatchEmbed(patch, width)
+        self.patch_embed: nn.Module = PatchEmbed(patch, width)
         tokens = (input.size // patch) ** 2 + 1
         self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
         self.pos_embed = nn.Parameter(torch.zeros(1, tokens, width))
@@ -96,7 +114,8 @@ class VisionTransformer(Backbone):
 
 @architectures.register("vit-mini")
 class ViTMini(VisionTransformer):
-    """Six layers of width 128 on 64 patches: 0.81 million parameters, LayerNorm only."""
+    """Six layers of width 96 on 16 tokens from a convolutional stem: half a million parameters, LayerNorm only."""
 
     def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
-        super().__init__(4, 128, 6, 4, 2.0, num_classes, input)
+        super().__init__(8, 96, 6, 4, 2.0, num_classes, input)
+        self.patch_embed = ConvStem(96)
