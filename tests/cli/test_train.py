@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from data.cifar_files import make_batches, python_files, write_folder
-from data.video_files import write_sheets
+from data.video_files import write_sheets, write_tracks
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -237,6 +237,13 @@ def test_tracks_are_split_by_track_and_thinned(tmp_path):
     assert training["test_images"] == 2 * 6
     assert training["classes"] == ["00", "01"]
     assert training["source"] == {"file": "tracks.zip", "held_out_of": 4, "every": 2}
+
+
+def test_a_folder_of_tracks(tmp_path):
+    folder, out = write_tracks(tmp_path / "tracks", tracks=4, frames=4), tmp_path / "mine.safetensors"
+    printed = gotta_train("resnet20", "--data", folder, "--size", 8, "--out", out, *QUICK)
+    assert "24 images of 2 classes" in printed
+    assert record(out)["training"]["test_images"] == 8
 
 
 def test_what_does_not_go_with_tracks(tmp_path, photos):

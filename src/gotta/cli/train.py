@@ -21,7 +21,8 @@ def train(
     data: Annotated[
         Path,
         typer.Option(
-            help="CIFAR-10 (archive or folder), a folder of `<class>/<image>`, or a zip file of track sheets."
+            help="CIFAR-10 (archive or folder), a folder of `<class>/<image>`, or tracks: a zip file of sheets or "
+            "a folder of `<class>/<track>/<frame>`."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
@@ -127,14 +128,13 @@ def _read(
     """Training images, labels, class names, and test images and labels if there are any."""
     from gotta.data import cifar10, image_folder
     from gotta.data.cifar import CLASSES, is_cifar10
-    from gotta.data.gtsrb import is_sheets
 
     if not data.exists():
         raise GottaError(f"nothing at --data {data}. Expected CIFAR-10 (archive or folder), or a folder of images.")
-    if is_sheets(data):
+    if _holds_tracks(data):
         if test is not None:
             raise GottaError(f"--test {test} is not used: every fourth track is held out to test on. Leave it out.")
-        return _read_tracks(data, every)
+        return _read_tracks(data, size, every)
     if every > 1:
         raise GottaError(f"--every {every} thins the frames of video tracks, and {data} holds none. Leave it out.")
     if is_cifar10(data):
@@ -151,13 +151,22 @@ def _read(
     return images, labels, classes, (test_images, test_labels)
 
 
-def _read_tracks(data: Path, every: int) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray]]":
+def _holds_tracks(data: Path) -> bool:
+    from gotta.data.gtsrb import is_sheets
+    from gotta.data.tracks import is_tracks
+
+    return is_sheets(data) or is_tracks(data)
+
+
+def _read_tracks(data: Path, size: int, every: int) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray]]":
     import numpy as np
 
     from gotta.data import clips
-    from gotta.data.gtsrb import read_sheets
+    from gotta.data.gtsrb import is_sheets, read_sheets
+    from gotta.data.tracks import read_tracks
 
-    seen, held = clips.every(read_sheets(data, "train"), every), read_sheets(data, "held_out")
+    tracks = read_sheets(data) if is_sheets(data) else read_tracks(data, size)
+    seen, held = clips.every(clips.split(tracks, "train"), every), clips.split(tracks, "held_out")
     pixels = [part.frames(np.arange(len(part))) for part in (seen, held)]
     return pixels[0], seen.labels, list(seen.classes), (pixels[1], held.labels)
 
@@ -165,9 +174,8 @@ def _read_tracks(data: Path, every: int) -> "tuple[Images, IntArray, list[str], 
 def _source(data: Path, every: int) -> dict[str, Any] | None:
     """What a record says about tracks: which frames were trained on."""
     from gotta.data.clips import HELD_OUT_OF
-    from gotta.data.gtsrb import is_sheets
 
-    return {"file": data.name, "held_out_of": HELD_OUT_OF, "every": every} if is_sheets(data) else None
+    return {"file": data.name, "held_out_of": HELD_OUT_OF, "every": every} if _holds_tracks(data) else None
 
 
 def _say_finished(out: Path, settings: "Settings") -> None:

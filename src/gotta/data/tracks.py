@@ -41,6 +41,11 @@ class CutOut:
         return np.stack([cut(self.paths[row], self.boxes[row], self.margin, self.size) for row in rows])
 
 
+def is_tracks(root: Path) -> bool:
+    """Whether a folder holds tracks by class, rather than images."""
+    return any(_folders(folder) and not image_files(folder) for folder in _folders(root)[:1])
+
+
 def read_tracks(root: str | Path, size: int) -> Clips:
     """The clips of `<root>/<class>/<track>/<frame>`, each frame fitted by its shorter side, the centre kept."""
     root = Path(root)
