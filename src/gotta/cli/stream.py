@@ -38,26 +38,3 @@ def show(
     print(show_text(stream))
     draw(stream, out)
     print(f"Picture: {out}")
-
-
-@app.command()
-def clips(
-    settings: Annotated[
-        list[str] | None, typer.Argument(help="Stream settings as name=value, such as order=iid clips=20.")
-    ] = None,
-    data: Annotated[str, typer.Option(help="A video data set (gotta ls datasets).")] = "cifar10-mini-video",
-    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("clips.png"),
-    rows: Annotated[int, typer.Option(min=1, help="So many clips, from the first to the last.")] = 12,
-    columns: Annotated[int, typer.Option(min=1, help="So many frames of each, from the first to the last.")] = 10,
-) -> None:
-    """Draw a contact sheet of a stream of clips: one line per clip, in the order in which they arrive.
-
-    Example: `gotta stream clips order=dirichlet domains=gaussian_noise per_class=4`
-    """
-    from gotta.cli.run import parse
-    from gotta.data import dataset
-    from gotta.streams import Stream, StreamSpec
-    from gotta.streams.contact import draw_clips
-
-    stream = Stream(dataset(data), StreamSpec.of(**parse(settings or [])))
-    print(f"Picture: {draw_clips(stream, out, rows, columns)}")

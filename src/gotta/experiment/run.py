@@ -7,30 +7,23 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import torch
-
 from gotta.adapted import Adapted
 from gotta.data import dataset
 from gotta.errors import GottaError
+from gotta.experiment.model import shared_model
 from gotta.experiment.spec import ORACLE, RunSpec
 from gotta.loop import OracleMemory, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.metrics import Buffer, Online
-from gotta.models import Backbone, load
+from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
 
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
-# Cells of a sweep share images and weights, and a worker runs many cells.
+# Cells of a sweep share images, and a worker runs many cells.
 shared_dataset = lru_cache(maxsize=2)(dataset)
-
-
-@lru_cache(maxsize=2)
-def shared_model(name: str) -> Backbone:
-    # On a CPU convolutions are up to a third faster with the channels last.
-    return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def run(
@@ -46,7 +39,7 @@ def run(
     started = perf_counter()
     data = shared_dataset(spec.data.name)
     stream = Stream(data, spec.stream_spec())
-    model = deepcopy(shared_model(spec.model.name)).to(device)
+    model = deepcopy(shared_model(**dict(spec.model), num_classes=data.num_classes)).to(device)
     adapted = build(spec, model, data, journal is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
