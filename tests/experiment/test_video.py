@@ -1,11 +1,15 @@
 """Runs on streams of clips."""
 
 import numpy as np
-from data.video_files import write_sheets
+import pytest
+import torch
+from data.video_files import write_sheets, write_tracks
 
+from gotta import GottaError
 from gotta.experiment.recipe import load_recipe
 from gotta.experiment.run import run, shared_dataset
 from gotta.experiment.spec import RunSpec
+from gotta.models import load
 
 SHORT = {"order": "dirichlet", "schedule": "one", "domains": "gaussian_noise", "clips": 3, "frames": 8}
 
@@ -65,3 +69,33 @@ def test_the_networks_classes_are_those_of_the_tracks(needed, monkeypatch):
     data = gtsrb(every=30)
     assert list(data.classes) == record("resnet18-signs")["training"]["classes"]
     assert len(np.unique(data.labels)) == 43
+
+
+def test_the_papers_itd_table_and_quick_without_its_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    with pytest.raises(GottaError, match=r"itd-resnet18.pth"):
+        load_recipe("itd").runs()
+    (tmp_path / "itd-resnet18.pth").touch()
+    full, quick = load_recipe("itd").runs(), load_recipe("itd").runs(quick=True)
+    memories = {"none", "reservoir", "pbrs", "cstu", "cds", "fps"}
+    for method in ("norm", "rotta", "note"):
+        assert {s.memory.name for s in full if s.method.name == method and not s.control} == memories
+    for s in full:
+        assert (s.data.name, s.model.name) == ("tracks", "resnet18")
+        wanted = {"gamma": 0.1, "domains": "gaussian_noise", "severity": 5, "clips": 1024, "frames": 32}
+        assert wanted.items() <= s.stream.items()
+        assert (s.memory.capacity, s.regime.reset) == (32, "each_domain")
+    assert {(s.data.name, s.model.name, s.model.weights) for s in quick} == {("cifar10-mini-video", "resnet20", None)}
+
+
+@pytest.mark.slow
+def test_a_cell_of_the_itd_table_on_files_in_its_layout(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    write_tracks(tmp_path / "tracks", classes=("bear", "boat", "bus"), tracks=2, frames=3, suffix="jpg")
+    network = load("resnet18", weights="random", num_classes=3)
+    torch.save(network.state_dict(), tmp_path / "itd-resnet18.pth")
+    specs = load_recipe("itd").runs(stream={"clips": 5, "frames": 2}, memory={"capacity": 4})
+    chosen = [s for s in specs if (s.method.name, s.memory.name, s.control) == ("rotta", "fps", None)]
+    _, summary = run(chosen[0])
+    assert summary["stream"]["samples"] == 10
+    assert summary["adaptations"] == 2
