@@ -7,7 +7,23 @@ from pathlib import Path
 import typer
 
 import gotta
-from gotta.cli import bench, check, data, doctor, ls, replay, report, run, show, stream, train
+from gotta.cli import (
+    bench,
+    check,
+    data,
+    diff,
+    doctor,
+    export,
+    ls,
+    paper,
+    replay,
+    report,
+    run,
+    show,
+    status,
+    stream,
+    train,
+)
 from gotta.cli.options import reads_data
 from gotta.errors import GottaError
 
@@ -22,6 +38,10 @@ app = typer.Typer(
 app.command("bench")(bench.bench)
 app.command("run")(run.run)
 app.command("report")(report.report)
+app.command("status")(status.status)
+app.command("diff")(diff.diff)
+app.command("export")(export.export)
+app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(show.show)
 app.command("check")(check.check)

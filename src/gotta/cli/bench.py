@@ -90,13 +90,18 @@ def bench(
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
     """Print the table of these runs and say where everything is."""
     from gotta.cli.progress import show_table
-    from gotta.report.tables import table, write_report
+    from gotta.report.tables import headline, panels, table, write_report
 
     runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
     if not runs:
         return
-    console.print()
-    show_table(console, table(runs))
+    found = panels(runs)
+    for panel in found:
+        console.print()
+        if len(found) > 1:
+            console.rule(panel.title, align="left")
+        show_table(console, table(panel.runs))
+        console.print(headline(panel.runs), highlight=False, markup=False)
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
 

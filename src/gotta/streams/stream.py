@@ -102,6 +102,15 @@ class Stream:
         return digest.hexdigest()
 
     @cached_property
+    def order_hash(self) -> str:
+        """A hash of the samples in their order, however they are cut: equal where two runs can be compared in pairs."""
+        digest = sha256()
+        for column in (self.label, self.index, self.domain):
+            digest.update(f"{len(column)}:".encode() + column.astype("<i8").tobytes())
+        digest.update(json.dumps(self.domains).encode())
+        return digest.hexdigest()
+
+    @cached_property
     def clip_starts(self) -> IntArray:
         """The first sample of each clip shown; of images, every sample is its own."""
         clips = getattr(self.dataset, "clips", None)
@@ -131,6 +140,7 @@ class Stream:
             "class_run_max": int(runs.max()),
             "classes_per_batch": float(self.classes_per_batch.mean()),
             "hash": self.hash,
+            "order_hash": self.order_hash,
         }
 
 
