@@ -4,7 +4,7 @@ from data.video_files import frame, write_boxes, write_tracks
 from PIL import Image
 
 from gotta.data.tracks import cut, read_boxes, read_tracks
-from gotta.data.video import boxes, tracks
+from gotta.data.video import boxes, itd, tracks
 from gotta.errors import GottaError
 
 
@@ -29,6 +29,7 @@ def test_tracks_by_name(tmp_path, monkeypatch):
     data = tracks(path="itd", size=16, every=5)
     assert len(data.labels) == 4 * 3
     assert data.images("gaussian_noise-5", np.array([0, 4])).shape == (2, 16, 16, 3)
+    assert len(itd(size=16).labels) == 4 * 11
     with pytest.raises(GottaError, match="data set 'tracks' is not in"):
         tracks()
 

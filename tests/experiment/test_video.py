@@ -81,7 +81,7 @@ def test_the_papers_itd_table_and_quick_without_its_data(tmp_path, monkeypatch):
     for method in ("norm", "rotta", "note"):
         assert {s.memory.name for s in full if s.method.name == method and not s.control} == memories
     for s in full:
-        assert (s.data.name, s.model.name) == ("tracks", "resnet18")
+        assert (s.data.name, s.model.name) == ("itd", "resnet18")
         wanted = {"gamma": 0.1, "domains": "gaussian_noise", "severity": 5, "clips": 1024, "frames": 32}
         assert wanted.items() <= s.stream.items()
         assert (s.memory.capacity, s.regime.reset) == (32, "each_domain")
@@ -91,7 +91,7 @@ def test_the_papers_itd_table_and_quick_without_its_data(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_cell_of_the_itd_table_on_files_in_its_layout(tmp_path, monkeypatch):
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
-    write_tracks(tmp_path / "tracks", classes=("bear", "boat", "bus"), tracks=2, frames=3, suffix="jpg")
+    write_tracks(tmp_path / "itd", classes=("bear", "boat", "bus"), tracks=2, frames=3, suffix="jpg")
     network = load("resnet18", weights="random", num_classes=3)
     torch.save(network.state_dict(), tmp_path / "itd-resnet18.pth")
     specs = load_recipe("itd").runs(stream={"clips": 5, "frames": 2}, memory={"capacity": 4})

@@ -72,8 +72,17 @@ def gtsrb(path: str = GTSRB, split: str = "held_out", every: int = 1, table: str
 def tracks(
     path: str = "tracks", size: int = 224, split: str = "all", every: int = 1, table: str = "imagenet", seed: int = 0
 ) -> Video:
-    """Clips from a folder `<class>/<track>/<frame>.jpg` in the data home, such as ITD's tracklets."""
-    found = locate("data set 'tracks'", path)
+    """Clips from a folder `<class>/<track>/<frame>.jpg` in the data home."""
+    return _tracks("tracks", path, size, split, every, table, seed)
+
+
+def itd(path: str = "itd", size: int = 224, split: str = "all", every: int = 1, seed: int = 0) -> Video:
+    """The paper's video clips: ITD's tracklets, `<class>/<track>/<frame>.jpg` in the folder `itd` of the data home."""
+    return _tracks("itd", path, size, split, every, "imagenet", seed)
+
+
+def _tracks(name: str, path: str, size: int, split: str, every: int, table: str, seed: int) -> Video:
+    found = locate(f"data set '{name}'", path)
     return Video(clips_.every(clips_.split(read_tracks(found, size), split), every), table, seed)
 
 
@@ -100,6 +109,7 @@ def cifar10_mini_video(frames: int = 32, every: int = 1, table: str = "cifar", s
 
 VIDEOS: dict[str, Callable[..., Video]] = {
     "gtsrb": gtsrb,
+    "itd": itd,
     "tracks": tracks,
     "boxes": boxes,
     "cifar10-mini-video": cifar10_mini_video,
