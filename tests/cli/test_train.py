@@ -172,7 +172,7 @@ def test_mistakes_of_the_command(tmp_path, photos):
     (tmp_path / "empty").mkdir()
     other = write_photos(tmp_path / "other", ("ant", "dog"))
     for arguments, message in [
-        (("resnet2", "--data", photos, "--out", out), "'resnet2' is unknown. Did you mean 'resnet20'"),
+        (("resnett20", "--data", photos, "--out", out), "'resnett20' is unknown. Did you mean 'resnet20'"),
         (("resnet20", "--data", photos, "--out", tmp_path / "mine.pt"), "ends in .safetensors"),
         (("resnet20", "--data", tmp_path / "nowhere", "--out", out), "nothing at --data"),
         (("resnet20", "--data", tmp_path / "empty", "--out", out), "no images at"),
@@ -195,7 +195,7 @@ def test_mistake_is_one_message_and_exit_code_2(tmp_path):
         "-m",
         "gotta.cli",
         "train",
-        "resnet2",
+        "resnett20",
         "--data",
         ".",
         "--out",
@@ -203,7 +203,7 @@ def test_mistake_is_one_message_and_exit_code_2(tmp_path):
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("gotta: model 'resnet2' is unknown. Did you mean 'resnet20'?")
+    assert done.stderr.startswith("gotta: model 'resnett20' is unknown. Did you mean 'resnet20'?")
     assert done.stderr.count("\n") == 1
 
 

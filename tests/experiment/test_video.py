@@ -7,7 +7,7 @@ from data.video_files import write_sheets, write_tracks
 
 from gotta import GottaError
 from gotta.experiment.recipe import load_recipe
-from gotta.experiment.run import run, shared_dataset
+from gotta.experiment.run import run
 from gotta.experiment.spec import RunSpec
 from gotta.models import load
 
@@ -39,14 +39,20 @@ def test_a_run_on_pseudo_video_needs_nothing_but_gotta(monkeypatch):
 def test_a_run_on_tracks_with_the_network_for_them(tmp_path, monkeypatch):
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     write_sheets(tmp_path / "gtsrb_tracks.zip", [(label, 2) for label in range(43)], frames=2, side=32)
-    shared_dataset.cache_clear()
-    try:
-        _, summary = run(
-            spec(data={"name": "gtsrb"}, model={"name": "resnet18-signs"}, stream={**SHORT, "clips": 43, "frames": 1})
-        )
-    finally:
-        shared_dataset.cache_clear()
+    _, summary = run(
+        spec(data={"name": "gtsrb"}, model={"name": "resnet18-signs"}, stream={**SHORT, "clips": 43, "frames": 1})
+    )
     assert summary["stream"]["samples"] == summary["stream"]["classes"] == 43
+
+
+def test_arguments_of_the_data_set_are_part_of_the_spec(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    write_sheets(tmp_path / "gtsrb_tracks.zip", [(label, 2) for label in range(43)], frames=4, side=32)
+    data = {"name": "gtsrb", "arguments": {"split": "train", "every": 2}}
+    _, summary = run(spec(data=data, model={"name": "resnet18-signs"}, stream={**SHORT, "clips": 43, "frames": None}))
+    assert summary["stream"]["samples"] == 86
+    with pytest.raises(GottaError, match=r"argument of data set 'gtsrb' 'evry' is unknown. Did you mean 'every'"):
+        spec(data={"name": "gtsrb", "arguments": {"evry": 2}})
 
 
 def test_the_recipe_is_the_papers_setting_on_real_tracks_and_quick_without_them():

@@ -46,7 +46,7 @@ def everything() -> dict[str, dict[str, str]]:
         "models": {name: _model_line(name) for name in sorted({*bundled(), *architectures.names()})}
         | {f"{library}:NAME": f"any classifier of {library}, where installed; weights=FILE" for library in LIBRARIES},
         "architectures": {name: first_line(architectures.get(name)) for name in architectures.names()},
-        "datasets": {name: first_line(DATASETS[name]) for name in sorted(DATASETS)},
+        "datasets": {name: first_line(DATASETS.get(name)) for name in DATASETS.names()},
         "corruptions": {name: "standard" for name in STANDARD} | {name: "extra" for name in EXTRA},
         "orders": {name: first_line(ORDERS.get(name)) for name in ORDERS.names()},
         "schedules": {name: first_line(SCHEDULES.get(name)) for name in SCHEDULES.names()},

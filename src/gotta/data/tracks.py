@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from gotta.data.clips import Clips
-from gotta.data.folder import SUFFIXES, fit, open_image
+from gotta.data.pictures import Fit, decode, is_image
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 
@@ -25,7 +25,7 @@ class Fitted:
     size: int
 
     def __call__(self, rows: IntArray) -> Images:
-        return np.stack([fit(open_image(self.paths[row]), self.size) for row in rows])
+        return np.stack([np.asarray(Fit(self.size)(decode(self.paths[row], self.paths[row]))) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = 
 
 def cut(path: Path, box: Boxes, margin: float, size: int) -> Images:
     """The object in its box, with a margin as far as the picture goes, as size x size pixels."""
-    picture = open_image(path)
+    picture = decode(path, path)
     x, y, width, height = box.tolist()
     left, right = max(0, round(x - margin * width)), min(picture.width, round(x + width + margin * width))
     top, bottom = max(0, round(y - margin * height)), min(picture.height, round(y + height + margin * height))
@@ -105,7 +105,7 @@ def in_time(path: Path) -> list[tuple[int, str]]:
 
 
 def image_files(folder: Path) -> list[Path]:
-    return sorted((p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.name[0] != "."), key=in_time)
+    return sorted((p for p in folder.iterdir() if is_image(p.name) and p.name[0] != "."), key=in_time)
 
 
 def _clips(

@@ -1,6 +1,6 @@
 """Video as the streams take it: frames as rows, each with its label and its clip, corrupted clip by clip."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,15 +8,14 @@ from gotta.data import clips as clips_
 from gotta.data.bundled import bundled
 from gotta.data.cifar import CLASSES
 from gotta.data.clips import Clips
-from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD, TABLES, corrupt
+from gotta.data.corruptions import corrupt
+from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
 from gotta.data.gtsrb import read_sheets
-from gotta.data.home import locate
+from gotta.data.home import find
 from gotta.data.pseudo_video import pseudo_video
 from gotta.data.tracks import read_boxes, read_tracks
-from gotta.errors import GottaError, unknown
-from gotta.types import Images, IntArray, domain_name
+from gotta.types import Images, IntArray
 
-CLEAN = "clean"
 # What differs from frame to frame: the noise of a sensor, and flakes that fall. All else stays for a clip.
 PER_FRAME = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise", "snow")
 GTSRB = "gtsrb_tracks.zip"
@@ -32,27 +31,16 @@ class Video:
     reading = "corrupting"
 
     def __init__(self, clips: Clips, table: str = "cifar", seed: int = 0) -> None:
-        if table not in TABLES:
-            raise unknown("table of severities", table, TABLES)
+        check_table(table, seed)
         self._clips, self.table, self.seed = clips, table, seed
         self.labels, self.clips, self.classes = clips.labels, clips.clips, clips.classes
         self.num_classes = len(clips.classes)
-        self.domains: Sequence[str] = (
-            CLEAN,
-            *(domain_name(name, severity) for name in (*STANDARD, *EXTRA) for severity in SEVERITIES),
-        )
+        self.domains: Sequence[str] = corrupted_domains()
         _, first, of_row = np.unique(self.clips, return_index=True, return_inverse=True)
         self._first_row: IntArray = first[of_row].astype(np.int64)  # of the clip of each row
 
     def images(self, domain: str, indices: IntArray) -> Images:
-        if domain not in self.domains:
-            raise unknown("domain", domain, self.domains)
-        rows = np.asarray(indices, np.int64)
-        if len(rows) and not 0 <= rows.min() <= rows.max() < len(self.labels):
-            raise GottaError(
-                f"rows go from {rows.min()} to {rows.max()}. Expected 0 to {len(self.labels) - 1}: "
-                f"the data set has {len(self.labels)} frames."
-            )
+        rows = check_request(domain, indices, self.domains, len(self.labels))
         if not len(rows):
             return self._clips.frames(np.array([0]))[:0]
         frames = self._clips.frames(rows)
@@ -63,31 +51,37 @@ class Video:
         return corrupt(frames, name, int(severity), self.table, self.seed, index=drawn_by)
 
 
-def gtsrb(path: str = GTSRB, split: str = "held_out", every: int = 1, table: str = "cifar", seed: int = 0) -> Video:
+@DATASETS.register("gtsrb")
+def gtsrb(
+    path: str | None = None, split: str = "held_out", every: int = 1, table: str = "cifar", seed: int = 0
+) -> Video:
     """Tracks of traffic signs (GTSRB) from gtsrb_tracks.zip in the data home, those held out from training."""
-    found = locate("data set 'gtsrb'", path)
+    found = find("data set 'gtsrb'", path, GTSRB)
     return Video(clips_.every(read_sheets(found, split), every), table, seed)
 
 
+@DATASETS.register("tracks")
 def tracks(
-    path: str = "tracks", size: int = 224, split: str = "all", every: int = 1, table: str = "imagenet", seed: int = 0
+    path: str | None = None, size: int = 224, split: str = "all", every: int = 1, table: str = "imagenet", seed: int = 0
 ) -> Video:
     """Clips from a folder `<class>/<track>/<frame>.jpg` in the data home."""
     return _tracks("tracks", path, size, split, every, table, seed)
 
 
-def itd(path: str = "itd", size: int = 224, split: str = "all", every: int = 1, seed: int = 0) -> Video:
+@DATASETS.register("itd")
+def itd(path: str | None = None, size: int = 224, split: str = "all", every: int = 1, seed: int = 0) -> Video:
     """The paper's video clips: ITD's tracklets, `<class>/<track>/<frame>.jpg` in the folder `itd` of the data home."""
     return _tracks("itd", path, size, split, every, "imagenet", seed)
 
 
-def _tracks(name: str, path: str, size: int, split: str, every: int, table: str, seed: int) -> Video:
-    found = locate(f"data set '{name}'", path)
+def _tracks(name: str, path: str | None, size: int, split: str, every: int, table: str, seed: int) -> Video:
+    found = find(f"data set '{name}'", path, name)
     return Video(clips_.every(clips_.split(read_tracks(found, size), split), every), table, seed)
 
 
+@DATASETS.register("boxes")
 def boxes(
-    path: str = "boxes",
+    path: str | None = None,
     size: int = 224,
     margin: float = 0.1,
     classes: str = "classes.txt",
@@ -97,20 +91,12 @@ def boxes(
     seed: int = 0,
 ) -> Video:
     """Objects cut out of whole frames, annotated as in TrackingNet: anno/<video>.txt and frames/<video>/<n>.jpg."""
-    found = locate("data set 'boxes'", path)
+    found = find("data set 'boxes'", path, "boxes")
     return Video(clips_.every(clips_.split(read_boxes(found, size, margin, classes), split), every), table, seed)
 
 
+@DATASETS.register("cifar10-mini-video")
 def cifar10_mini_video(frames: int = 32, every: int = 1, table: str = "cifar", seed: int = 0) -> Video:
     """A clip of 32 frames from each of the bundled images: a camera that pans, zooms and adjusts its exposure."""
     images, labels, _ = bundled()
     return Video(clips_.every(pseudo_video(images, labels, CLASSES, frames, seed), every), table, seed)
-
-
-VIDEOS: dict[str, Callable[..., Video]] = {
-    "gtsrb": gtsrb,
-    "itd": itd,
-    "tracks": tracks,
-    "boxes": boxes,
-    "cifar10-mini-video": cifar10_mini_video,
-}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from gotta.data import DATASETS
+from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.model import check_model
 from gotta.memory import policies
@@ -30,6 +30,12 @@ class Section(BaseModel):
 
 class DataSpec(Section):
     name: str = "cifar10-mini"
+    arguments: dict[str, Any] = {}
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without arguments if there are none, so that such runs keep the name they had without them."""
+        return {name: value for name, value in inner(self).items() if value != {}}
 
 
 class ModelSpec(Section):
@@ -167,7 +173,7 @@ def _with_control(spec: RunSpec) -> RunSpec:
 
 def _mistakes(spec: RunSpec) -> list[str]:
     looks: list[Callable[[], object]] = [
-        lambda: _known("data set", spec.data.name, DATASETS),
+        lambda: check_dataset(spec.data.name, spec.data.arguments),
         lambda: check_model(**dict(spec.model)),
         lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
         lambda: _known_memory(spec.memory),
