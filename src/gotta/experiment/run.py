@@ -14,6 +14,7 @@ from gotta.adapted import Adapted
 from gotta.data import dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
+from gotta.experiment.clocks import make_clock, measure_costs
 from gotta.experiment.model import shared_model
 from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
 from gotta.loop import OracleMemory, evaluate
@@ -37,28 +38,44 @@ def _shared_dataset(name: str, arguments: str, data_home: str | None) -> Dataset
     return dataset(name, **json.loads(arguments))
 
 
+def data_of(spec: RunSpec) -> Dataset:
+    return shared_dataset(spec.data)
+
+
+def model_of(spec: RunSpec) -> Backbone:
+    return shared_model(**dict(spec.model), num_classes=data_of(spec).num_classes)
+
+
 def run(
     spec: RunSpec,
     report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
     journal: Path | None = None,
     device: str = "cpu",
     workers: int | None = None,
+    recording: Path | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
     With `journal` every decision of the memory is written to that file, for `gotta replay`. `workers` read images ahead
-    and change no number.
+    and change no number. `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is
+    not there.
     """
     started = perf_counter()
-    data = shared_dataset(spec.data)
+    data = data_of(spec)
     stream = Stream(data, spec.stream_spec())
-    model = deepcopy(shared_model(**dict(spec.model), num_classes=data.num_classes)).to(device)
+    model = deepcopy(model_of(spec)).to(device)
+
+    def measure() -> dict[str, float]:
+        spare = deepcopy(model)  # building an adapted model changes its network
+        return measure_costs(model, lambda: build(spec, spare, data), stream, spec.regime.reset, device)
+
+    clock = make_clock(spec, recording, measure)
     adapted = build(spec, model, data, journal is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
     steps = []
     right = seen = 0
-    with closing(evaluate(adapted, stream, spec.regime.reset, workers=workers)) as records:
+    with closing(evaluate(adapted, stream, spec.regime.reset, workers=workers, clock=clock)) as records:
         for record in records:
             outcome = record.outcome
             scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
@@ -69,6 +86,7 @@ def run(
                     "step": record.step,
                     **scored,
                     "adaptations": outcome.adaptations,
+                    "missed": record.missed,
                     "memory": held,
                     "cost": outcome.cost,
                     **outcome.diagnostics,
@@ -89,6 +107,7 @@ def run(
         "decisions": dict(adapted.memory.stats),
         "cost": adapted.method.cost.summary(),
         "adaptations": sum(step["adaptations"] for step in steps),
+        "missed": sum(step["missed"] for step in steps),
         "trained_parameters": sum(p.numel() for p in adapted.method.trained.values()),
         "stream": stream.summary(),
     }
@@ -97,11 +116,7 @@ def run(
 
 def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:
     """The adapted model that a spec describes."""
-    if model.num_classes != data.num_classes:
-        raise GottaError(
-            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
-            f"{data.num_classes}. Choose a model trained on these classes."
-        )
+    check_classes(spec, model, data)
     settings = spec.method
     given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
     statistics = Statistics(settings.statistics or "source", **given)
@@ -115,6 +130,14 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     )
     memory = _memory(spec, data.num_classes, journal)
     return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score)
+
+
+def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
+    if model.num_classes != data.num_classes:
+        raise GottaError(
+            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
+            f"{data.num_classes}. Choose a model trained on these classes."
+        )
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:

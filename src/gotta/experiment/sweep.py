@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from gotta.errors import GottaError
+from gotta.experiment.clocks import recording
 from gotta.experiment.run import run
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Store, environment
@@ -57,7 +58,7 @@ def execute(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu") 
         listen(Event("moved", spec.id, step, steps, accuracy))
 
     try:
-        steps, summary = run(spec, moved, device=device)
+        steps, summary = run(spec, moved, device=device, recording=recording(store.root, spec))
         store.write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment=environment())
         last = Event("finished", spec.id, accuracy=summary["accuracy"])
     except GottaError as error:
