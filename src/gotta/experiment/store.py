@@ -8,18 +8,14 @@ import platform
 import re
 import secrets
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import gotta
 from gotta.errors import GottaError
 
 DOCUMENTS = ("spec.json", "summary.json", "environment.json")
@@ -168,26 +164,6 @@ class Store:
         return Run(id, spec, summary, made_by, folder)
 
 
-def environment() -> dict[str, Any]:
-    """The code and the machine behind a number: versions, processor, threads. No names of users, hosts or folders."""
-    import torch  # here, so that reading a store does not wait for it
-
-    return {
-        "gotta": gotta.__version__,
-        **_checkout(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        **{name: _version(name) for name in ("numpy", "scipy", "pillow")},
-        "platform": f"{platform.system()} {platform.machine()}",
-        "cpu": _processor(),
-        "cores": os.cpu_count(),
-        "torch_threads": torch.get_num_threads(),
-        "torch_interop_threads": torch.get_num_interop_threads(),
-        "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
-        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-    }
-
-
 class _DamagedRun(Exception):
     """Why a folder is not a complete run."""
 
@@ -291,40 +267,3 @@ def _alive(pid: int) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def _processor() -> str | None:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or None)
-
-
-@cache
-def _checkout() -> dict[str, Any]:
-    """The commit of the checkout the package lives in, and whether its sources differ from it; None elsewhere."""
-    package = Path(gotta.__file__).resolve().parent
-    root = package.parents[1]
-    # an installed copy may lie inside the checkout of another project, whose commit says nothing about gotta
-    if package != root / "src" / "gotta" or not (root / ".git").exists():
-        return {"commit": None, "modified": None}
-    commit, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", "src")
-    return {"commit": commit or None, "modified": None if changes is None else bool(changes)}
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip()
