@@ -3,9 +3,10 @@ import signal
 
 import pytest
 
+from gotta.experiment.cell import Work, execute
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Store
-from gotta.experiment.sweep import execute, sweep
+from gotta.experiment.sweep import sweep
 from gotta.memory import policies
 from gotta.memory.policy import Policy
 
@@ -76,5 +77,5 @@ def test_a_killed_worker_costs_nothing_but_its_unfinished_run(tmp_path):
 def test_a_run_that_fails_writes_nothing(tmp_path):
     store = Store(tmp_path, writable=True)
     wrong = specs(1)[0].model_copy(update={"stream": {"domains": ["nowhere"]}})
-    assert execute(wrong, store, lambda event: None).kind == "failed"
+    assert execute(wrong, Work(str(tmp_path)), lambda event: None).kind == "failed"
     assert list(store.folder.iterdir()) == []

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import torch
@@ -12,11 +11,12 @@ import torch
 from gotta.adapted import Adapted
 from gotta.data import dataset
 from gotta.errors import GottaError
+from gotta.experiment.scoring import Scoring
+from gotta.experiment.snapshots import Snapshots
 from gotta.experiment.spec import ORACLE, RunSpec
 from gotta.loop import OracleMemory, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
-from gotta.metrics import Buffer, Online
 from gotta.models import Backbone, load
 from gotta.streams import Stream
 from gotta.types import Dataset
@@ -24,7 +24,17 @@ from gotta.types import Dataset
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
 # Cells of a sweep share images and weights, and a worker runs many cells.
-shared_dataset = lru_cache(maxsize=2)(dataset)
+_read_dataset = lru_cache(maxsize=2)(dataset)
+_placed: dict[str, Dataset] = {}
+
+
+def place(name: str, data: Dataset) -> None:
+    """Give this process a data set that somebody else has read."""
+    _placed[name] = data
+
+
+def shared_dataset(name: str) -> Dataset:
+    return _placed[name] if name in _placed else _read_dataset(name)
 
 
 @lru_cache(maxsize=2)
@@ -38,54 +48,42 @@ def run(
     report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
     journal: Path | None = None,
     device: str = "cpu",
+    snapshots: Snapshots | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
-    With `journal` every decision of the memory is written to that file, for `gotta replay`.
+    With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
+    goes on from the last one, if there is one, and keeps more.
     """
-    started = perf_counter()
-    data = shared_dataset(spec.data.name)
-    stream = Stream(data, spec.stream_spec())
-    model = deepcopy(shared_model(spec.model.name)).to(device)
-    adapted = build(spec, model, data, journal is not None)
-    online = Online(data.num_classes, stream.domains)
-    buffer = Buffer(adapted.memory.capacity, data.num_classes)
-    steps = []
-    right = seen = 0
-    for record in evaluate(adapted, stream, spec.regime.reset):
-        outcome = record.outcome
-        scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
-        buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
-        held = buffer.measure(adapted.memory.peek(), adapted.memory.slots)
-        steps.append(
-            {
-                "step": record.step,
-                **scored,
-                "adaptations": outcome.adaptations,
-                "memory": held,
-                "cost": outcome.cost,
-                **outcome.diagnostics,
-            }
-        )
-        right, seen = right + scored["correct"], seen + scored["samples"]
-        report(record.step + 1, len(stream), 100 * right / seen)
+    if journal is not None and snapshots is not None:
+        raise GottaError("a journal must see a run from its first step, so it goes without snapshots.")
+    stream = Stream(shared_dataset(spec.data.name), spec.stream_spec())
+    adapted, scoring = _start(spec, stream, device, journal is not None, snapshots)
+    for record in evaluate(adapted, stream, spec.regime.reset, len(scoring.steps)):
+        scoring.add(record)
+        report(record.step + 1, len(stream), scoring.accuracy)
+        if snapshots is not None and snapshots.due():
+            snapshots.save(adapted, scoring)
     if journal is not None and adapted.memory.journal is not None:
         adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
         adapted.memory.journal.save(journal)
-    result = online.summary()
-    summary = {
-        "accuracy": result["accuracy"],
-        "error": result["error"],
-        "seconds": perf_counter() - started,
-        "online": result,
-        "buffer": steps[-1]["memory"],
-        "decisions": dict(adapted.memory.stats),
-        "cost": adapted.method.cost.summary(),
-        "adaptations": sum(step["adaptations"] for step in steps),
-        "trained_parameters": sum(p.numel() for p in adapted.method.trained.values()),
-        "stream": stream.summary(),
-    }
-    return steps, summary
+    return scoring.steps, scoring.summary()
+
+
+def _start(
+    spec: RunSpec, stream: Stream, device: str, journal: bool, snapshots: Snapshots | None
+) -> tuple[Adapted, Scoring]:
+    """The model and the scores as they are before the first step that is left to do."""
+
+    def fresh() -> tuple[Adapted, Scoring]:
+        model = deepcopy(shared_model(spec.model.name)).to(device)
+        adapted = build(spec, model, stream.dataset, journal)
+        return adapted, Scoring(adapted, stream, stream.dataset.num_classes)
+
+    begun = fresh()
+    if snapshots is None or not snapshots.folder.exists() or snapshots.load(*begun):
+        return begun
+    return fresh()  # what a misfit snapshot may have touched is not used
 
 
 def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:
