@@ -11,6 +11,7 @@ from gotta.errors import GottaError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from gotta.experiment.engines import Engine
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
 
@@ -24,9 +25,22 @@ def bench(
     ] = "",
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
-    jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
-    threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
+    engine: Annotated[
+        str, typer.Option(help="Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.")
+    ] = "local",
+    jobs: Annotated[
+        int, typer.Option(help="Cells at a time. Default: one per core here, what fits on ray and slurm.")
+    ] = 0,
+    threads: Annotated[int, typer.Option(help="Torch threads per cell.")] = 1,
     device: Annotated[str, typer.Option(help="Where the networks run: cpu, cuda, cuda:1, mps.")] = "cpu",
+    address: Annotated[str, typer.Option(help="With ray: an existing cluster, auto or host:port.")] = "",
+    gpus: Annotated[float, typer.Option(help="With ray and slurm: GPUs per cell; ray takes fractions.")] = 0.0,
+    slurm: Annotated[
+        str, typer.Option(help="With slurm: options of sbatch by comma, partition=gpu,account=me; minutes=240.")
+    ] = "",
+    snapshot_every: Annotated[
+        float, typer.Option(help="Seconds between two snapshots of a running cell; inf for none.")
+    ] = 60.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
 ) -> None:
     """Run a recipe and print its table. Finished runs are kept and reused.
@@ -40,6 +54,8 @@ def bench(
     - `gotta bench teaser` : what each memory holds of a stream full of copies, as a picture
 
     - `gotta bench --quick --memory fps,fifo,my_policy:Mine` : a policy of your own beside others
+
+    - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from rich.console import Console
@@ -50,22 +66,29 @@ def bench(
     from gotta.experiment.sweep import sweep
 
     console = Console()
-    if jobs < 0 or threads < 1:
-        raise GottaError(f"jobs={jobs}, threads={threads}: expected jobs >= 0 (0 = one per core) and threads >= 1.")
+    if jobs < 0 or threads < 1 or not snapshot_every > 0:
+        raise GottaError(
+            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
+            "threads >= 1 and snapshot_every > 0."
+        )
     if recipe == "teaser":
         teaser(console, out or Path("runs/teaser"), memory, quick, data, *_numbers(seeds)[:1])
         return
-    check_device(device)
+    where = make_engine(engine, jobs, address, gpus, slurm)
+    if engine == "local":
+        check_device(device)
     plan = load_recipe(recipe)
     changes = {"data": {"name": data}} if data else {}
     specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds), **changes)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
     todo = [spec for spec in specs if not store.has(spec.id)]
-    workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
+    place = (
+        f"in {min(jobs or os.cpu_count() or 1, max(1, len(todo)))} processes" if engine == "local" else f"on {engine}"
+    )
     console.print(f"[bold]{plan.title}[/bold]", highlight=False)
     console.print(
-        f"{len(specs)} runs, {len(specs) - len(todo)} finished before, {len(todo)} to do in {workers} processes",
+        f"{len(specs)} runs, {len(specs) - len(todo)} finished before, {len(todo)} to do {place}",
         highlight=False,
     )
     if dry_run:
@@ -74,7 +97,7 @@ def bench(
         return
     try:
         with follow(console, {spec.id: spec.label for spec in todo}) as listen:
-            failures = sweep(todo, store, workers, threads, listen, device)
+            failures = sweep(todo, store, jobs, threads, listen, device, where, snapshot_every)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
@@ -99,6 +122,26 @@ def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None
     show_table(console, table(runs))
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
+
+
+def make_engine(name: str, jobs: int, address: str = "", gpus: float = 0.0, slurm: str = "") -> "Engine":
+    """The engine that the options describe; an option of another engine is a mistake."""
+    from gotta.experiment.engines import ENGINES, engine
+
+    for option, given, takes in (
+        ("address", address, ["ray"]),
+        ("gpus", gpus, ["ray", "slurm"]),
+        ("slurm", slurm, ["slurm"]),
+    ):
+        if name in ENGINES and given and name not in takes:
+            raise GottaError(f"--{option} is for --engine {' or '.join(takes)}, not for {name}.")
+    if gpus < 0:
+        raise GottaError(f"gpus={gpus:g}: expected 0 or more GPUs per cell.")
+    if name == "ray":
+        return engine(name, jobs, address=address or None, gpus=gpus)
+    if name == "slurm":
+        return engine(name, jobs, gpus=gpus, options=_options(slurm))
+    return engine(name, jobs)
 
 
 def check_device(device: str) -> None:
@@ -130,6 +173,18 @@ def teaser(console: "Console", root: Path, memory: str, quick: bool, data: str, 
         result = run_teaser(root, names, quick, seed, told, **({"data": data} if data else {}))
     show_table(console, tables(result))
     console.print(f"Picture: {draw(result, root / 'teaser.png')}", highlight=False, soft_wrap=True)
+
+
+def _options(text: str) -> dict[str, str]:
+    """`partition=gpu,minutes=60` by name."""
+    parts = [part.partition("=") for part in text.split(",") if part]
+    if wrong := [name for name, equals, value in parts if not (name and equals)]:
+        raise GottaError(
+            f"slurm option '{wrong[0]}' has no value. Expected name=value by comma: partition=gpu,minutes=60."
+        )
+    if not all(value.isdigit() and int(value) for name, _, value in parts if name == "minutes"):
+        raise GottaError(f"--slurm {text}: expected minutes as a whole number above 0.")
+    return {name: value for name, _, value in parts}
 
 
 def _numbers(text: str) -> list[int]:

@@ -26,7 +26,7 @@ def sweep(
     snapshot_every: float = EVERY,
 ) -> list[Event]:
     """Run what the store lacks, on this machine unless another engine is given; the failures."""
-    work = Work(str(store.root), threads, device, snapshot_every)
+    work = Work(str(store.root.resolve()), threads, device, snapshot_every)
     return Sweep(store, work, engine or Local(jobs), listen).run(specs)
 
 
