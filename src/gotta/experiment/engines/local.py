@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import NoReturn
+from typing import Any, Literal, NoReturn
 
 import torch
 
@@ -25,15 +25,15 @@ class _Worker:
     """A process and its own pipe: one that is killed while it speaks cannot silence the others."""
 
     process: BaseProcess
-    pipe: "Connection[object, object]"
+    pipe: "Connection[Any, Any]"
     spec: RunSpec | None = None
 
 
 class Local:
     """Up to `jobs` processes that take one cell at a time. The cell of one that dies is run again."""
 
-    def __init__(self, jobs: int = 0) -> None:
-        self.jobs = jobs or os.cpu_count() or 1
+    def __init__(self, jobs: int = 0, start: Literal["spawn", "fork", "forkserver"] = "spawn") -> None:
+        self.jobs, self.start = jobs or os.cpu_count() or 1, start
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
         if self.jobs == 1 or len(specs) == 1:
@@ -41,12 +41,13 @@ class Local:
             for spec in specs:
                 execute(spec, work, listen)
         else:
-            _Pool(min(self.jobs, len(specs)), work, listen).run(specs)
+            _Pool(min(self.jobs, len(specs)), self.start, work, listen).run(specs)
 
 
 class _Pool:
-    def __init__(self, size: int, work: Work, listen: Listener) -> None:
+    def __init__(self, size: int, start: str, work: Work, listen: Listener) -> None:
         self.size, self.work, self.listen = size, work, listen
+        self.context: Any = multiprocessing.get_context(start)
         self.workers: list[_Worker] = []
         self.tried: Counter[str] = Counter()
 
@@ -94,10 +95,9 @@ class _Pool:
         return []
 
     def _start(self) -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        mine, theirs = context.Pipe()
+        mine, theirs = self.context.Pipe()
         os.environ["OMP_NUM_THREADS"] = str(self.work.threads)
-        process = context.Process(target=_work, args=(theirs, self.work, sys.path), daemon=True)
+        process = self.context.Process(target=_work, args=(theirs, self.work, sys.path), daemon=True)
         process.start()
         theirs.close()  # so that its end closes with the worker
         self.workers.append(_Worker(process, mine))
@@ -111,26 +111,30 @@ class _Pool:
             worker.process.join()
 
 
-def _work(pipe: "Connection[object, object]", work: Work, path: list[str]) -> None:
+def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str]) -> None:
     """The life of a worker: one cell after the other until it is stopped or nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
     signal.signal(signal.SIGTERM, _leave)
     sys.path[:] = path
     torch.set_num_threads(work.threads)
 
+    parent = os.getppid()
+
     def tell(event: Event) -> None:
+        # Forked siblings keep the pipe open after the parent was killed, so the pipe alone does not tell.
+        if os.getppid() != parent:
+            _leave()
         try:
             pipe.send(event)
         except OSError:
-            _leave()  # the parent was killed
+            _leave()
 
-    while True:
+    while os.getppid() == parent:
         try:
-            given = pipe.recv()
+            if pipe.poll(1.0):
+                execute(RunSpec.of(pipe.recv()), work, tell)
         except (EOFError, OSError):
             return
-        assert isinstance(given, dict)
-        execute(RunSpec.of(given), work, tell)
 
 
 def _leave(*_: object) -> NoReturn:
