@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def disturb(root, cells, kills, seed, drivers=2, pause=0.02, wait=0.4):
     running = [driver(root, cells, pause=pause) for _ in range(drivers)]
     done = {"driver": 0, "worker": 0}
     try:
-        while sum(done.values()) < kills and len(numbers(root)) < cells:
+        while sum(done.values()) < kills and len([*root.glob("runs/[!.]*")]) < cells:
             time.sleep(rng.random() * wait)
             victim = rng.choice(running)
             workers = children(victim.pid)
@@ -57,6 +58,18 @@ def disturb(root, cells, kills, seed, drivers=2, pause=0.02, wait=0.4):
     return done
 
 
+def final_table(root):
+    """The table as it is printed, as if every run had taken the same time."""
+    runs = [replace(run, summary=timeless(run.summary)) for run in Store(root).runs()]
+    return plain_table(table(runs))
+
+
+def timeless(value):
+    if isinstance(value, dict):
+        return {name: 1.0 if name == "seconds" else timeless(part) for name, part in value.items()}
+    return value
+
+
 def check(tmp_path, cells, kills, seed, **more):
     calm, wild = tmp_path / "calm", tmp_path / "wild"
     undisturbed = driver(calm, cells)
@@ -74,14 +87,14 @@ def check(tmp_path, cells, kills, seed, **more):
     assert done["worker"]
     assert len(numbers(calm)) == cells
     assert numbers(wild) == numbers(calm)
-    assert plain_table(table(Store(wild).runs())) == plain_table(table(Store(calm).runs()))
+    assert final_table(wild) == final_table(calm)
     assert max(completions(wild).values()) == 1
     assert leftovers(wild) == []
     return wild
 
 
 def test_five_kills(tmp_path):
-    check(tmp_path, cells=10, kills=5, seed=1, pause=0.05)
+    check(tmp_path, cells=8, kills=5, seed=1, pause=0.05)
 
 
 @pytest.mark.slow

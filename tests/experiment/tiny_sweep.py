@@ -53,7 +53,7 @@ def patch(pause=0.0):
     module.shared_model = lambda name: net
 
 
-def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.02):
+def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):
     """What a process that runs a sweep does; 1 if a cell failed."""
     patch(pause)
     work = Work(str(root), snapshot_every=snapshot_every, beat=0.5)

@@ -31,6 +31,7 @@ def environment() -> dict[str, Any]:
     }
 
 
+@cache
 def _version(name: str) -> str | None:
     try:
         return version(name)
@@ -38,6 +39,7 @@ def _version(name: str) -> str | None:
         return None
 
 
+@cache
 def _processor() -> str | None:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
