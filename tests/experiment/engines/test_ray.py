@@ -79,13 +79,13 @@ def test_a_killed_node_costs_nothing(ray, tmp_path):
     assert leftovers(tmp_path / "ray") == []
 
 
-def test_without_ray_the_way_to_it_is_told(monkeypatch, tmp_path):
+def test_without_ray_the_way_to_it_is_told(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
     monkeypatch.setattr(module, "import_module", missing)
     with pytest.raises(GottaError, match=r"gotta\[ray\]"):
-        sweep(specs(1), Store(tmp_path), 1, 1, lambda event: None, engine=Ray())
+        Ray()
 
 
 def test_a_board_gives_each_event_once():

@@ -100,22 +100,22 @@ def test_a_real_controller_requeues_and_the_cell_goes_on(submitit, tmp_path, mon
     assert leftovers(tmp_path / "jobs") == []
 
 
-def test_without_submitit_the_way_to_it_is_told(monkeypatch, tmp_path):
+def test_without_submitit_the_way_to_it_is_told(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
     monkeypatch.setattr(module, "import_module", missing)
     with pytest.raises(GottaError, match=r"gotta\[slurm\]"):
-        sweep(specs(1), Store(tmp_path), 1, 1, lambda event: None, engine=Slurm())
+        Slurm()
 
 
 @pytest.mark.parametrize(("gpus", "options"), [(0.5, {}), (0, {"cluster": "moon"})])
-def test_what_slurm_cannot_do_is_refused(submitit, tmp_path, gpus, options):
+def test_what_slurm_cannot_do_is_refused(submitit, gpus, options):
     with pytest.raises(GottaError, match="whole number of GPUs"):
-        sweep(specs(1), Store(tmp_path), 1, 1, lambda event: None, engine=Slurm(0, gpus, options))
+        Slurm(0, gpus, options)
 
 
 def test_without_slurm_it_is_told(submitit, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GottaError, match="finds no Slurm here"):
-        sweep(specs(1), Store(tmp_path), 1, 1, lambda event: None, engine=Slurm())
+        Slurm()

@@ -37,6 +37,9 @@ class Ray:
     address: str | None = None
     gpus: float = 0.0
 
+    def __post_init__(self) -> None:
+        _ray()
+
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
         ray = _ray()
         joined = not ray.is_initialized()

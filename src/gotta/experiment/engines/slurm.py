@@ -6,6 +6,7 @@ last word as a small JSON file.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -44,27 +45,27 @@ class Slurm:
     gpus: float = 0.0
     options: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        _submitit()
+        if self.cluster not in CLUSTERS or self.gpus != int(self.gpus):
+            raise GottaError(
+                f"cluster={self.cluster}, gpus={self.gpus:g}: expected a cluster of {', '.join(CLUSTERS)} and a whole "
+                "number of GPUs per cell, because Slurm gives no fractions. Ray does: --engine ray."
+            )
+        if self.cluster == "slurm" and shutil.which("srun") is None:
+            raise GottaError("engine 'slurm' finds no Slurm here: there is no srun. Start it on a node of the cluster.")
+
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
-        executor = self._executor(work)
-        _Driver(executor, self.cluster, self.jobs, work, listen).run(specs)
+        _Driver(self._executor(work), self.cluster, self.jobs, work, listen).run(specs)
 
     @property
     def cluster(self) -> str:
         return self.options.get("cluster", "slurm")
 
     def _executor(self, work: Work) -> Any:
-        submitit = _submitit()
-        if self.cluster not in CLUSTERS or self.gpus != int(self.gpus):
-            raise GottaError(
-                f"cluster={self.cluster}, gpus={self.gpus:g}: expected a cluster of {', '.join(CLUSTERS)} and a whole "
-                "number of GPUs per cell, because Slurm gives no fractions. Ray does: --engine ray."
-            )
-        try:
-            executor = submitit.AutoExecutor(
-                Path(work.root) / "slurm", cluster=self.cluster, slurm_max_num_timeout=REQUEUES
-            )
-        except RuntimeError as error:
-            raise GottaError(f"engine 'slurm' finds no Slurm here: {error}") from None
+        executor = _submitit().AutoExecutor(
+            Path(work.root) / "slurm", cluster=self.cluster, slurm_max_num_timeout=REQUEUES
+        )
         flags = {name: value for name, value in self.options.items() if name not in ("cluster", "minutes")}
         executor.update_parameters(
             name="gotta",
