@@ -32,7 +32,7 @@ def tiny(monkeypatch):
     data, net = TinyData(per_class=15), seeded_net(classes=3)
     net.num_classes = 3
     monkeypatch.setattr(module, "shared_dataset", lambda name: data)
-    monkeypatch.setattr(module, "shared_model", lambda name: net)
+    monkeypatch.setattr(module, "shared_model", lambda **named: net)
 
 
 def spec(method="rotta", memory="cstu", reset="never", control=None, **settings):

@@ -50,7 +50,7 @@ def patch(pause=0.0):
     data.pause = pause
     net.num_classes = 3
     module.shared_dataset = lambda name: data
-    module.shared_model = lambda name: net
+    module.shared_model = lambda **named: net
 
 
 def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):

@@ -82,17 +82,17 @@ def test_rows_and_columns_stand_in_the_usual_order():
     assert list(found.columns) == ["source", "norm", "rotta", "note", "tent", "energy", "zeta"]
 
 
-def test_a_cell_is_the_mean_over_seeds_with_half_their_range():
+def test_a_cell_is_the_mean_over_seeds_with_its_interval():
     found = table(
         [run(accuracy=50.0, seconds=1.0), run(accuracy=53.0, seed=1, seconds=2.0), run(accuracy=52.0, seed=2)]
     )
     cell = cells(found)["fps", "norm"]
     assert cell.value == pytest.approx(155 / 3)
-    assert cell.interval == 1.5
+    assert cell.interval == pytest.approx(4.302653 * 1.527525 / 3**0.5, rel=1e-5)  # Student, two degrees of freedom
     assert cell.seeds == 3
     assert cell.seconds == pytest.approx(5 / 3)
-    assert "| fps | 51.7 ± 1.5 (1.7 s) |" in markdown(found)
-    assert "± is half the range over the 3 seeds" in found.caption[0]
+    assert "| fps | 51.7 ± 3.8 (1.7 s) |" in markdown(found)
+    assert "± covers other seeds on these domains at 95 % (Student's t, 3 seeds)" in found.caption[0]
 
 
 def test_one_seed_has_no_interval():
@@ -350,6 +350,8 @@ def test_the_report_has_every_part(tmp_path):
         "## mini",
         "### Accuracy (%)",
         "### Error (%)",
+        "### Gain over no memory (points)",
+        "### Win/tie/loss",
         "### Accuracy (%) per domain",
         "### Memory",
         "### Cost",
@@ -357,8 +359,9 @@ def test_the_report_has_every_part(tmp_path):
         "## Environment",
     ]
     assert "4 finished runs." in text
+    assert "On bundled with resnet20" in text
     assert "- python: 3.11.7" in text
-    assert "| fps | n/a | **51.0** ± 1.0 (2.0 s) |" in text
+    assert "| fps | n/a | **51.0** ± 12.7 (2.0 s) |" in text
 
 
 def test_the_report_names_damaged_runs_and_set_ups(tmp_path):

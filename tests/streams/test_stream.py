@@ -246,7 +246,16 @@ def test_summary():
         "class_run_max": 3,
         "classes_per_batch": 1.5,
         "hash": found.hash,
+        "order_hash": found.order_hash,
     }
+
+
+def test_the_hash_of_the_order_ignores_the_cuts():
+    labels = [0, 0, 1, 1, 1, 0]
+    whole, cut = (stream(labels, order="sorted", domains="snow", batch_size=size) for size in (4, 2))
+    assert whole.order_hash == cut.order_hash
+    assert whole.hash != cut.hash
+    assert whole.order_hash != stream(labels[::-1], order="sorted", domains="snow", batch_size=4).order_hash
 
 
 def test_columns_cannot_be_changed_by_accident():

@@ -7,7 +7,24 @@ from pathlib import Path
 import typer
 
 import gotta
-from gotta.cli import bench, check, data, doctor, ls, replay, report, run, show, stream, train
+from gotta.cli import (
+    bench,
+    check,
+    data,
+    diff,
+    doctor,
+    export,
+    ls,
+    paper,
+    replay,
+    report,
+    run,
+    show,
+    status,
+    stream,
+    train,
+)
+from gotta.cli.options import reads_data
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -18,15 +35,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("bench")(bench.bench)
-app.command("run")(run.run)
+app.command("bench")(reads_data(bench.bench, workers=True))
+app.command("run")(reads_data(run.run, workers=True))
 app.command("report")(report.report)
+app.command("status")(status.status)
+app.command("diff")(diff.diff)
+app.command("export")(export.export)
+app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command("replay")(replay.replay)
 app.command("train")(train.train)
+for group in (stream.app, data.app):
+    for command in group.registered_commands:
+        assert command.callback is not None
+        command.callback = reads_data(command.callback)
 app.add_typer(stream.app, name="stream")
 app.add_typer(data.app, name="data")
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,9 @@ def bench(
         str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
     ] = "",
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
+    data_argument: Annotated[
+        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
+    ] = None,
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
     engine: Annotated[
         str, typer.Option(help="Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.")
@@ -61,7 +64,8 @@ def bench(
     from rich.console import Console
 
     from gotta.cli.progress import follow
-    from gotta.experiment.recipe import load_recipe
+    from gotta.cli.run import parse
+    from gotta.experiment.recipe import load_recipe, merged
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
 
@@ -78,7 +82,8 @@ def bench(
     if engine == "local":
         check_device(device)
     plan = load_recipe(recipe)
-    changes = {"data": {"name": data}} if data else {}
+    changes: dict[str, Any] = {"data": {"name": data, "arguments": {}}} if data else {}
+    changes = merged(changes, {"data": {"arguments": parse(data_argument)}} if data_argument else {})
     specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds), **changes)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
@@ -113,13 +118,18 @@ def bench(
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
     """Print the table of these runs and say where everything is."""
     from gotta.cli.progress import show_table
-    from gotta.report.tables import table, write_report
+    from gotta.report.tables import headline, panels, table, write_report
 
     runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
     if not runs:
         return
-    console.print()
-    show_table(console, table(runs))
+    found = panels(runs)
+    for panel in found:
+        console.print()
+        if len(found) > 1:
+            console.rule(panel.title, align="left")
+        show_table(console, table(panel.runs))
+        console.print(headline(panel.runs), highlight=False, markup=False)
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
 

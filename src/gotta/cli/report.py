@@ -20,15 +20,19 @@ def report(
 
     from gotta.cli.progress import show_table
     from gotta.experiment.store import Store
-    from gotta.report.tables import setups, table, write_report
+    from gotta.report.tables import headline, panels, table, write_report
 
     store = Store(folder)
     runs = store.runs()
     if not runs:
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
     console = Console()
-    for group in setups(runs):
-        show_table(console, table(group, metric))
+    found = panels(runs)
+    for panel in found:
+        if len(found) > 1:
+            console.rule(panel.title, align="left")
+        console.print(headline(panel.runs), highlight=False, markup=False)
+        show_table(console, table(panel.runs, metric))
     for id, reason in store.damaged():
         console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
     console.print(f"Report: {write_report(folder)}", highlight=False, soft_wrap=True)

@@ -1,46 +1,49 @@
 """One run: from a spec to its numbers."""
 
+import json
+import os
 from collections.abc import Callable
+from contextlib import closing
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from gotta.adapted import Adapted
 from gotta.data import dataset
+from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
+from gotta.experiment.model import shared_model
 from gotta.experiment.scoring import Scoring
 from gotta.experiment.snapshots import Snapshots
-from gotta.experiment.spec import ORACLE, RunSpec
+from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
 from gotta.loop import OracleMemory, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
-from gotta.models import Backbone, load
+from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
 
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
-# Cells of a sweep share images and weights, and a worker runs many cells.
-_read_dataset = lru_cache(maxsize=2)(dataset)
 _placed: dict[str, Dataset] = {}
 
 
-def place(name: str, data: Dataset) -> None:
+def place(spec: DataSpec, data: Dataset) -> None:
     """Give this process a data set that somebody else has read."""
-    _placed[name] = data
+    _placed[spec.model_dump_json()] = data
 
 
-def shared_dataset(name: str) -> Dataset:
-    return _placed[name] if name in _placed else _read_dataset(name)
+def shared_dataset(spec: DataSpec) -> Dataset:
+    """Cells of a sweep share images, and a worker runs many cells."""
+    if data := _placed.get(spec.model_dump_json()):
+        return data
+    return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
 @lru_cache(maxsize=2)
-def shared_model(name: str) -> Backbone:
-    # On a CPU convolutions are up to a third faster with the channels last.
-    return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+def _shared_dataset(name: str, arguments: str, data_home: str | None) -> Dataset:
+    return dataset(name, **json.loads(arguments))
 
 
 def run(
@@ -49,21 +52,24 @@ def run(
     journal: Path | None = None,
     device: str = "cpu",
     snapshots: Snapshots | None = None,
+    workers: int | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
     With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
-    goes on from the last one, if there is one, and keeps more.
+    goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
     """
     if journal is not None and snapshots is not None:
         raise GottaError("a journal must see a run from its first step, so it goes without snapshots.")
-    stream = Stream(shared_dataset(spec.data.name), spec.stream_spec())
+    stream = Stream(shared_dataset(spec.data), spec.stream_spec())
     adapted, scoring = _start(spec, stream, device, journal is not None, snapshots)
-    for record in evaluate(adapted, stream, spec.regime.reset, len(scoring.steps)):
-        scoring.add(record)
-        report(record.step + 1, len(stream), scoring.accuracy)
-        if snapshots is not None and snapshots.due():
-            snapshots.save(adapted, scoring)
+    first = len(scoring.steps)
+    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers)) as records:
+        for record in records:
+            scoring.add(record)
+            report(record.step + 1, len(stream), scoring.accuracy)
+            if snapshots is not None and snapshots.due():
+                snapshots.save(adapted, scoring)
     if journal is not None and adapted.memory.journal is not None:
         adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
         adapted.memory.journal.save(journal)
@@ -76,9 +82,10 @@ def _start(
     """The model and the scores as they are before the first step that is left to do."""
 
     def fresh() -> tuple[Adapted, Scoring]:
-        model = deepcopy(shared_model(spec.model.name)).to(device)
+        classes = stream.dataset.num_classes
+        model = deepcopy(shared_model(**dict(spec.model), num_classes=classes)).to(device)
         adapted = build(spec, model, stream.dataset, journal)
-        return adapted, Scoring(adapted, stream, stream.dataset.num_classes)
+        return adapted, Scoring(adapted, stream, classes)
 
     begun = fresh()
     if snapshots is None or not snapshots.folder.exists() or snapshots.load(*begun):

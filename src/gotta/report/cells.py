@@ -3,14 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gotta.report.pairs import Difference
+from gotta.report.statistics import estimate
+
 MISSING = "·"
 MEANINGLESS = "n/a"
 BEST, SECOND = "best", "second"
+TIED = " ≈"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A number over seeds. `interval` is half the range over them; without a value `absent` is shown."""
+    """A number over seeds. `interval` is half the width of its interval; without a value `absent` is shown.
+
+    `tied` says that it cannot be told from what its table compares with: the best of the column, or the baseline.
+    """
 
     value: float | None = None
     interval: float | None = None
@@ -19,16 +26,20 @@ class Cell:
     decimals: int = 1
     mark: str = ""
     absent: str = MISSING
+    tied: bool = False
+    signed: bool = False
 
     @property
     def number(self) -> str:
-        return self.absent if self.value is None else f"{self.value:.{self.decimals}f}"
+        sign = "+" if self.signed else ""
+        return self.absent if self.value is None else f"{self.value:{sign}.{self.decimals}f}"
 
     def extras(self, usual_seeds: int) -> str:
         """The interval, then in brackets the number of seeds where it is unusual, and the seconds of a run."""
         if self.value is None:
             return ""
-        interval = "" if self.interval is None else f" ± {self.interval:.{self.decimals}f}"
+        interval = TIED if self.tied else ""
+        interval += "" if self.interval is None else f" ± {self.interval:.{self.decimals}f}"
         notes = [f"n={self.seeds}"] if self.seeds != usual_seeds else []
         notes += [] if self.seconds is None else [f"{self.seconds:.1f} s"]
         return interval + (f" ({', '.join(notes)})" if notes else "")
@@ -57,17 +68,30 @@ class Table:
         return max((cell.seeds for row in self.rows for cell in row.cells), default=0)
 
     @property
+    def has_ties(self) -> bool:
+        return any(cell.tied for row in self.rows for cell in row.cells)
+
+    @property
     def has_marks(self) -> bool:
         return any(cell.mark for row in self.rows for cell in row.cells)
 
 
 def over_seeds(by_seed: dict[int, float], decimals: int, seconds: float | None = None, interval: bool = True) -> Cell:
-    """The mean over seeds, and half their range if there are several."""
+    """The mean over seeds, with its interval over other seeds if there are several."""
     if not by_seed:
         return Cell(decimals=decimals)
     values = list(by_seed.values())
-    half_range = (max(values) - min(values)) / 2 if interval and len(values) > 1 else None
-    return Cell(sum(values) / len(values), half_range, len(values), seconds, decimals)
+    half = estimate([[value] for value in values], over="seeds").half if interval else None
+    return Cell(sum(values) / len(values), half, len(values), seconds, decimals)
+
+
+def of_difference(found: Difference, decimals: int = 1) -> Cell:
+    """A paired difference with its interval over seeds and domains; `unpaired` where the streams differ."""
+    if found.estimate is None:
+        return Cell(absent="unpaired" if any("differ" in reason for reason in found.refused) else MISSING)
+    gain = found.estimate
+    tied = not gain.distinguishable
+    return Cell(gain.mean, gain.half, len(found.seeds), decimals=decimals, tied=tied, signed=True)
 
 
 def rank(rows: Sequence[Row], column: int, higher: bool) -> list[Row]:

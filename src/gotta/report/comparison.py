@@ -9,9 +9,11 @@ from typing import Any
 from gotta.errors import unknown
 from gotta.experiment.store import Run
 from gotta.report.captions import setup_lines
-from gotta.report.cells import MEANINGLESS, Cell, Row, Table, over_seeds, rank
+from gotta.report.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
+from gotta.report.pairs import difference
 from gotta.report.places import SOURCE, Place, places
 
+PAIRED = ("accuracy", "error")
 Value = Callable[[Run], float | None]
 
 
@@ -53,8 +55,25 @@ def table(runs: Sequence[Run], metric: str = "accuracy") -> Table:
     for index, column in enumerate(columns):
         if column != SOURCE:
             lines = rank(lines, index, how.higher)
+            if metric in PAIRED:
+                lines = _tied(lines, index, {row: cells[row, column] for row in rows})
     result = Table(how.title, ("memory",), tuple(columns), tuple(lines))
     return replace(result, caption=(_explain(result, how, metric), *setup_lines(runs)))
+
+
+def _tied(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
+    """Mark what cannot be told from the best of a column on the same streams."""
+    best = next((row.names[0] for row in lines if row.cells[index].mark == BEST), None)
+    result = []
+    for row in lines:
+        cell = row.cells[index]
+        compared = best is not None and row.ranked and cell.value is not None and cell.mark != BEST
+        found = difference(runs[row.names[0]], runs[best]) if compared and best is not None else None
+        if found is not None and found.estimate is not None and not found.distinguishable:
+            cells = (*row.cells[:index], replace(cell, tied=True), *row.cells[index + 1 :])
+            row = replace(row, cells=cells)
+        result.append(row)
+    return result
 
 
 def summary_value(summary: Mapping[str, Any], path: str) -> float | None:
@@ -97,8 +116,11 @@ def _explain(result: Table, how: Metric, metric: str) -> str:
     if result.seeds > 1:
         cells = [cell for row in result.rows for cell in row.cells if cell.value is not None]
         differing = any(cell.seeds != result.seeds for cell in cells)
-        text += f"; ± is half the range over the {result.seeds} seeds"
-        text += " (over fewer where n= says so)" if differing else ""
+        text += f"; ± covers other seeds on these domains at 95 % (Student's t, {result.seeds} seeds"
+        text += ", fewer where n= says so)" if differing else ")"
+    if result.has_ties:
+        other = "seeds and domains" if result.seeds > 1 else "domains: one seed says nothing about other streams"
+        text += f"; ≈ cannot be told from the best of its column (paired difference at 95 % over {other})"
     text += "; in brackets the seconds of one run" if metric != "seconds" else ""
     if any(row.names[0].startswith("control: ") for row in result.rows):
         text += "; controls take as many samples per step as the memory rows"

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gotta.errors import unknown
 from gotta.experiment.store import Run
 from gotta.report.captions import setup_lines
 from gotta.report.cells import Row, Table, over_seeds, rank
 from gotta.report.comparison import METRICS, Value, by_seed, summary_value
+from gotta.report.pairs import scores
 from gotta.report.places import Place, places
 
 HEADING = ("method", "memory")
@@ -41,7 +41,7 @@ def domain_table(runs: Sequence[Run], metric: str = "accuracy") -> Table:
     """Methods with memories by domains, in the order of the stream; a domain visited again has a column again."""
     if metric not in ("accuracy", "error"):
         raise unknown("metric of a domain", metric, ("accuracy", "error"))
-    visits = {run.id: _visits(run, metric) for run in runs}
+    visits = {run.id: scores(run, metric) for run in runs}
     domains = list(dict.fromkeys(name for found in visits.values() for name in found))
 
     def of_domain(name: str) -> Value:
@@ -113,18 +113,3 @@ def _rows(runs: Sequence[Run], columns: Mapping[str, tuple[Value, int]]) -> list
 
 def _at(path: str) -> Value:
     return lambda run: summary_value(run.summary, path)
-
-
-def _visits(run: Run, metric: str) -> dict[str, float | None]:
-    """The metric in each domain; the second visit of `snow-5` is `snow-5 (2)`."""
-    found: dict[str, float | None] = {}
-    count: dict[str, int] = defaultdict(int)
-    for domain in _domains(run):
-        name = str(domain.get("name"))
-        count[name] += 1
-        found[name if count[name] == 1 else f"{name} ({count[name]})"] = summary_value(domain, metric)
-    return found
-
-
-def _domains(run: Run) -> list[dict[str, Any]]:
-    return list(run.summary.get("online", {}).get("domains", []))

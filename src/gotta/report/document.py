@@ -6,22 +6,26 @@ from pathlib import Path
 from gotta.errors import GottaError
 from gotta.experiment.store import Run, Store
 from gotta.files import write_atomically
+from gotta.report.answer import headline
+from gotta.report.axes import panels
+from gotta.report.beside import beside_table
 from gotta.report.captions import environment_lines
 from gotta.report.comparison import table
 from gotta.report.details import calibration_table, cost_table, domain_table, memory_table
-from gotta.report.places import setups
+from gotta.report.gains import BASELINES, gain_table, has_baseline
+from gotta.report.matrix import matrix_table
 from gotta.report.render import markdown
 
 
 def report_markdown(store: Store) -> str:
     """Every set-up with its tables, then the environment and the runs that could not be read."""
     runs = store.runs()
-    groups = setups(runs)
+    found = panels(runs)
     parts = ["# Report", f"{len(runs)} finished runs."]
-    for number, group in enumerate(groups, 1):
-        title = str(group[0].spec.get("recipe") or "runs")
-        parts.append(f"## {title}" if len(groups) == 1 else f"## Set-up {number}: {title}")
-        parts += _tables(group)
+    for number, panel in enumerate(found, 1):
+        title = str(panel.runs[0].spec.get("recipe") or "runs")
+        parts.append(f"## {title}" if len(found) == 1 else f"## Set-up {number}: {title} ({panel.title})")
+        parts += [headline(panel.runs), *_tables(panel.runs)]
     parts += ["## Environment", _bullets(environment_lines(runs) or ["no finished runs"])]
     damaged = store.damaged()
     if damaged:
@@ -41,9 +45,12 @@ def write_report(root: str | Path) -> Path:
 
 
 def _tables(runs: Sequence[Run]) -> list[str]:
+    gained = [gain_table(runs, baseline) for baseline in BASELINES if has_baseline(runs, baseline)]
+    compared = [matrix_table(runs), beside_table(runs)]
     return [
         markdown(table(runs, "accuracy")),
         markdown(table(runs, "error")),
+        *(markdown(found) for found in (*gained, *compared) if found.rows),
         markdown(domain_table(runs)),
         markdown(memory_table(runs)),
         markdown(cost_table(runs)),

@@ -23,6 +23,8 @@ SETUP = ("recipe", "data", "stream", "model")
 OUTSIDE_SETUP = ("seed", "batch_size", "reset_at_domain")
 AXES = ("memory", "pairing", "method", "regime")  # the earlier ones explain first
 COLUMN_AXIS = "method."
+# settings that a whole table shares: where runs of one cell differ in them, each value has a table of its own
+TABLE_AXES = ("memory.capacity", "regime.")
 Order = tuple[Any, ...]
 
 
@@ -35,6 +37,25 @@ class Place:
     row_order: Order
     column_order: Order
     ranked: bool  # controls and the source model are there to compare with, not to win
+
+
+def cell_key(run: Run) -> tuple[str, str]:
+    """The row and the column by name alone, whatever settings differ."""
+    return _row(run), _column(run)
+
+
+def settings(run: Run, parts: Sequence[str] = (*SETUP, *AXES)) -> dict[str, Any]:
+    """The settings of a run as dotted names and values."""
+    return _settings(run, parts)
+
+
+def telling(runs: Sequence[Run]) -> list[str]:
+    """The settings in which runs of the same cell and seed differ, in the order of AXES."""
+    cells: dict[tuple[str, str, Any], list[Run]] = defaultdict(list)
+    for run in runs:
+        if _column(run) != SOURCE:
+            cells[_row(run), _column(run), run.spec.get("seed")].append(run)
+    return list(dict.fromkeys(axis for rivals in cells.values() for axis in _telling(rivals)))
 
 
 def setups(runs: Iterable[Run]) -> list[list[Run]]:

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from io import BytesIO
 from itertools import product
@@ -20,7 +21,7 @@ from gotta.files import write_atomically
 from gotta.metrics.buffer import FloatArray
 from gotta.report.cells import MEANINGLESS, Cell, Row, Table, over_seeds
 from gotta.report.render import markdown
-from gotta.streams.draw import FAINT, FEW, INK, Rgb
+from gotta.sheet import FAINT, FEW, INK, Rgb
 
 WIDTH, MARGIN, GUTTER, HEADER, TITLE, PLOT, LINE = 1600, 24, 16, 96, 34, 220, 20
 LINES = 5  # of numbers under a plot
@@ -73,7 +74,9 @@ def measured(results: Sequence[TeaserResult], policy: str, key: str) -> Cell:
     _, factor, decimals = COLUMNS[key]
     found = [held.measures[key] for result in results for held in result.held if held.policy == policy]
     decimals = decimals or int(len(found) > 1)  # a mean of whole numbers is none
-    return over_seeds({k: factor * value for k, value in enumerate(found) if value is not None}, decimals)
+    values = {k: factor * value for k, value in enumerate(found) if value is not None}
+    half = (max(values.values()) - min(values.values())) / 2 if len(values) > 1 else None
+    return replace(over_seeds(values, decimals, interval=False), interval=half)
 
 
 def wins(results: Sequence[TeaserResult]) -> Table:

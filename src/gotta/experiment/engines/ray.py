@@ -14,13 +14,13 @@ from typing import Any
 
 import torch
 
-from gotta.data import dataset
+from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.cell import Event, LeaseLost, Listener, Work, claim, compute, failure, keep
 from gotta.experiment.environment import environment
 from gotta.experiment.leases import Lease
-from gotta.experiment.run import place
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.run import place, shared_dataset
+from gotta.experiment.spec import DataSpec, RunSpec
 
 ATTEMPTS = 5  # how often a cell may lose its worker or node
 PAUSE = 0.5  # seconds between two looks at what has happened
@@ -55,6 +55,7 @@ class Ray:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Ray sets the threads of a task by itself unless told; the path leads to policies and methods of one's own.
         variables = {"OMP_NUM_THREADS": str(work.threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        variables |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
         given = {} if self.address else {"include_dashboard": False}
         try:
             ray.init(
@@ -98,7 +99,7 @@ class _Driver:
     def run(self, specs: Sequence[RunSpec]) -> None:
         waiting = list(specs)
         room = self._room()
-        data = self._share({spec.data.name for spec in specs})
+        data = self._share({spec.data.model_dump_json(): spec.data for spec in specs})
         self.sign.parent.mkdir(parents=True, exist_ok=True)
         self.sign.touch()
         try:
@@ -126,7 +127,7 @@ class _Driver:
             )
         return min(fit, engine.jobs) if engine.jobs else fit
 
-    def _share(self, names: set[str]) -> dict[str, Any]:
+    def _share(self, named: dict[str, DataSpec]) -> dict[str, Any]:
         """Each data set once in the object store, from where every node takes one copy for all its tasks.
 
         On one node the files are as near, and the system keeps them in memory once.
@@ -134,8 +135,8 @@ class _Driver:
         if sum(node["Alive"] for node in self.ray.nodes()) < 2:
             return {}
         try:
-            return {name: self.ray.put(dataset(name)) for name in names}
-        except (self.ray.exceptions.RayError, MemoryError):  # too large: the nodes need the files
+            return {text: self.ray.put(shared_dataset(spec)) for text, spec in named.items()}
+        except (self.ray.exceptions.RayError, MemoryError, TypeError):  # too large or bound to files: nodes need those
             return {}
 
     def _claim(self, spec: RunSpec, data: dict[str, Any]) -> None:
@@ -195,8 +196,8 @@ class _Driver:
 def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[str, Any]) -> Any:
     """What a task does. Without the driver's store in sight it keeps no snapshots; its result goes through Ray."""
     torch.set_num_threads(work.threads)
-    for name, reference in data.items():
-        place(name, _ray().get(reference))
+    for text, reference in data.items():
+        place(DataSpec.model_validate_json(text), _ray().get(reference))
     if not sign.exists():
         work = replace(work, snapshot_every=inf)
     told = -inf

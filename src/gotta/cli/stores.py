@@ -1,0 +1,30 @@
+"""Opening the stores of commands that only read."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from gotta.experiment.store import Run, Store
+
+
+def existing(folder: Path) -> "Store":
+    """The store in a folder that must be there."""
+    from gotta.experiment.store import Store
+
+    if not folder.exists():
+        raise GottaError(f"there is no folder '{folder}'. Name one that 'gotta bench' wrote to, such as runs/mini.")
+    return Store(folder)
+
+
+def finished(folder: Path) -> "list[Run]":
+    """Its readable runs, at least one; damaged ones are named on standard error."""
+    store = existing(folder)
+    runs = store.runs()
+    for id, reason in store.damaged():
+        print(f"left out: run {id} in {folder} is damaged: {reason}", file=sys.stderr)
+    if not runs:
+        raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    return runs

@@ -1,0 +1,109 @@
+"""The sentence says no more than the runs."""
+
+from made_runs import made
+
+from gotta.report.answer import findings, headline
+from gotta.report.gains import gain_table, gains
+
+BASE = (50.0, 60.0, 55.0, 65.0)
+
+
+def runs(gain, memory="fps", method="norm", seeds=(0, 1, 2), noise=0.2, **changes):
+    """A memory with this gain over BASE in each seed and domain, up to some noise."""
+    wobble = ((1, 0.3, 0.5, -0.2), (-0.5, 0.2, -1, -0.3), (0.2, -0.6, 0.9, -0.5))  # adds up to nothing
+    return [
+        made(
+            memory,
+            method,
+            tuple(b + gain + noise * w for b, w in zip(BASE, wobble[seed], strict=True)),
+            seed,
+            **changes,
+        )
+        for seed in seeds
+    ]
+
+
+def none(**options):
+    return runs(0, "none", noise=0, **options)
+
+
+def test_a_clear_gain_is_told_with_its_interval():
+    (found,) = findings([*none(), *runs(10), *runs(4, "fifo")])
+    assert found.best == "fps"
+    assert found.helps
+    assert found.tied == ()
+    text = headline([*none(), *runs(10), *runs(4, "fifo")])
+    assert "norm: the best memory is fps, 10.0 ± 0." in text
+    assert "points above no memory" in text
+    assert "n=3" in text
+    assert "not distinguishable" not in text
+
+
+def test_what_cannot_be_told_apart_is_named():
+    text = headline([*none(), *runs(10, noise=3), *runs(9.9, "fifo", noise=-1), *runs(2, "cds")])
+    assert "not distinguishable from fifo" in text
+    assert "cds" not in text
+
+
+def test_a_gain_within_the_noise_is_no_gain():
+    text = headline([*none(), *runs(1, noise=5)])
+    assert "no memory can be told from none" in text
+    assert "above no memory" not in text
+
+
+def test_a_memory_that_harms_is_said_to():
+    assert "no memory beats none: the best, fps, is 8.0 ±" in headline([*none(), *runs(-8)])
+
+
+def test_the_control_takes_its_share():
+    control = runs(9.9, "none", control="running_statistics", noise=0)
+    text = headline([*none(), *runs(10, noise=1), *control])
+    assert "fps cannot be told from running statistics without a memory (+0.1" in text
+    assert "which account for +9.9 of +10.0" in text
+    text = headline([*none(), *runs(10), *runs(4, "none", control="running_statistics")])
+    assert "fps is 6.0 ± " in text
+    assert "above running statistics without a memory, which account for +4.0 of +10.0" in text
+
+
+def test_one_seed_says_so():
+    text = headline([*none(seeds=[0]), *runs(10, seeds=[0])])
+    assert "one seed, so other streams are not covered" in text
+
+
+def test_intervals_are_wider_with_more_memories():
+    few = findings([*none(), *runs(10, noise=1)])[0].over_none.estimate.half
+    many = findings([*none(), *runs(10, noise=1), *(r for m in ("fifo", "cds", "pbrs") for r in runs(1, m))])
+    assert many[0].over_none.estimate.half > few
+
+
+def test_several_methods_are_counted():
+    text = headline([*none(), *runs(10), *none(method="tent"), *runs(0.1, method="tent", noise=5)])
+    assert "a memory is better than none for 1 of 2 methods." in text
+
+
+def test_other_streams_give_no_claim():
+    text = headline([*none(), *(made("fps", scores=(90,) * 4, seed=s, stream_hash=f"x{s}") for s in range(3))])
+    assert "cannot be compared with none (seed 0: the streams differ)" in text
+    assert "no intervals" in text
+
+
+def test_nothing_to_compare():
+    assert "nothing can be said" in headline([made("fps")])
+    assert "nothing can be said" in headline([])
+
+
+def test_gains_have_intervals_and_marks():
+    found = gain_table([*none(), *runs(10), *runs(0.1, "fifo", noise=5)])
+    shown = {row.names[0]: row.cells[0] for row in found.rows}
+    assert shown["fps"].number == "+10.0"
+    assert not shown["fps"].tied
+    assert shown["fifo"].tied
+    assert "other seeds (n=3) and other domains like these 4" in found.caption[1]
+
+
+def test_gains_on_other_streams_are_refused_by_name():
+    mixed = [*none(), made("fps", stream_hash="another")]
+    assert gains(mixed)["fps", "norm"].estimate is None
+    found = gain_table(mixed)
+    assert found.rows[0].cells[0].number == "unpaired"
+    assert "norm + fps, seed 0: the streams differ" in found.caption[-1]

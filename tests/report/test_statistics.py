@@ -1,0 +1,126 @@
+"""Intervals: small examples by hand, and how often they cover on simulated data."""
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from gotta.errors import GottaError
+from gotta.report.statistics import bootstrap, estimate
+
+
+def simulated(seeds, domains, of_seed, of_domain, of_both, count, rng):
+    """`count` tables around zero with the given standard deviations of seeds, domains and what is left."""
+    return (
+        rng.normal(0, of_seed, (count, seeds, 1))
+        + rng.normal(0, of_domain, (count, 1, domains))
+        + rng.normal(0, of_both, (count, seeds, domains))
+    )
+
+
+def coverage(tables, **options):
+    return np.mean([abs(found.mean) <= found.half for found in (estimate(table, **options) for table in tables)])
+
+
+def test_over_seeds_it_is_students_t():
+    values = np.array([[50.0, 60.0], [51.0, 61.0], [55.0, 63.0]])
+    means = values.mean(1)
+    found = estimate(values, over="seeds")
+    low, high = student.interval(0.95, 2, loc=means.mean(), scale=means.std(ddof=1) / np.sqrt(3))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_one_seed_is_students_t_over_domains():
+    values = np.array([[1.0, 2.0, 4.0, 9.0]])
+    found = estimate(values)
+    low, high = student.interval(0.95, 3, loc=4.0, scale=values.std(ddof=1) / 2)
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert "other streams are not covered" in found.covers
+
+
+def test_domains_that_vary_by_chance_alone_add_nothing():
+    values = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]])  # the interaction explains more than the domains show
+    assert estimate(values).half == pytest.approx(estimate(values, over="seeds").half)
+
+
+def test_without_spread_there_is_no_interval_and_no_claim():
+    found = estimate([[3.0]])
+    assert found.half is None
+    assert found.low is None
+    assert not found.distinguishable
+    assert "one seed and one domain" in found.covers
+    assert estimate([[3.0, 4.0]], over="seeds").half is None
+
+
+def test_distinguishable_when_the_interval_leaves_out_zero():
+    assert estimate([[5.0, 5.5, 6.0, 5.2]]).distinguishable
+    assert not estimate([[5.0, -5.5, 6.0, -5.2]]).distinguishable
+    assert not estimate([[0.0, 0.0], [0.0, 0.0]]).distinguishable
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [], [[]], [[float("nan")]]])
+def test_bad_tables_are_refused(values):
+    with pytest.raises(GottaError, match="expected finite numbers"):
+        estimate(values)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(GottaError, match="level=95"):
+        estimate([[1.0, 2.0]], level=95)
+    with pytest.raises(GottaError, match="over='domains'"):
+        estimate([[1.0, 2.0]], over="domains")
+
+
+COMPONENTS = [(1, 1, 1), (1, 0, 1), (1, 1, 0.01), (0.3, 1, 1), (0, 1, 1), (0, 0, 1), (1, 3, 1), (3, 1, 1)]
+
+
+def rates(seeds, domains, components, count):
+    rng = np.random.default_rng(seeds * 100 + domains)
+    return [coverage(simulated(seeds, domains, *sizes, count, rng)) for sizes in components]
+
+
+@pytest.mark.parametrize(("seeds", "domains"), [(2, 15), (3, 15), (3, 5)])
+def test_intervals_cover_at_their_rate(seeds, domains):
+    """Whatever part of the variance is of seeds and of domains. 500 tables have a standard error of one percent."""
+    found = rates(seeds, domains, COMPONENTS[:4], 500)
+    assert min(found) > 0.92
+    assert max(found) < 0.998
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "domains"), [(2, 15), (3, 15), (5, 15), (3, 5), (10, 15)])
+def test_intervals_cover_at_their_rate_closely(seeds, domains):
+    """Never less than 95 %, and at most a few percent more."""
+    found = rates(seeds, domains, COMPONENTS, 2000)  # a standard error of 0.5 %
+    assert min(found) > 0.95 - 3.5 * 0.0049
+    assert max(found) < 0.995
+    assert np.mean(found) == pytest.approx(0.965, abs=0.015)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_other_levels_cover_too(level):
+    tables = simulated(3, 15, 1, 1, 1, 600, np.random.default_rng(1))
+    assert level - 0.03 < coverage(tables, level=level) < level + 0.08
+
+
+def test_intervals_over_seeds_cover_on_fixed_domains():
+    rng = np.random.default_rng(2)
+    fixed = np.linspace(-20, 20, 15)  # domains differ much, and are the same in every table
+    tables = simulated(3, 15, 1, 0, 1, 1000, rng) + fixed
+    assert coverage(tables, over="seeds") == pytest.approx(0.95, abs=0.021)
+
+
+def test_the_percentile_bootstrap_covers_too_seldom_with_three_seeds():
+    """Why no table uses it."""
+    tables = simulated(3, 15, 1, 1, 1, 150, np.random.default_rng(3))
+    covered = [
+        low <= 0 <= high for low, high in (bootstrap(table, draws=200, seed=i) for i, table in enumerate(tables))
+    ]
+    assert np.mean(covered) < 0.88
+
+
+def test_the_bootstrap_is_deterministic_and_near_with_many_seeds():
+    table = simulated(40, 40, 1, 1, 1, 1, np.random.default_rng(4))[0]
+    assert bootstrap(table, seed=1) == bootstrap(table, seed=1)
+    assert bootstrap(table, seed=1) != bootstrap(table, seed=2)
+    low, high = bootstrap(table)
+    assert high - low == pytest.approx(2 * estimate(table).half, rel=0.2)
