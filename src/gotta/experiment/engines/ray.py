@@ -65,8 +65,9 @@ class Ray:
                 logging_level="error",
                 **given,
             )
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            raise GottaError(f"no Ray cluster at '{self.address}': {str(error).splitlines()[0]}") from None
+        except Exception as error:  # Ray raises anything here, Exception itself among it
+            what = f"no Ray cluster at '{self.address}'" if self.address else "Ray does not start here"
+            raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
 
 
 class _Board:
