@@ -26,7 +26,8 @@ def specs(count):
 @pytest.fixture
 def ray(monkeypatch):
     found = pytest.importorskip("ray", reason="ray is not installed: pip install 'gotta[ray]'")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in module.SETTINGS.items():
+        monkeypatch.setenv(name, value)
     yield found
     found.shutdown()
 
@@ -52,9 +53,7 @@ def test_ray_gives_the_numbers_of_local(ray, tmp_path):
 def test_a_killed_node_costs_nothing(ray, tmp_path):
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    doomed, started, notices = cluster.add_node(num_cpus=1), set(), []
-    cluster.wait_for_nodes()
+    cluster, started, notices = Cluster(), set(), []
     killed = False
 
     def listen(event):
@@ -67,6 +66,9 @@ def test_a_killed_node_costs_nothing(ray, tmp_path):
             cluster.remove_node(doomed, allow_graceful=False)
 
     try:
+        cluster.add_node(num_cpus=1, include_dashboard=False)
+        doomed = cluster.add_node(num_cpus=1)
+        cluster.wait_for_nodes()
         store = Store(tmp_path / "ray", writable=True)
         assert sweep(specs(4), store, 1, 1, listen, engine=Ray(address=cluster.address), snapshot_every=0.1) == []
     finally:

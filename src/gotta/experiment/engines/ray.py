@@ -23,6 +23,8 @@ from gotta.experiment.run import place, shared_dataset
 from gotta.experiment.spec import DataSpec, RunSpec
 
 ATTEMPTS = 5  # how often a cell may lose its worker or node
+# Nothing is sent to Ray's makers, and a busy machine gets longer than half a minute to start.
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "180"}
 PAUSE = 0.5  # seconds between two looks at what has happened
 
 
@@ -52,7 +54,8 @@ class Ray:
                 ray.shutdown()
 
     def _join(self, ray: Any, work: Work) -> None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        for name, value in SETTINGS.items():
+            os.environ.setdefault(name, value)
         # Ray sets the threads of a task by itself unless told; the path leads to policies and methods of one's own.
         variables = {"OMP_NUM_THREADS": str(work.threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         variables |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
