@@ -24,10 +24,11 @@ def specs(count):
 
 
 @pytest.fixture
-def ray(monkeypatch):
-    found = pytest.importorskip("ray", reason="ray is not installed: pip install 'gotta[ray]'")
-    for name, value in module.SETTINGS.items():
-        monkeypatch.setenv(name, value)
+def ray():
+    try:
+        found = module._ray()
+    except GottaError as error:
+        pytest.skip(str(error))
     yield found
     found.shutdown()
 

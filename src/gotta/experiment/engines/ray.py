@@ -54,8 +54,6 @@ class Ray:
                 ray.shutdown()
 
     def _join(self, ray: Any, work: Work) -> None:
-        for name, value in SETTINGS.items():
-            os.environ.setdefault(name, value)
         # Ray sets the threads of a task by itself unless told; the path leads to policies and methods of one's own.
         variables = {"OMP_NUM_THREADS": str(work.threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         variables |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
@@ -217,6 +215,8 @@ def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[
 
 
 def _ray() -> Any:
+    for name, value in SETTINGS.items():  # Ray reads them when it is imported
+        os.environ.setdefault(name, value)
     try:
         import_module("ray.util.scheduling_strategies")
         return import_module("ray")
