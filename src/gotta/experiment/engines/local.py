@@ -132,7 +132,7 @@ def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str]) -> None:
     while os.getppid() == parent:
         try:
             if pipe.poll(1.0):
-                execute(RunSpec.of(pipe.recv()), work, tell)
+                execute(RunSpec.model_validate(pipe.recv()), work, tell)
         except (EOFError, OSError):
             return
 

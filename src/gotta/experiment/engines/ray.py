@@ -210,7 +210,7 @@ def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[
             told = monotonic()
             board.add.remote(event)
 
-    steps, summary = compute(RunSpec.of(given), work, tell)
+    steps, summary = compute(RunSpec.model_validate(given), work, tell)
     return steps, summary, environment()
 
 

@@ -94,7 +94,7 @@ class Cell:
             if event.kind == "notice":
                 notices.append(event.message)
 
-        last = execute(RunSpec.of(self.given), self.work, hear)
+        last = execute(RunSpec.model_validate(self.given), self.work, hear)
         write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
         return last.kind
 
