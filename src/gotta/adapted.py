@@ -51,6 +51,8 @@ class Adapted(nn.Module):
         shield_group_norms(self.model)
         self.method, self.memory, self.guard = method, memory, guard
         self.adapt_every, self.score = adapt_every, score
+        if guard is not None:
+            guard.source.cost = method.cost  # one account, in which the guard has a phase of its own
         method.capacity = memory.capacity
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
         method.keep_graph = memory.policy.holds_batch and adapt_every is None
@@ -107,7 +109,7 @@ class Adapted(nn.Module):
         torch.clear_autocast_cache()
         done = self.adaptations - adaptations
         if self.guard is not None:
-            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, prediction, done)}
+            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, prediction)}
         if self.score == "after":
             with phase("predict"), only_predicting(self.method):
                 prediction = self.method.predict(x)
@@ -227,6 +229,8 @@ class Adapted(nn.Module):
         self.frozen = state["frozen"]
         self._sample = None if state["sample"] is None else torch.Size(state["sample"])
         self.method.cost = cost = Cost()
+        if self.guard is not None:
+            self.guard.source.cost = cost
         for name, tally in state["cost"].items():
             cost.add(name, **tally)
         cost.take()
@@ -256,9 +260,7 @@ class Adapted(nn.Module):
         check_logits(logits, None if self._memory_for else self.memory.num_classes)
 
     def _spent(self) -> dict[str, Any]:
-        spent = self.method.cost.take()
-        guard = {} if self.guard is None else self.guard.take_cost()
-        return {**spent, "guard": guard} if guard else spent
+        return self.method.cost.take()
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
         slots = self.memory.observe(

@@ -35,14 +35,15 @@ def tiny(monkeypatch):
     monkeypatch.setattr(module, "shared_model", lambda **named: net)
 
 
-def spec(method="rotta", memory="cstu", reset="never", control=None, **settings):
+def spec(method="rotta", memory="cstu", reset="never", control=None, guard=None, clock="none", **settings):
     return RunSpec.of(
         {
             "method": {"name": method, **settings},
             "memory": {"name": memory, "capacity": 6},
             "stream": STREAM,
-            "regime": {"reset": reset, "batch_size": 8},
+            "regime": {"reset": reset, "batch_size": 8, "clock": clock},
             "control": control,
+            "guard": guard,
             "seed": 3,
         }
     )
@@ -115,6 +116,18 @@ def test_resets_stay_where_they_were(tmp_path, reset):
 
 def test_logits_as_embeddings_go_on_bit_for_bit(tmp_path):
     check(spec("rotta", "cds", embedding="logits"), tmp_path)
+
+
+@pytest.mark.parametrize("guard", ["freeze", "rollback"])
+def test_a_guard_goes_on_watching(tmp_path, guard):
+    check(spec("tent", "fps", guard=guard), tmp_path)
+
+
+@pytest.mark.parametrize("reset", ["never", "each_domain"])
+def test_a_stream_that_does_not_wait_goes_on_without_waiting(tmp_path, reset):
+    made = spec("sar", "fps", reset=reset, clock="analytic")
+    assert run(made)[1]["missed"] > 0
+    check(made, tmp_path)
 
 
 def damaged(tmp_path, harm):

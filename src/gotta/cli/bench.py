@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,22 +11,26 @@ from gotta.errors import GottaError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gotta.experiment.engines import Engine
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
 
 
 def bench(
     recipe: Annotated[str, typer.Argument(help="A recipe by name (gotta ls recipes) or a YAML file.")] = "mini",
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="Settings for all cells, as section.name=value.", show_default=False)
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option("--set", "-s", help="The same as an option.", show_default=False)
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
     memory: Annotated[
-        str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
+        str, typer.Option(help="These memories instead of the recipe's: names, wildcards or module:Class, by comma.")
     ] = "",
+    method: Annotated[str, typer.Option(help="Only these methods of the recipe, by comma.")] = "",
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
-    data_argument: Annotated[
-        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
-    ] = None,
+    model: Annotated[str, typer.Option(help="This network instead of the recipe's (gotta ls models).")] = "",
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
     engine: Annotated[
         str, typer.Option(help="Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.")
@@ -44,7 +48,11 @@ def bench(
     snapshot_every: Annotated[
         float, typer.Option(help="Seconds between two snapshots of a running cell; inf for none.")
     ] = 60.0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Log runs to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")] = False,
 ) -> None:
     """Run a recipe and print its table. Finished runs are kept and reused.
 
@@ -58,14 +66,21 @@ def bench(
 
     - `gotta bench --quick --memory fps,fifo,my_policy:Mine` : a policy of your own beside others
 
+    - `gotta bench table1 --dry-run` : a table of the paper; what is missing for it, how many runs, how long
+
+    - `gotta bench table1 --data cifar10-mini --model resnet20 regime.name=fixed method.lr=1e-4`
+
     - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from rich.console import Console
 
+    from gotta.cli.engine import make_engine
+    from gotta.cli.plan import chosen, told
     from gotta.cli.progress import follow
-    from gotta.cli.run import parse
-    from gotta.experiment.recipe import load_recipe, merged
+    from gotta.experiment.labels import labels
+    from gotta.experiment.loggers import Log
+    from gotta.experiment.recipe import load_recipe
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
 
@@ -75,6 +90,8 @@ def bench(
             f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
             "threads >= 1 and snapshot_every > 0."
         )
+    if "=" in recipe:
+        recipe, settings = "mini", [recipe, *(settings or [])]
     if recipe == "teaser":
         teaser(console, out or Path("runs/teaser"), memory, quick, data, *_numbers(seeds)[:1])
         return
@@ -82,27 +99,20 @@ def bench(
     if engine == "local":
         check_device(device)
     plan = load_recipe(recipe)
-    changes: dict[str, Any] = {"data": {"name": data, "arguments": {}}} if data else {}
-    changes = merged(changes, {"data": {"arguments": parse(data_argument)}} if data_argument else {})
-    specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds), **changes)
+    over = chosen([*(settings or []), *(also or [])], data, model)
+    specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
     todo = [spec for spec in specs if not store.has(spec.id)]
-    place = (
-        f"in {min(jobs or os.cpu_count() or 1, max(1, len(todo)))} processes" if engine == "local" else f"on {engine}"
-    )
-    console.print(f"[bold]{plan.title}[/bold]", highlight=False)
-    console.print(
-        f"{len(specs)} runs, {len(specs) - len(todo)} finished before, {len(todo)} to do {place}",
-        highlight=False,
-    )
+    workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
+    told(console, plan, specs, todo, store, workers, device, dry_run, "" if engine == "local" else f"on {engine}")
+    warn_of_no_effect(console, todo)
     if dry_run:
-        for spec in todo:
-            console.print(f"  {spec.id}  {spec.label}", highlight=False)
         return
     try:
-        with follow(console, {spec.id: spec.label for spec in todo}) as listen:
-            failures = sweep(todo, store, jobs, threads, listen, device, where, snapshot_every)
+        logged = Log(log or [], store, specs)
+        with follow(console, labels(todo)) as listen:
+            failures = sweep(todo, store, jobs, threads, logged.listening(listen), device, where, snapshot_every)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
@@ -110,9 +120,10 @@ def bench(
         raise typer.Exit(130) from None
     conclude(console, store, specs)
     if failures:
-        labels = {spec.id: spec.label for spec in specs}
-        lines = "\n".join(f"  - {labels[failure.id]}: {failure.message}" for failure in failures)
+        names = labels(specs)
+        lines = "\n".join(f"  - {names[failure.id]}: {failure.message}" for failure in failures)
         raise GottaError(f"{len(failures)} runs failed; the others are kept:\n{lines}")
+    logged.complain()
 
 
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
@@ -134,24 +145,12 @@ def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
 
 
-def make_engine(name: str, jobs: int, address: str = "", gpus: float = 0.0, slurm: str = "") -> "Engine":
-    """The engine that the options describe; an option of another engine is a mistake."""
-    from gotta.experiment.engines import ENGINES, engine
+def warn_of_no_effect(console: "Console", specs: "list[RunSpec]") -> None:
+    """Say before the run which cells will say nothing of their own."""
+    from gotta.experiment.sense import without_effect
 
-    for option, given, takes in (
-        ("address", address, ["ray"]),
-        ("gpus", gpus, ["ray", "slurm"]),
-        ("slurm", slurm, ["slurm"]),
-    ):
-        if name in ENGINES and given and name not in takes:
-            raise GottaError(f"--{option} is for --engine {' or '.join(takes)}, not for {name}.")
-    if gpus < 0:
-        raise GottaError(f"gpus={gpus:g}: expected 0 or more GPUs per cell.")
-    if name == "ray":
-        return engine(name, jobs, address=address or None, gpus=gpus)
-    if name == "slurm":
-        return engine(name, jobs, gpus=gpus, options=_options(slurm))
-    return engine(name, jobs)
+    for name, reason in without_effect(specs).items():
+        console.print(f"No effect: {name}: {reason} The cell is marked.", highlight=False, markup=False)
 
 
 def check_device(device: str) -> None:
@@ -185,16 +184,8 @@ def teaser(console: "Console", root: Path, memory: str, quick: bool, data: str, 
     console.print(f"Picture: {draw(result, root / 'teaser.png')}", highlight=False, soft_wrap=True)
 
 
-def _options(text: str) -> dict[str, str]:
-    """`partition=gpu,minutes=60` by name."""
-    parts = [part.partition("=") for part in text.split(",") if part]
-    if wrong := [name for name, equals, value in parts if not (name and equals)]:
-        raise GottaError(
-            f"slurm option '{wrong[0]}' has no value. Expected name=value by comma: partition=gpu,minutes=60."
-        )
-    if not all(value.isdigit() and int(value) for name, _, value in parts if name == "minutes"):
-        raise GottaError(f"--slurm {text}: expected minutes as a whole number above 0.")
-    return {name: value for name, _, value in parts}
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _numbers(text: str) -> list[int]:

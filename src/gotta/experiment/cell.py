@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from gotta.errors import GottaError
+from gotta.experiment.clocks import recording
 from gotta.experiment.environment import environment
 from gotta.experiment.leases import BEAT, LIMIT, Lease, Leases
 from gotta.experiment.run import Result, run
@@ -41,6 +42,7 @@ class Work:
     threads: int = 1
     device: str = "cpu"
     snapshot_every: float = EVERY  # seconds; infinity for none
+    shared: bool = True  # whether who computes sees the store
     beat: float = BEAT
     limit: float = LIMIT
 
@@ -84,7 +86,13 @@ def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = N
 
     listen(Event("started", spec.id))
     snapshots = work.snapshots(spec.id, lambda message: listen(Event("notice", spec.id, message=message)))
-    return run(spec, moved, device=work.device, snapshots=snapshots if work.snapshot_every < inf else None)
+    return run(
+        spec,
+        moved,
+        device=work.device,
+        snapshots=snapshots if work.shared and work.snapshot_every < inf else None,
+        recording=recording(Path(work.root), spec) if work.shared else None,
+    )
 
 
 def keep(spec: RunSpec, work: Work, lease: Lease, result: Result, made_by: dict[str, object]) -> Event:

@@ -34,6 +34,7 @@ class Scoring:
                 "step": record.step,
                 **scored,
                 "adaptations": outcome.adaptations,
+                "missed": record.missed,
                 "memory": self.buffer.measure(memory.peek(), memory.slots),
                 "cost": outcome.cost,
                 **outcome.diagnostics,
@@ -57,6 +58,7 @@ class Scoring:
             "decisions": dict(self.adapted.memory.stats),
             "cost": method.cost.summary(),
             "adaptations": sum(step["adaptations"] for step in self.steps),
+            "missed": sum(step["missed"] for step in self.steps),
             "trained_parameters": sum(p.numel() for p in method.trained.values()),
             "stream": self.stream.summary(),
         }

@@ -200,8 +200,7 @@ def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[
     torch.set_num_threads(work.threads)
     for text, reference in data.items():
         place(DataSpec.model_validate_json(text), _ray().get(reference))
-    if not sign.exists():
-        work = replace(work, snapshot_every=inf)
+    work = replace(work, shared=sign.exists())
     told = -inf
 
     def tell(event: Event) -> None:
