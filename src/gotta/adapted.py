@@ -148,13 +148,19 @@ class Adapted(nn.Module):
             self.guard.reset()
         self.offered = self.adaptations = 0
 
-    def save(self, path: str | Path) -> None:
-        """Write everything needed to go on bit for bit into a folder, whole or not at all."""
-        adapt_state.write(Path(path), self._record(), self._state())
+    def save(self, path: str | Path, beside: Mapping[str, Any] | None = None) -> None:
+        """Write everything needed to go on bit for bit into a folder, whole or not at all.
+
+        `beside` is kept with it and given back by `load`: where the stream was, for one. Arrays and what JSON can say.
+        """
+        adapt_state.write(Path(path), self._record(), {**self._state(), "beside": dict(beside or {})})
 
     @torch.inference_mode(False)
-    def load(self, path: str | Path) -> None:
-        """Go on from a saved state of a model built alike. A state that does not fit changes nothing."""
+    def load(self, path: str | Path) -> dict[str, Any]:
+        """Go on from a saved state of a model built alike; what was saved beside it.
+
+        A state that does not fit changes nothing.
+        """
         record, state = adapt_state.read(Path(path))
         adapt_state.check_fit(path, record, self._record())
         before, recipe = self._state(), self.recipe and dict(self.recipe)
@@ -165,6 +171,7 @@ class Adapted(nn.Module):
             self.recipe, self.memory, self._memory_for = recipe, memory, memory_for
             self._restore(before)
             raise GottaError(f"the state in {path} does not fit this model: {error}") from error
+        return dict(state.get("beside", {}))
 
     def train(self, mode: bool = True) -> "Adapted":
         """The method alone decides which layers are in which mode, so train() and eval() do not reach the model."""

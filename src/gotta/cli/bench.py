@@ -32,9 +32,22 @@ def bench(
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
     model: Annotated[str, typer.Option(help="This network instead of the recipe's (gotta ls models).")] = "",
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
-    jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
-    threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
+    engine: Annotated[
+        str, typer.Option(help="Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.")
+    ] = "local",
+    jobs: Annotated[
+        int, typer.Option(help="Cells at a time. Default: one per core here, what fits on ray and slurm.")
+    ] = 0,
+    threads: Annotated[int, typer.Option(help="Torch threads per cell.")] = 1,
     device: Annotated[str, typer.Option(help="Where the networks run: cpu, cuda, cuda:1, mps.")] = "cpu",
+    address: Annotated[str, typer.Option(help="With ray: an existing cluster, auto or host:port.")] = "",
+    gpus: Annotated[float, typer.Option(help="With ray and slurm: GPUs per cell; ray takes fractions.")] = 0.0,
+    slurm: Annotated[
+        str, typer.Option(help="With slurm: options of sbatch by comma, partition=gpu,account=me; minutes=240.")
+    ] = "",
+    snapshot_every: Annotated[
+        float, typer.Option(help="Seconds between two snapshots of a running cell; inf for none.")
+    ] = 60.0,
     log: Annotated[
         list[str] | None,
         typer.Option(help="Log runs to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
@@ -56,10 +69,13 @@ def bench(
     - `gotta bench table1 --dry-run` : a table of the paper; what is missing for it, how many runs, how long
 
     - `gotta bench table1 --data cifar10-mini --model resnet20 regime.name=fixed method.lr=1e-4`
+
+    - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from rich.console import Console
 
+    from gotta.cli.engine import make_engine
     from gotta.cli.plan import chosen, told
     from gotta.cli.progress import follow
     from gotta.experiment.labels import labels
@@ -69,14 +85,19 @@ def bench(
     from gotta.experiment.sweep import sweep
 
     console = Console()
-    if jobs < 0 or threads < 1:
-        raise GottaError(f"jobs={jobs}, threads={threads}: expected jobs >= 0 (0 = one per core) and threads >= 1.")
+    if jobs < 0 or threads < 1 or not snapshot_every > 0:
+        raise GottaError(
+            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
+            "threads >= 1 and snapshot_every > 0."
+        )
     if "=" in recipe:
         recipe, settings = "mini", [recipe, *(settings or [])]
     if recipe == "teaser":
         teaser(console, out or Path("runs/teaser"), memory, quick, data, *_numbers(seeds)[:1])
         return
-    check_device(device)
+    where = make_engine(engine, jobs, address, gpus, slurm)
+    if engine == "local":
+        check_device(device)
     plan = load_recipe(recipe)
     over = chosen([*(settings or []), *(also or [])], data, model)
     specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
@@ -84,14 +105,14 @@ def bench(
     store = Store(root, writable=not dry_run)
     todo = [spec for spec in specs if not store.has(spec.id)]
     workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
-    told(console, plan, specs, todo, store, workers, device, dry_run)
+    told(console, plan, specs, todo, store, workers, device, dry_run, "" if engine == "local" else f"on {engine}")
     warn_of_no_effect(console, todo)
     if dry_run:
         return
     try:
         logged = Log(log or [], store, specs)
         with follow(console, labels(todo)) as listen:
-            failures = sweep(todo, store, workers, threads, logged.listening(listen), device)
+            failures = sweep(todo, store, jobs, threads, logged.listening(listen), device, where, snapshot_every)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)

@@ -32,8 +32,9 @@ def told(
     workers: int,
     device: str,
     cells: bool,
+    where: str = "",
 ) -> None:
-    """Say what will be run; refuse if something for it is missing. With `cells` every run is named."""
+    """Say what will be run and where; refuse if something for it is missing. With `cells` every run is named."""
     from gotta.experiment.estimate import estimate
     from gotta.experiment.labels import labels
     from gotta.experiment.missing import missing
@@ -42,9 +43,8 @@ def told(
         f"[bold]{plan.title}[/bold]" + (f" (the paper's {plan.paper})" if plan.paper else ""), highlight=False
     )
     done = len(specs) - len(todo)
-    console.print(
-        f"{len(specs)} runs, {done} finished before, {len(todo)} to do in {workers} processes", highlight=False
-    )
+    where = where or f"in {workers} processes"
+    console.print(f"{len(specs)} runs, {done} finished before, {len(todo)} to do {where}", highlight=False)
     if cells:
         for id, label in labels(todo).items():
             console.print(f"  {id}  {label}", highlight=False, markup=False, soft_wrap=True)

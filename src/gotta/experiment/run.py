@@ -8,7 +8,6 @@ from contextlib import closing
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from gotta.adapted import Adapted
@@ -17,22 +16,32 @@ from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.clocks import make_clock, measure_costs
 from gotta.experiment.model import shared_model
+from gotta.experiment.scoring import Scoring
 from gotta.experiment.sense import as_source, no_effect
+from gotta.experiment.snapshots import Snapshots
 from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
 from gotta.guard import Guard, GuardWarning
 from gotta.loop import OracleMemory, Record, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
-from gotta.metrics import Buffer, Online
 from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
 
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
+_placed: dict[str, Dataset] = {}
+
+
+def place(spec: DataSpec, data: Dataset) -> None:
+    """Give this process a data set that somebody else has read."""
+    _placed[spec.model_dump_json()] = data
+
 
 def shared_dataset(spec: DataSpec) -> Dataset:
     """Cells of a sweep share images, and a worker runs many cells."""
+    if (named := spec.model_dump_json()) in _placed:
+        return _placed[named]
     return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
@@ -54,71 +63,62 @@ def run(
     report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
     journal: Path | None = None,
     device: str = "cpu",
+    snapshots: Snapshots | None = None,
     workers: int | None = None,
     recording: Path | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
-    With `journal` every decision of the memory is written to that file, for `gotta replay`. `workers` read images ahead
-    and change no number. `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is
-    not there.
+    With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
+    goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
+    `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is not there.
     """
-    started = perf_counter()
-    data = data_of(spec)
-    stream = Stream(data, spec.stream_spec())
+    if journal is not None and snapshots is not None:
+        raise GottaError("a journal must see a run from its first step, so it goes without snapshots.")
+    stream = Stream(data_of(spec), spec.stream_spec())
     model = deepcopy(model_of(spec)).to(device)
     pointless = no_effect(spec, model)
     done = as_source(spec) if pointless and spec.control != "running_statistics" else spec
 
     def measure() -> dict[str, float]:
         spare = deepcopy(model)  # building an adapted model changes its network
-        return measure_costs(model, lambda: build(done, spare, data), stream, spec.regime.reset, device)
+        return measure_costs(model, lambda: build(done, spare, stream.dataset), stream, spec.regime.reset, device)
 
     clock = make_clock(spec, recording, measure)
-    adapted = build(done, model, data, journal is not None)
-    online = Online(data.num_classes, stream.domains)
-    buffer = Buffer(adapted.memory.capacity, data.num_classes)
-    steps = []
-    right = seen = 0
-    with closing(evaluate(adapted, stream, spec.regime.reset, workers=workers, clock=clock)) as records:
+    adapted, scoring = _start(done, model, stream, journal is not None, snapshots)
+    clock.catch_up(scoring.steps)
+    first = len(scoring.steps)
+    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock)) as records:
         for record in quietly(records):
-            outcome = record.outcome
-            scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
-            buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
-            held = buffer.measure(adapted.memory.peek(), adapted.memory.slots)
-            steps.append(
-                {
-                    "step": record.step,
-                    **scored,
-                    "adaptations": outcome.adaptations,
-                    "missed": record.missed,
-                    "memory": held,
-                    "cost": outcome.cost,
-                    **outcome.diagnostics,
-                }
-            )
-            right, seen = right + scored["correct"], seen + scored["samples"]
-            report(record.step + 1, len(stream), 100 * right / seen)
+            scoring.add(record)
+            report(record.step + 1, len(stream), scoring.accuracy)
+            if snapshots is not None and snapshots.due():
+                snapshots.save(adapted, scoring)
     if journal is not None and adapted.memory.journal is not None:
         adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
         adapted.memory.journal.save(journal)
-    result = online.summary()
     summary = {
-        "accuracy": result["accuracy"],
-        "error": result["error"],
-        "seconds": perf_counter() - started,
-        "online": result,
-        "buffer": steps[-1]["memory"],
-        "decisions": dict(adapted.memory.stats),
-        "cost": adapted.method.cost.summary(),
-        "adaptations": sum(step["adaptations"] for step in steps),
-        "missed": sum(step["missed"] for step in steps),
-        "trained_parameters": sum(p.numel() for p in adapted.method.trained.values()),
-        "stream": stream.summary(),
-        **({"guard": guard_summary(spec.guard, steps)} if spec.guard else {}),
+        **scoring.summary(),
+        **({"guard": guard_summary(spec.guard, scoring.steps)} if spec.guard else {}),
         **({"no_effect": pointless} if pointless else {}),
     }
-    return steps, summary
+    return scoring.steps, summary
+
+
+def _start(
+    spec: RunSpec, model: Backbone, stream: Stream, journal: bool, snapshots: Snapshots | None
+) -> tuple[Adapted, Scoring]:
+    """The model and the scores as they are before the first step that is left to do."""
+
+    def fresh(net: Backbone) -> tuple[Adapted, Scoring]:
+        adapted = build(spec, net, stream.dataset, journal)
+        return adapted, Scoring(adapted, stream, stream.dataset.num_classes)
+
+    if snapshots is not None and snapshots.folder.exists():
+        continued = fresh(deepcopy(model))
+        if snapshots.load(*continued):
+            return continued
+    return fresh(model)  # what a misfit snapshot may have touched is not used
 
 
 def quietly(records: Iterator[Record]) -> Iterator[Record]:
