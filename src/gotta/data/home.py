@@ -8,12 +8,14 @@ from gotta.errors import GottaError
 VARIABLE = "GOTTA_DATA"
 
 
-def home() -> Path:
-    """The data home."""
+def home(what: str = "") -> Path:
+    """The data home; `what` is looked for in it."""
     named = os.environ.get(VARIABLE)
     if not named:
         raise GottaError(
-            f"no data folder is named. Set {VARIABLE} or pass --data-dir with the folder of your data sets."
+            (f"{what} is needed, and no" if what else "no")
+            + f" data folder is named. Set {VARIABLE} or pass --data-dir "
+            "with the folder of your data sets."
         )
     path = Path(named).expanduser()
     if not path.is_dir():
@@ -25,7 +27,7 @@ def home() -> Path:
 
 def locate(what: str, *names: str) -> Path:
     """The first of these names that the data home holds; `what` is whom they belong to."""
-    folder = home()
+    folder = home(f"{what} ({' or '.join(names)})")
     for name in names:
         if (folder / name).exists():
             return folder / name
