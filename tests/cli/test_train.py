@@ -177,7 +177,7 @@ def test_mistakes_of_the_command(tmp_path, photos):
         (("resnet20", "--data", tmp_path / "empty", "--out", out), "no images at"),
         (("resnet20", "--data", photos / "ant" / "0.png", "--out", out), "not a readable tar archive"),
         (("resnet20", "--data", photos, "--out", out), "18 images do not fill a batch of 128"),
-        (("vit-mini", "--data", photos, "--out", out, "--size", 30, *QUICK), "multiple of 4"),
+        (("vit-mini", "--data", photos, "--out", out, "--size", 30, *QUICK), "multiple of 8"),
         (("resnet20", "--data", photos, "--test", other, "--out", out), "differ in their classes: bee, cat, dog"),
     ]:
         with pytest.raises(GottaError, match=message):

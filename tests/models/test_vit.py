@@ -24,8 +24,7 @@ def test_keys_are_timms_but_for_the_stem():
     expected = {"cls_token", "pos_embed"} | {
         f"{part}.{kind}"
         for part in (
-            "patch_embed.conv1",
-            "patch_embed.conv2",
+            *(f"patch_embed.convs.{i}" for i in range(3)),
             "norm",
             "head",
             *(f"blocks.{i}.{name}" for i in range(6) for name in LAYER),
@@ -36,11 +35,11 @@ def test_keys_are_timms_but_for_the_stem():
 
 
 def test_parameter_count_by_hand():
-    width, hidden, tokens = 96, 192, 65
+    width, hidden, tokens = 96, 192, 17
     layer = 4 * width + (width + 1) * 3 * width + (width + 1) * width + (width + 1) * hidden + (hidden + 1) * width
-    stem = (3 * 9 + 1) * width // 2 + (width // 2 * 9 + 1) * width
+    stem = sum((before * 9 + 1) * after for before, after in [(3, 32), (32, 64), (64, 96)])
     total = 6 * layer + stem + width + tokens * width + 2 * width + (width + 1) * 10
-    assert sum(parameter.numel() for parameter in model().parameters()) == total == 499_114
+    assert sum(parameter.numel() for parameter in model().parameters()) == total == 526_378
 
 
 def test_layer_norm_is_the_only_normalisation():
@@ -51,7 +50,7 @@ def test_layer_norm_is_the_only_normalisation():
 
 def test_shapes():
     net = model(num_classes=5)
-    assert net.patch_embed(images(2)).shape == (2, 64, 96)
+    assert net.patch_embed(images(2)).shape == (2, 16, 96)
     assert net.features(images(2)).shape == (2, 96)
     assert net(images(2)).shape == (2, 5)
 
@@ -88,12 +87,12 @@ def test_attention_agrees_with_the_formula():
 
 def test_other_sides_have_their_own_number_of_positions():
     net = model(input=Input(64, (0.5,) * 3, (0.5,) * 3))
-    assert net.pos_embed.shape == (1, 257, 96)
+    assert net.pos_embed.shape == (1, 65, 96)
     assert net(torch.rand(1, 3, 64, 64)).shape == (1, 10)
 
 
 def test_side_that_is_no_multiple_of_a_patch():
-    with pytest.raises(GottaError, match=r"side 30 .* multiple of 4"):
+    with pytest.raises(GottaError, match=r"side 30 .* multiple of 8"):
         model(input=Input(30))
 
 

@@ -24,6 +24,7 @@ from gotta.cli import (
     stream,
     train,
 )
+from gotta.cli.options import reads_data
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -47,6 +48,10 @@ app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command("replay")(replay.replay)
 app.command("train")(train.train)
+for group in (stream.app, data.app):
+    for command in group.registered_commands:
+        assert command.callback is not None
+        command.callback = reads_data(command.callback)
 app.add_typer(stream.app, name="stream")
 app.add_typer(data.app, name="data")
 

@@ -1,13 +1,17 @@
-"""`gotta data`: make data sets."""
+"""`gotta data`: look for, fetch, make and show data sets."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gotta.cli import data_check, data_download, data_show
 from gotta.errors import unknown
 
-app = typer.Typer(help="Make data sets.", no_args_is_help=True)
+app = typer.Typer(help="Look for, fetch, make and show data sets.", no_args_is_help=True)
+app.command("check")(data_check.check)
+app.command("download")(data_download.download)
+app.command("show")(data_show.show)
 
 
 @app.callback()

@@ -1,4 +1,6 @@
-"""A small vision transformer for small images: patches of 4, LayerNorm before each part; key names as in timm."""
+"""A small vision transformer for small images: LayerNorm before each part; key names as in timm but for the stem."""
+
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -57,15 +59,19 @@ class PatchEmbed(nn.Module):
 
 
 class ConvStem(nn.Module):
-    """Two overlapping convolutions of stride 2 instead of one of stride 4: a small transformer learns faster so."""
+    """Three overlapping convolutions of stride 2 instead of one of stride 8: a small transformer learns faster so."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.conv1, self.conv2 = nn.Conv2d(3, width // 2, 3, 2, 1), nn.Conv2d(width // 2, width, 3, 2, 1)
+        sides = (3, width // 3, 2 * width // 3, width)
+        self.convs = nn.ModuleList(nn.Conv2d(before, after, 3, 2, 1) for before, after in pairwise(sides))
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.conv2(F.gelu(self.conv1(x))).flatten(2).transpose(1, 2)
-        return out
+        first, *others = self.convs
+        x = first(x)
+        for conv in others:
+            x = conv(F.gelu(x))
+        return x.flatten(2).transpose(1, 2)
 
 
 class VisionTransformer(Backbone):
@@ -108,8 +114,8 @@ class VisionTransformer(Backbone):
 
 @architectures.register("vit-mini")
 class ViTMini(VisionTransformer):
-    """Six layers of width 96 on 64 tokens from a convolutional stem: half a million parameters, LayerNorm only."""
+    """Six layers of width 96 on 16 tokens from a convolutional stem: half a million parameters, LayerNorm only."""
 
     def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
-        super().__init__(4, 96, 6, 4, 2.0, num_classes, input)
+        super().__init__(8, 96, 6, 4, 2.0, num_classes, input)
         self.patch_embed = ConvStem(96)

@@ -21,7 +21,7 @@ from gotta.files import write_atomically
 from gotta.metrics.buffer import FloatArray
 from gotta.report.cells import MEANINGLESS, Cell, Row, Table, over_seeds
 from gotta.report.render import markdown
-from gotta.streams.draw import FAINT, FEW, INK, Rgb
+from gotta.sheet import FAINT, FEW, INK, Rgb
 
 WIDTH, MARGIN, GUTTER, HEADER, TITLE, PLOT, LINE = 1600, 24, 16, 96, 34, 220, 20
 LINES = 5  # of numbers under a plot

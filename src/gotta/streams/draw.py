@@ -1,46 +1,25 @@
 """A picture and a few lines of text of what a stream shows over time."""
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
-from gotta.errors import GottaError
+from gotta.sheet import FAINT, INK, Pixels, Rgb, font, palette, save
 from gotta.streams.order import class_runs
 from gotta.streams.spec import StreamSpec
 from gotta.streams.stream import Stream
 
-Pixels = NDArray[np.uint8]  # [H, W, 3]
 Floats = NDArray[np.float64]
-Rgb = tuple[int, int, int]
 
 WIDTH, LEFT, RIGHT = 1400, 76, 24
 TITLE, NAME_ROW, STRIP, AXIS, GAP = 62, 20, 90, 44, 14
-INK: Rgb = (30, 30, 30)
-FAINT: Rgb = (120, 120, 120)
 BANDS = np.array([[255, 255, 255], [236, 239, 243]], np.float64)
 BAR: Rgb = (70, 90, 120)
 LEADER: Rgb = (190, 190, 190)
-
-# Okabe and Ito's colours, which stay apart for colour-blind readers; yellow darkened, grey and brown added.
-FEW: tuple[Rgb, ...] = (
-    (0, 114, 178),
-    (230, 159, 0),
-    (0, 158, 115),
-    (204, 121, 167),
-    (86, 180, 233),
-    (213, 94, 0),
-    (0, 0, 0),
-    (190, 170, 0),
-    (120, 120, 120),
-    (122, 74, 30),
-)
-# Points of the viridis map up to 0.75; its yellow end is too faint on white.
-MANY = np.array([[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [94, 201, 98]], np.float64)
 
 
 class Span(NamedTuple):
@@ -79,16 +58,11 @@ def draw(stream: Stream, path: str | Path) -> Path:
         pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
     for y in _ticks(classes, 20 if classes <= 20 else 8):
         middle = top + (y + 0.5) * height / classes
-        pen.text((LEFT - 8, middle), str(y), fill=INK, font=_font(12), anchor="rm")
-    pen.text((12, top - 8), "class", fill=INK, font=_font(13), anchor="ls")
+        pen.text((LEFT - 8, middle), str(y), fill=INK, font=font(12), anchor="rm")
+    pen.text((12, top - 8), "class", fill=INK, font=font(13), anchor="ls")
     _strip_axis(pen, stream, below)
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
-    target = Path(path)
-    try:
-        picture.save(target, format="PNG")
-    except OSError as error:
-        raise GottaError(f"the picture cannot be written to {target}: {error.strerror}. Give another path.") from error
-    return target
+    return save(picture, path)
 
 
 def plot_height(classes: int) -> int:
@@ -145,14 +119,6 @@ def batch_strip(stream: Stream, plot: int) -> Pixels:
     return np.where(filled[..., None], np.array(BAR), 255).astype(np.uint8)
 
 
-def palette(classes: int) -> Floats:
-    """[C, 3]: distinct colours for up to ten classes, a continuous map for more."""
-    if classes <= len(FEW):
-        return np.array(FEW[:classes], np.float64)
-    at, points = np.linspace(0, 1, classes), np.linspace(0, 1, len(MANY))
-    return np.stack([np.interp(at, points, MANY[:, channel]) for channel in range(3)], 1)
-
-
 def named_spans(stream: Stream, plot: int) -> list[Span]:
     """The visits; or what they form together: a mixed pool, a gradual rise and fall, a round that recurs."""
     names, starts, samples = stream.domains, stream.starts, stream.num_samples
@@ -185,14 +151,14 @@ def stagger(spans: list[Span], samples: int, plot: int) -> list[Label]:
 
 
 def _label(span: Span, row: int, samples: int, plot: int) -> Label:
-    half = _font(13).getlength(span.name) / 2
+    half = font(13).getlength(span.name) / 2
     middle = LEFT + (span.begin + span.end) / 2 * plot / samples
     return Label(span.name, min(max(middle, LEFT + half), LEFT + plot - half), row)
 
 
 def _apart(left: Label, right: Label) -> bool:
-    font = _font(13)
-    return right.middle - left.middle >= (font.getlength(left.name) + font.getlength(right.name)) / 2 + 8
+    length = font(13).getlength
+    return right.middle - left.middle >= (length(left.name) + length(right.name)) / 2 + 8
 
 
 def title(spec: StreamSpec) -> str:
@@ -231,8 +197,8 @@ def _titles(pen: ImageDraw.ImageDraw, stream: Stream) -> None:
         f"{stream.num_samples} samples in {len(stream)} batches of {stream.batch_size}; class runs: mean "
         f"{runs.mean():.1f}, median {np.median(runs):g}, longest {runs.max()}; hash {stream.hash[:12]}"
     )
-    pen.text((LEFT, 24), title(stream.spec), fill=INK, font=_font(20), anchor="ls")
-    pen.text((LEFT, 46), facts, fill=FAINT, font=_font(13), anchor="ls")
+    pen.text((LEFT, 24), title(stream.spec), fill=INK, font=font(20), anchor="ls")
+    pen.text((LEFT, 46), facts, fill=FAINT, font=font(13), anchor="ls")
 
 
 def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
@@ -241,23 +207,23 @@ def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
         if label.row:
             pen.line((label.middle, base + 5, label.middle, top - 2), fill=LEADER)
     for label in labels:
-        pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=_font(13), anchor="ms")
+        pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=font(13), anchor="ms")
 
 
 def _strip_axis(pen: ImageDraw.ImageDraw, stream: Stream, below: int) -> None:
     most = _most(stream)
     ceiling = below + 4
-    pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=_font(12), anchor="rm")
-    pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=_font(12), anchor="rm")
-    pen.multiline_text((8, below + STRIP / 2), "classes\nin a batch", fill=INK, font=_font(12), anchor="lm")
+    pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=font(12), anchor="rm")
+    pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=font(12), anchor="rm")
+    pen.multiline_text((8, below + STRIP / 2), "classes\nin a batch", fill=INK, font=font(12), anchor="lm")
 
 
 def _time_axis(pen: ImageDraw.ImageDraw, samples: int, plot: int, ground: int) -> None:
     for t in _ticks(samples, 10):
         x = LEFT + t * plot / samples
         pen.line((x, ground, x, ground + 5), fill=FAINT)
-        pen.text((x, ground + 8), str(t), fill=INK, font=_font(12), anchor="mt")
-    pen.text((LEFT + plot, ground + 26), "samples", fill=INK, font=_font(13), anchor="rt")
+        pen.text((x, ground + 8), str(t), fill=INK, font=font(12), anchor="mt")
+    pen.text((LEFT + plot, ground + 26), "samples", fill=INK, font=font(13), anchor="rt")
 
 
 def _ticks(end: int, most: int) -> list[int]:
@@ -277,10 +243,3 @@ def _most(stream: Stream) -> int:
 def _first_sample(samples: int, plot: int) -> NDArray[np.int64]:
     """For each column the first sample that falls on it."""
     return np.arange(plot, dtype=np.int64) * samples // plot
-
-
-@cache
-def _font(size: int) -> ImageFont.FreeTypeFont:
-    font = ImageFont.load_default(size=size)
-    assert isinstance(font, ImageFont.FreeTypeFont)
-    return font

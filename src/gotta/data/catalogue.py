@@ -1,0 +1,95 @@
+"""What gotta can use, the forms it may have on a disk, and where it comes from; the facts are in catalogue.yaml."""
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from gotta.errors import GottaError, unknown
+
+FACTS = Path(__file__).with_name("catalogue.yaml")
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way in which a data set or checkpoint may lie in a folder. What is not known is empty."""
+
+    kind: str  # file, files, cifar-c, imagenet-c, classes
+    names: tuple[str, ...]  # any of these, relative to the folder
+    part: str = ""  # what `--only` calls it
+    packed: bool = False  # an archive that has to be unpacked to be used
+    into: str = ""  # the folder it is unpacked into, if it does not bring its own
+    address: str = ""
+    size: int | None = None
+    md5: str = ""
+    sha256: str = ""
+    files: dict[str, str] = field(default_factory=dict)  # name -> md5
+    num_classes: int = 0
+    per_class: int = 0
+    groups: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A data set or checkpoint."""
+
+    name: str
+    title: str
+    used_by: str
+    forms: tuple[Form, ...]
+    hint: str = ""  # another way to get it
+    fetch: tuple[str, ...] = ()  # the parts that are downloaded if nothing else is asked for
+
+    @property
+    def downloads(self) -> tuple[Form, ...]:
+        return tuple(form for form in self.forms if form.address)
+
+
+@cache
+def catalogue() -> dict[str, Entry]:
+    """Everything known, by name."""
+    import yaml
+
+    return {name: _entry(name, facts) for name, facts in yaml.safe_load(FACTS.read_text()).items()}
+
+
+def entry(name: str) -> Entry:
+    """An entry by its name; cifar10-c is cifar10_c."""
+    same = {known.replace("_", "-"): known for known in catalogue()}
+    if name.replace("_", "-") not in same:
+        raise unknown("data set or checkpoint", name, catalogue())
+    return catalogue()[same[name.replace("_", "-")]]
+
+
+def chosen(entry: Entry, only: str = "") -> list[Form]:
+    """The archives to download: those that come by default, or the ones a comma list of names or wildcards picks."""
+    if not entry.downloads:
+        raise GottaError(
+            f"{entry.title} has no address to download from. {_sentence(entry.hint) or 'Ask its authors.'}"
+        )
+    parts = {form.part: form for form in entry.downloads}
+    wanted = [part.strip() for part in only.split(",") if part.strip()] or list(entry.fetch)
+    found: dict[str, Form] = {}
+    for pattern in wanted:
+        hits = {name: form for name, form in parts.items() if pattern == form.name or fnmatchcase(name, pattern)}
+        if not hits:
+            raise unknown(f"part of {entry.name}", pattern, parts)
+        found |= hits
+    return list(found.values())
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _entry(name: str, facts: dict) -> Entry:  # type: ignore[type-arg]
+    forms = tuple(Form(**{**form, **_tuples(form, "names", "groups")}) for form in facts["forms"])
+    return Entry(name, **{**facts, **_tuples(facts, "fetch"), "forms": forms})
+
+
+def _tuples(facts: dict, *names: str) -> dict[str, tuple[str, ...]]:  # type: ignore[type-arg]
+    return {name: tuple(facts[name]) for name in names if name in facts}

@@ -1,0 +1,35 @@
+"""Which samples of a stream a sheet shows."""
+
+import numpy as np
+import pytest
+from streams.fake_data import FakeDataset, balanced
+
+from gotta.sheet import class_colours
+from gotta.streams import Stream, StreamSpec
+from gotta.streams.sheet import batch_rows
+
+
+@pytest.mark.parametrize("schedule", ["continual", "mixed"])
+def test_rows_are_the_batches_as_the_stream_gives_them(schedule):
+    stream = Stream(FakeDataset(balanced(4, 10)), StreamSpec.of(schedule=schedule, batch_size=7, gamma=1.0))
+    rows = batch_rows(stream, ["a", "b", "c", "d"], rows=len(stream), columns=5)
+    colours = class_colours(4)
+    assert len(rows) == len(stream)
+    for k, row in enumerate(rows):
+        step = stream.step(k)
+        shown = np.stack([tile.image for tile in row.tiles])
+        assert np.array_equal(shown, (step.x[:5].permute(0, 2, 3, 1) * 255).round().byte().numpy())
+        assert [tile.caption for tile in row.tiles] == ["abcd"[y] for y in step.truth.label[:5]]
+        assert [tile.colour for tile in row.tiles] == [colours[y] for y in step.truth.label[:5]]
+        assert row.name == f"batch {k}"
+
+
+def test_long_streams_are_sampled_from_first_to_last_batch():
+    stream = Stream(FakeDataset(balanced(4, 10)), StreamSpec.of(batch_size=7, domain_order="snow,fog"))
+    rows = batch_rows(stream, ["a", "b", "c", "d"], rows=3, columns=50)
+    assert [row.name for row in rows] == ["batch 0", f"batch {(len(stream) - 1) / 2:.0f}", f"batch {len(stream) - 1}"]
+    assert len(rows[0].tiles) == 7
+    assert rows[0].note == "snow-5"
+    assert rows[-1].note == "fog-5"
+    border = batch_rows(stream, ["a", "b", "c", "d"], rows=99, columns=50)[5]
+    assert border.note == "snow-5 and 1 more"
