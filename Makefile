@@ -47,6 +47,8 @@ clean:  ## remove the environment and caches; runs stay
 	$(BIN)/python -m pip install $(PIP_ARGS) -e .
 	@touch $@
 
+# timm and torchvision only to compare networks with; with their dependencies they would pull another torch.
 .venv/.dev: .venv/.core
 	$(BIN)/python -m pip install $(PIP_ARGS) -e ".[dev]"
+	$(BIN)/python -m pip install $(PIP_ARGS) --no-deps timm==1.0.30 torchvision==0.28.0
 	@touch $@

@@ -1,6 +1,7 @@
 """The evaluation: drive an adapted model over a stream and tell what happened at each step. The file to read first."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 
 from gotta.adapted import Adapted, Outcome
 from gotta.memory import Memory
-from gotta.streams import Stream
+from gotta.streams import Stream, read_ahead
 from gotta.types import IntArray, Truth
 
 
@@ -22,15 +23,18 @@ class Record:
     outcome: Outcome
 
 
-def evaluate(adapted: Adapted, stream: Stream, reset: str = "never", first: int = 0) -> Iterator[Record]:
-    """Each batch once, in stream order: reset if due, predict, observe, adapt."""
+def evaluate(
+    adapted: Adapted, stream: Stream, reset: str = "never", first: int = 0, workers: int | None = None
+) -> Generator[Record]:
+    """Each batch once, in stream order: reset if due, predict, observe, adapt. `workers` read the next batches."""
     device = next(adapted.model.parameters()).device
-    for step, batch in enumerate(stream.iter_from(first), first):
-        if reset == "each_batch" or (reset == "each_domain" and stream.starts_domain(step)):
-            adapted.reset()
-        if isinstance(adapted.memory, OracleMemory):
-            adapted.memory.reveal(batch.truth.label)
-        yield Record(step, batch.truth, adapted.step(batch.x.to(device)))
+    with closing(read_ahead(stream, first, workers)) as batches:
+        for step, batch in enumerate(batches, first):
+            if reset == "each_batch" or (reset == "each_domain" and stream.starts_domain(step)):
+                adapted.reset()
+            if isinstance(adapted.memory, OracleMemory):
+                adapted.memory.reveal(batch.truth.label)
+            yield Record(step, batch.truth, adapted.step(batch.x.to(device)))
 
 
 class OracleMemory(Memory):

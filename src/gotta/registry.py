@@ -17,7 +17,7 @@ class Registry(Generic[T]):
     """The known things of one kind.
 
     Every module in `package` is imported at the first look-up, so that a file dropped there needs no list to be edited;
-    then every entry point of the group `gotta.<kind>`.
+    then every entry point of the group `gotta.<kind>`, written as one word.
     """
 
     def __init__(self, kind: str, package: str) -> None:
@@ -89,7 +89,7 @@ class Registry(Generic[T]):
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self.package}.{module.name}")
-            for point in entry_points(group=f"gotta.{self.kind}"):
+            for point in entry_points(group=f"gotta.{self.kind.replace(' ', '')}"):
                 if point.name not in self._items:
                     self._items[point.name] = self._plugged_in(point)
         except BaseException:

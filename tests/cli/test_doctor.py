@@ -44,7 +44,7 @@ def test_a_model_itself():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("resnet2", "Did you mean 'resnet20'"),
+        ("resnt20", "Did you mean 'resnet20'"),
         ("nowhere:build", "ModuleNotFoundError"),
         ("sick_models:nothing", "AttributeError"),
         ("sick_models:broken", "weights are gone"),

@@ -1,10 +1,13 @@
 """Corrupted data sets: an image's pixels depend on the image and the domain, on nothing else."""
 
+import pickle
 import sys
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
 
+import gotta.registry
 from gotta.data import DATASETS, EXTRA, STANDARD, Corrupted, bundled, corrupt, dataset
 from gotta.errors import GottaError
 
@@ -83,7 +86,7 @@ def test_mini_by_name():
     source = dataset("cifar10-mini")
     assert source.num_classes == 10
     assert np.array_equal(source.labels, bundled()[1])
-    assert "cifar10-mini" in DATASETS
+    assert "cifar10-mini" in DATASETS.names()
 
 
 def test_no_rows_give_no_images():
@@ -125,3 +128,29 @@ def test_the_whole_test_set_is_found_where_gotta_data_says(tmp_path, monkeypatch
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     with pytest.raises(GottaError, match=r"cifar-10-python\.tar\.gz"):
         dataset("cifar10")
+
+
+def test_a_data_set_of_ones_own(monkeypatch):
+    made = dataset("tiny:TinyData", per_class=2)
+    assert len(made.labels) == 6
+    with pytest.raises(GottaError, match=r"argument of data set 'tiny:TinyData' 'per_clas' is unknown"):
+        dataset("tiny:TinyData", per_clas=2)
+    with pytest.raises(GottaError, match="data set 'tiny:Nothing' cannot be imported"):
+        dataset("tiny:Nothing")
+    points = [EntryPoint("noise", "tiny:TinyData", "gotta.dataset")]
+    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta.dataset" else [])
+    plugged = gotta.registry.Registry("data set", "gotta.data")
+    assert plugged.get("noise").__name__ == "TinyData"
+
+
+def test_another_process_can_have_it_without_what_was_made():
+    source = data()
+    expected = source.images("snow-5", np.arange(COUNT))
+    sent = pickle.dumps(source)
+    assert len(sent) < 1.5 * source.clean.nbytes
+    assert np.array_equal(pickle.loads(sent).images("snow-5", np.arange(COUNT)), expected)
+
+
+def test_the_table_is_checked_at_once():
+    with pytest.raises(GottaError, match="Did you mean 'imagenet'"):
+        dataset("cifar10-mini", table="imagnet")

@@ -66,7 +66,7 @@ def test_loading_is_quick():
     assert time.perf_counter() - started < 1
 
 
-@pytest.mark.parametrize("name", architectures.names())
+@pytest.mark.parametrize("name", ["resnet20", "resnet20-gn", "resnet26-ttt", "vit-mini", "wrn40-2"])
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_saved_comes_back_bit_for_bit_with_its_record(tmp_path, name, channels_last):
     expects = Input(32, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
@@ -93,8 +93,8 @@ def test_saved_comes_back_bit_for_bit_with_its_record(tmp_path, name, channels_l
 
 @pytest.mark.parametrize("ask", [load, record])
 def test_unknown_name(ask):
-    with pytest.raises(GottaError, match=r"model 'resnet2' is unknown. Did you mean 'resnet20'\? Known: .*resnet20"):
-        ask("resnet2")
+    with pytest.raises(GottaError, match=r"model 'resnt20' is unknown. Did you mean 'resnet20'\? Known: .*resnet20"):
+        ask("resnt20")
 
 
 @pytest.mark.parametrize("ask", [load, record])
@@ -135,18 +135,21 @@ def test_record_that_is_no_json(saved):
 
 
 def test_unknown_architecture(saved):
-    rewrite(saved, architecture="resnet21")
-    with pytest.raises(GottaError, match=r"model 'resnet21' is unknown. Did you mean 'resnet20'"):
+    rewrite(saved, architecture="resnt20")
+    with pytest.raises(GottaError, match=r"model 'resnt20' is unknown. Did you mean 'resnet20'"):
         load(saved)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"architecture": "vit-mini"}, "does not fit the architecture 'vit-mini' it names: no .*; and [0-9]+ more"),
-        ({"architecture": "resnet56"}, r"no layer1.3.conv1.weight"),
-        ({"num_classes": 11}, r"linear.weight is \[10, 64\], expected \[11, 64\]; linear.bias"),
-        ({"state": {"extra": torch.zeros(1)}}, "unknown extra"),
+        (
+            {"architecture": "vit-mini"},
+            r"architecture 'vit-mini' it names: [0-9]+ missing \(cls_token, .*, \.\.\.\); 116 not",
+        ),
+        ({"architecture": "resnet56"}, r"180 missing \(layer1.3.conv1.weight"),
+        ({"num_classes": 11}, r"2 of another shape \(linear.weight is \[10, 64\], expected \[11, 64\], linear.bias"),
+        ({"state": {"extra": torch.zeros(1)}}, r"1 not expected \(extra\)"),
     ],
 )
 def test_record_and_tensors_that_do_not_fit(saved, changes, message):

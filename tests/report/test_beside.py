@@ -39,6 +39,7 @@ def test_another_setting_has_no_published_number():
         made("fps", pairing="memory"),
         made("fps", data__name="cifar100-c"),
         made("fps", regime__reset="each_domain"),
+        made("fps", regime__clock="forwards"),
     ):
         assert published(run) is None, run.id
 

@@ -35,8 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("bench")(bench.bench)
-app.command("run")(run.run)
+app.command("bench")(reads_data(bench.bench, workers=True))
+app.command("run")(reads_data(run.run, workers=True))
 app.command("report")(report.report)
 app.command("status")(status.status)
 app.command("diff")(diff.diff)

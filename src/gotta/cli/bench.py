@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,9 @@ def bench(
         str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
     ] = "",
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
+    data_argument: Annotated[
+        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
+    ] = None,
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
     jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
     threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
@@ -45,7 +48,8 @@ def bench(
     from rich.console import Console
 
     from gotta.cli.progress import follow
-    from gotta.experiment.recipe import load_recipe
+    from gotta.cli.run import parse
+    from gotta.experiment.recipe import load_recipe, merged
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
 
@@ -57,7 +61,8 @@ def bench(
         return
     check_device(device)
     plan = load_recipe(recipe)
-    changes = {"data": {"name": data}} if data else {}
+    changes: dict[str, Any] = {"data": {"name": data, "arguments": {}}} if data else {}
+    changes = merged(changes, {"data": {"arguments": parse(data_argument)}} if data_argument else {})
     specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds), **changes)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)

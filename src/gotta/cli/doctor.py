@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 def doctor(
     model: Annotated[
-        str, typer.Argument(help="module:function that builds the model, module:model, or a bundled name.")
+        str, typer.Argument(help="module:function that builds the model, module:model, or a name of gotta's.")
     ],
+    weights: Annotated[
+        str | None,
+        typer.Option(help="A checkpoint for a name of gotta's (a whole path, or one in the data home), or 'random'."),
+    ] = None,
     method: Annotated[
         str, typer.Option(help="Measure a step of these methods only: names or wildcards, by comma.")
     ] = "*",
@@ -25,20 +29,22 @@ def doctor(
     """
     from gotta.doctor import examine
 
-    report = examine(find_model(model), tried=method)
+    report = examine(find_model(model, weights), tried=method)
     print(report)
     if report.problems:
         raise typer.Exit(1)
 
 
-def find_model(name: str) -> "nn.Module":
-    """A model from `module:attribute`, called if it is not a model itself, or a bundled one."""
+def find_model(name: str, weights: str | None = None) -> "nn.Module":
+    """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
     from torch import nn
 
-    if ":" not in name:
-        from gotta.models import load
+    from gotta.experiment.model import find_weights
+    from gotta.models import load
+    from gotta.models.foreign import is_foreign
 
-        return load(name)
+    if ":" not in name or weights is not None or is_foreign(name):
+        return load(name, find_weights(weights))
     module, _, attribute = name.partition(":")
     try:
         found: Any = getattr(importlib.import_module(module), attribute)

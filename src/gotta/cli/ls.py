@@ -35,16 +35,18 @@ def everything() -> dict[str, dict[str, str]]:
     from gotta.experiment.spec import CONTROLS
     from gotta.memory import policies
     from gotta.methods import methods
-    from gotta.models import architectures, bundled, record
+    from gotta.models import architectures, bundled
+    from gotta.models.foreign import LIBRARIES
     from gotta.regime import REGIMES
     from gotta.streams import DOMAIN_ORDERS, ORDERS, SCHEDULES
 
     return {
         "memories": {name: first_line(policies.get(name)) for name in policies.names()},
         "methods": {name: first_line(methods.get(name)) for name in methods.names()},
-        "models": {name: _model_line(record(name)) for name in bundled()},
+        "models": {name: _model_line(name) for name in sorted({*bundled(), *architectures.names()})}
+        | {f"{library}:NAME": f"any classifier of {library}, where installed; weights=FILE" for library in LIBRARIES},
         "architectures": {name: first_line(architectures.get(name)) for name in architectures.names()},
-        "datasets": {name: first_line(DATASETS[name]) for name in sorted(DATASETS)},
+        "datasets": {name: first_line(DATASETS.get(name)) for name in DATASETS.names()},
         "corruptions": {name: "standard" for name in STANDARD} | {name: "extra" for name in EXTRA},
         "orders": {name: first_line(ORDERS.get(name)) for name in ORDERS.names()},
         "schedules": {name: first_line(SCHEDULES.get(name)) for name in SCHEDULES.names()},
@@ -60,6 +62,16 @@ def first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").split("\n")[0]
 
 
-def _model_line(record: dict[str, Any]) -> str:
-    training = record["training"]
-    return f"{record['num_classes']} classes, {training.get('test_accuracy', float('nan')):.2f} % on its clean test set"
+def _model_line(name: str) -> str:
+    """Size and input of a network, and how good it is where its weights are bundled."""
+    from gotta.models import bundled, record
+    from gotta.models.zoo import parameters
+
+    if name not in bundled():
+        return f"{parameters(name) / 1e6:.2f} million parameters; weights=FILE"
+    found = record(name)
+    accuracy = found["training"].get("test_accuracy", float("nan"))
+    return (
+        f"{parameters(found['architecture']) / 1e6:.2f} million parameters; bundled: {found['num_classes']} classes, "
+        f"{accuracy:.2f} % on its clean test set"
+    )

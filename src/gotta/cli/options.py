@@ -22,6 +22,8 @@ DataWorkers = Annotated[
 
 def reads_data(command: Callable[..., Any], workers: bool = False) -> Callable[..., Any]:
     """The command with --data-dir (and --data-workers), which hold for its process and all it starts."""
+    if "data_dir" in inspect.signature(command).parameters:
+        return command  # it has its own
     options: dict[str, Any] = {"data_dir": DataDir} | ({"data_workers": DataWorkers} if workers else {})
 
     @wraps(command)

@@ -19,6 +19,9 @@ def show(
         list[str] | None, typer.Argument(help="Stream settings as name=value, such as gamma=0.1 schedule=mixed.")
     ] = None,
     data: Annotated[str, typer.Option(help="A data set (gotta ls datasets).")] = "cifar10-mini",
+    data_argument: Annotated[
+        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("stream.png"),
 ) -> None:
     """Print a stream's class-run lengths and draw it: class over time, domains as bands.
@@ -34,7 +37,7 @@ def show(
     from gotta.streams import Stream, StreamSpec
     from gotta.streams.draw import draw, show_text
 
-    stream = Stream(dataset(data), StreamSpec.of(**parse(settings or [])))
+    stream = Stream(dataset(data, **parse(data_argument or [])), StreamSpec.of(**parse(settings or [])))
     print(show_text(stream))
     draw(stream, out)
     print(f"Picture: {out}")

@@ -2,8 +2,20 @@
 
 from gotta.data.bundled import bundled
 from gotta.data.cifar import cifar10
+from gotta.data.cifar100 import cifar100
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
 from gotta.data.dataset import DATASETS, Corrupted, dataset
 from gotta.data.folder import image_folder
 
-__all__ = ["DATASETS", "EXTRA", "STANDARD", "Corrupted", "bundled", "cifar10", "corrupt", "dataset", "image_folder"]
+__all__ = [
+    "DATASETS",
+    "EXTRA",
+    "STANDARD",
+    "Corrupted",
+    "bundled",
+    "cifar10",
+    "cifar100",
+    "corrupt",
+    "dataset",
+    "image_folder",
+]

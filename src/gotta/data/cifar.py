@@ -30,7 +30,7 @@ def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
     if not path.exists():
         raise GottaError(f"no CIFAR-10 at {path}. Expected {KNOWN}.")
     wanted = {batch + suffix for batch in BATCHES[split] for suffix in SUFFIXES} | {f"{split}_lables.json"}
-    files = dict(_files(path, wanted))
+    files = dict(files_of(path, wanted))
     for suffix, read in READERS.items():
         if any(batch + suffix in files for batch in BATCHES[split]):
             missing = [batch + suffix for batch in BATCHES[split] if batch + suffix not in files]
@@ -48,7 +48,7 @@ def is_cifar10(path: Path) -> bool:
     return not path.is_dir() or any(file.name in names for file in found)
 
 
-def _files(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
+def files_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     """The wanted files of an archive or folder by name, in one pass."""
     if path.is_dir():
         yield from (
@@ -71,7 +71,7 @@ def _from_records(path: Path, files: Files, split: str) -> tuple[Images, IntArra
     if not data or len(data) % (1 + ROW):
         raise GottaError(f"{path}: {split} records have {len(data)} bytes. Expected a multiple of {1 + ROW}.")
     records = np.frombuffer(data, np.uint8).reshape(-1, 1 + ROW)
-    return _from_planes(records[:, 1:]), records[:, 0].astype(np.int64)
+    return from_planes(records[:, 1:]), records[:, 0].astype(np.int64)
 
 
 def _from_sheets(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
@@ -85,7 +85,7 @@ def _from_sheets(path: Path, files: Files, split: str) -> tuple[Images, IntArray
 def _from_pickles(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
     """The authors' Python batches, read without unpickling."""
     rows, labels = zip(*(read_batch(files[batch], f"{path}: {batch}") for batch in BATCHES[split]), strict=True)
-    return _from_planes(np.concatenate(rows)), np.concatenate(labels)
+    return from_planes(np.concatenate(rows)), np.concatenate(labels)
 
 
 READERS: dict[str, Callable[[Path, Files, str], tuple[Images, IntArray]]] = {
@@ -95,7 +95,8 @@ READERS: dict[str, Callable[[Path, Files, str], tuple[Images, IntArray]]] = {
 }
 
 
-def _from_planes(rows: Images) -> Images:
+def from_planes(rows: Images) -> Images:
+    """Three colour planes to images [N, 32, 32, 3]."""
     return np.ascontiguousarray(rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
 
 

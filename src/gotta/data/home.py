@@ -29,4 +29,24 @@ def locate(what: str, *names: str) -> Path:
     for name in names:
         if (folder / name).exists():
             return folder / name
-    raise GottaError(f"{what} is not in '{folder}'. Expected there: {' or '.join(names)}.")
+    packed = [f"{name}.tar" for name in names if (folder / f"{name}.tar").exists()]
+    hint = f" Unpack {packed[0]} there." if packed else ""
+    raise GottaError(f"{what} is not in '{folder}'. Expected there: {' or '.join(names)}.{hint}")
+
+
+def find(what: str, path: str | Path | None, *names: str) -> Path:
+    """What the caller named, else the first of these names in the data home.
+
+    A bare name is one in the data home; a text with a slash, or a Path, is a path.
+    """
+    if path is None:
+        return locate(what, *names)
+    if isinstance(path, str) and not {"/", os.sep} & set(path):
+        try:
+            return locate(what, path)
+        except GottaError as error:
+            raise GottaError(f"{error} A path of your own has a slash: ./{path}") from None
+    given = Path(path).expanduser()
+    if not given.exists():
+        raise GottaError(f"nothing at '{given}', where {what} should be. Expected an existing path.")
+    return given

@@ -3,11 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import get_context
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +15,12 @@ from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
 from gotta.errors import GottaError
 from gotta.types import Images
+from gotta.workers import ordered
 
 Progress = Callable[[int, int], None]
 Task = tuple[str, int, int, int]  # corruption, severity, first and last image
 
-_RECORD = "made.json"
+RECORD = "made.json"
 _PIXELS_PER_TASK = 2**20
 
 
@@ -48,20 +46,21 @@ def make_cifar_c(
     if workers < 1:
         raise GottaError(f"workers must be at least 1, got {workers}.")
     seed = check_seed(seed)
-    folder = _writable(Path(out_dir))
+    folder = writable(Path(out_dir))
     recipe = {"table": table, "seed": seed, "images": _fingerprint(images)}
     shape = (len(SEVERITIES) * len(images), *images.shape[1:])
     open_names = [n for n in dict.fromkeys(corruptions) if not _is_there(folder, n, shape, recipe)]
     _write_labels(folder / "labels.npy", np.tile(target, len(SEVERITIES)))
     count = len(images)
-    report = _counter(shape[0] * len(set(corruptions)), progress)
+    report = counter(shape[0] * len(set(corruptions)), progress)
     report((len(set(corruptions)) - len(open_names)) * shape[0])
-    with _runner(images, table, seed, workers) as run:
+    tasks = [task for name in open_names for task in _tasks(name, images)]
+    with closing(ordered(_corrupted, (images, table, seed), tasks, workers if workers > 1 else 0, True)) as made:
         for name in open_names:
-            with _aside(folder / f"{name}.npy") as part:
+            with aside(folder / f"{name}.npy") as part:
                 rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
-                for (_, severity, start, stop), pixels in run(_tasks(name, images)):
-                    rows[(severity - 1) * count + start : (severity - 1) * count + stop] = pixels
+                for _, severity, start, stop in _tasks(name, images):
+                    rows[(severity - 1) * count + start : (severity - 1) * count + stop] = next(made)
                     report(stop - start)
                 rows.flush()
                 del rows
@@ -75,53 +74,14 @@ def _tasks(name: str, images: Images) -> list[Task]:
     return [(name, severity, start, min(start + step, len(images))) for severity in SEVERITIES for start in starts]
 
 
-Results = Iterator[tuple[Task, Images]]
-
-
-@contextmanager
-def _runner(images: Images, table: str, seed: int, workers: int) -> Iterator[Callable[[Iterable[Task]], Results]]:
-    """A function that corrupts the images of each task, here or in worker processes."""
-    if workers == 1:
-        yield lambda tasks: ((task, _corrupted(images, table, seed, task)) for task in tasks)
-        return
-    # Spawned, because forking a process that has threads can deadlock.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (images, table, seed))
-
-    def run(tasks: Iterable[Task]) -> Results:
-        listed = list(tasks)
-        # Few tasks are handed out at a time, so that finished pixels do not pile up in memory.
-        for start in range(0, len(listed), 2 * workers):
-            wave = listed[start : start + 2 * workers]
-            yield from zip(wave, pool.map(_work, wave), strict=True)
-
-    try:
-        yield run
-    except BrokenProcessPool as error:
-        raise GottaError(
-            "a worker process died. Expected enough memory for each and a script guarded by "
-            'if __name__ == "__main__"; or use workers=1.'
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_worker: dict[str, Any] = {}
-
-
-def _start_worker(images: Images, table: str, seed: int) -> None:
-    _worker.update(images=images, table=table, seed=seed)
-
-
-def _work(task: Task) -> Images:
-    return _corrupted(_worker["images"], _worker["table"], _worker["seed"], task)
-
-
-def _corrupted(images: Images, table: str, seed: int, task: Task) -> Images:
+def _corrupted(given: tuple[Images, str, int], task: Task) -> Images:
+    images, table, seed = given
     name, severity, start, stop = task
     return corrupt(images[start:stop], name, severity, table, seed, np.arange(start, stop))
 
 
-def _counter(total: int, progress: Progress | None) -> Callable[[int], None]:
+def counter(total: int, progress: Progress | None) -> Callable[[int], None]:
+    """A function that adds to what is done and reports it."""
     done = 0
 
     def advance(count: int) -> None:
@@ -142,7 +102,8 @@ def _check_labels(labels: ArrayLike, count: int) -> NDArray[np.integer]:
     return array.astype(np.uint8 if array.max() < 256 else np.int64)
 
 
-def _writable(folder: Path) -> Path:
+def writable(folder: Path) -> Path:
+    """The folder, made if need be, once it is known that files can be written to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
@@ -162,7 +123,7 @@ def _is_there(folder: Path, name: str, shape: tuple[int, ...], recipe: dict[str,
     found = _shape_of(folder / f"{name}.npy")
     if found is None:
         return False
-    made = _read_record(folder).get(name, recipe)
+    made = read_record(folder).get(name, recipe)
     if found == shape and made == recipe:
         return True
     different = ", ".join(key for key in recipe if made.get(key) != recipe[key]) or f"shape {list(found)}"
@@ -186,24 +147,25 @@ def _write_labels(path: Path, labels: NDArray[np.integer]) -> None:
         if not np.array_equal(np.load(path, allow_pickle=False), labels):
             raise GottaError(f"'{path}' holds other labels than these images have. Choose another folder.")
         return
-    with _aside(path) as part, part.open("wb") as file:
+    with aside(path) as part, part.open("wb") as file:
         np.save(file, labels, allow_pickle=False)
 
 
-def _read_record(folder: Path) -> dict[str, Any]:
-    path = folder / _RECORD
+def read_record(folder: Path) -> dict[str, Any]:
+    """How the files of this folder were made."""
+    path = folder / RECORD
     record: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return record
 
 
 def _record(folder: Path, name: str, recipe: dict[str, Any]) -> None:
-    record = _read_record(folder) | {name: recipe}
-    with _aside(folder / _RECORD) as part:
+    record = read_record(folder) | {name: recipe}
+    with aside(folder / RECORD) as part:
         part.write_text(json.dumps(record, indent=1) + "\n")
 
 
 @contextmanager
-def _aside(path: Path) -> Iterator[Path]:
+def aside(path: Path) -> Iterator[Path]:
     """Write beside the file and rename at the end, so that it is never seen half written."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -1,36 +1,41 @@
 """One run: from a spec to its numbers."""
 
+import json
+import os
 from collections.abc import Callable
+from contextlib import closing
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import torch
-
 from gotta.adapted import Adapted
 from gotta.data import dataset
+from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.spec import ORACLE, RunSpec
+from gotta.experiment.model import shared_model
+from gotta.experiment.record import Recorder
+from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
 from gotta.loop import OracleMemory, evaluate
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.metrics import Buffer, Online
-from gotta.models import Backbone, load
+from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
 
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
 
-# Cells of a sweep share images and weights, and a worker runs many cells.
-shared_dataset = lru_cache(maxsize=2)(dataset)
+
+def shared_dataset(spec: DataSpec) -> Dataset:
+    """Cells of a sweep share images, and a worker runs many cells."""
+    return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
 @lru_cache(maxsize=2)
-def shared_model(name: str) -> Backbone:
-    # On a CPU convolutions are up to a third faster with the channels last.
-    return load(name).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+def _shared_dataset(name: str, arguments: str, data_home: str | None) -> Dataset:
+    return dataset(name, **json.loads(arguments))
 
 
 def run(
@@ -38,37 +43,43 @@ def run(
     report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
     journal: Path | None = None,
     device: str = "cpu",
+    workers: int | None = None,
+    recorder: Recorder | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
-    With `journal` every decision of the memory is written to that file, for `gotta replay`.
+    With `journal` every decision of the memory is written to that file, for `gotta replay`. `workers` read images ahead
+    and change no number. A `recorder` looks on, and keeps what the memory held.
     """
     started = perf_counter()
-    data = shared_dataset(spec.data.name)
+    data = shared_dataset(spec.data)
     stream = Stream(data, spec.stream_spec())
-    model = deepcopy(shared_model(spec.model.name)).to(device)
-    adapted = build(spec, model, data, journal is not None)
+    model = deepcopy(shared_model(**dict(spec.model), num_classes=data.num_classes)).to(device)
+    adapted = build(spec, model, data, journal is not None or recorder is not None)
     online = Online(data.num_classes, stream.domains)
     buffer = Buffer(adapted.memory.capacity, data.num_classes)
     steps = []
     right = seen = 0
-    for record in evaluate(adapted, stream, spec.regime.reset):
-        outcome = record.outcome
-        scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
-        buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
-        held = buffer.measure(adapted.memory.peek(), adapted.memory.slots)
-        steps.append(
-            {
-                "step": record.step,
-                **scored,
-                "adaptations": outcome.adaptations,
-                "memory": held,
-                "cost": outcome.cost,
-                **outcome.diagnostics,
-            }
-        )
-        right, seen = right + scored["correct"], seen + scored["samples"]
-        report(record.step + 1, len(stream), 100 * right / seen)
+    with closing(evaluate(adapted, stream, spec.regime.reset, workers=workers)) as records:
+        for record in records:
+            outcome = record.outcome
+            scored = online.update(record.truth, outcome.prediction.logits.cpu().numpy())
+            buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
+            held = buffer.measure(adapted.memory.peek(), adapted.memory.slots)
+            steps.append(
+                {
+                    "step": record.step,
+                    **scored,
+                    "adaptations": outcome.adaptations,
+                    "memory": held,
+                    "cost": outcome.cost,
+                    **outcome.diagnostics,
+                }
+            )
+            if recorder is not None:
+                recorder.step(record, adapted.memory, stream)
+            right, seen = right + scored["correct"], seen + scored["samples"]
+            report(record.step + 1, len(stream), 100 * right / seen)
     if journal is not None and adapted.memory.journal is not None:
         adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
         adapted.memory.journal.save(journal)

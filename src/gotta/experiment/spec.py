@@ -7,14 +7,14 @@ from copy import deepcopy
 from dataclasses import asdict, fields
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from gotta.data import DATASETS
+from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.model import check_model
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
-from gotta.models import bundled
 from gotta.pairing import PAIRINGS, choose_statistics
 from gotta.regime import REGIMES, Regime
 from gotta.streams import StreamSpec, check
@@ -30,10 +30,23 @@ class Section(BaseModel):
 
 class DataSpec(Section):
     name: str = "cifar10-mini"
+    arguments: dict[str, Any] = {}
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without arguments if there are none, so that such runs keep the name they had without them."""
+        return {name: value for name, value in inner(self).items() if value != {}}
 
 
 class ModelSpec(Section):
     name: str = "resnet20"
+    weights: str | None = None  # a checkpoint, in the data home unless its path is whole; or "random"
+    preprocessing: str | None = None  # mean and deviation by name, where they are not the usual ones
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what was left open, so that runs of bundled networks keep the name they had without it."""
+        return {name: value for name, value in inner(self).items() if value is not None}
 
 
 class MemorySpec(Section):
@@ -160,8 +173,8 @@ def _with_control(spec: RunSpec) -> RunSpec:
 
 def _mistakes(spec: RunSpec) -> list[str]:
     looks: list[Callable[[], object]] = [
-        lambda: _known("data set", spec.data.name, DATASETS),
-        lambda: _known("model", spec.model.name, bundled(), unless=spec.model.name.endswith(".safetensors")),
+        lambda: check_dataset(spec.data.name, spec.data.arguments),
+        lambda: check_model(**dict(spec.model)),
         lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
         lambda: _known_memory(spec.memory),
         lambda: _known("regime", spec.regime.name, REGIMES),

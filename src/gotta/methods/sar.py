@@ -15,7 +15,8 @@ from gotta.types import MemoryBatch
 
 def near_the_top(name: str) -> bool:
     """The layers that are not trained: the last stage of a ResNet, the last blocks and final norm of a ViT-B."""
-    name = name.removeprefix("_orig_mod.")  # of a compiled model
+    for wrapper in ("_orig_mod.", "module.", "model."):  # compiled, data-parallel, behind its normalisation
+        name = name.removeprefix(wrapper)
     top = ("layer4", "blocks.9", "blocks.10", "blocks.11", "norm.")
     return name == "norm" or any(part in name for part in top)
 

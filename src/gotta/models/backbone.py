@@ -1,7 +1,8 @@
 """What every network here is: images in [0, 1] go in, logits come out, and preprocessing travels with the weights."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +10,16 @@ from torch import Tensor, nn
 from gotta.registry import Registry
 
 architectures: Registry[type["Backbone"]] = Registry("model", "gotta.models")
+
+Colours = tuple[float, float, float]
+# Means and deviations that published weights were trained with, by name.
+PREPROCESSING: dict[str, tuple[Colours, Colours]] = {
+    "none": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
+    "half": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
+    "cifar10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+    "cifar100": ((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762)),
+    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,10 @@ class Input:
 
 
 class Backbone(nn.Module):
-    """A network made of `features` and a linear `head`, which normalises [0, 1] images itself."""
+    """A network made of `features` and a linear classifier, which normalises [0, 1] images itself."""
+
+    classifier: str = ""  # the name of the last layer
+    aliases: ClassVar[Mapping[str, str]] = {}  # parts of key names that other checkpoints spell otherwise
 
     def __init__(self, input: Input, num_classes: int) -> None:
         super().__init__()
@@ -39,7 +53,8 @@ class Backbone(nn.Module):
 
     def classify(self, features: Tensor) -> Tensor:
         """[B, D] to logits [B, C]."""
-        raise NotImplementedError
+        logits: Tensor = self.get_submodule(self.classifier)(features)
+        return logits
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classify(self.features(x))

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gotta.models.backbone import Backbone, Input, architectures
+from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 
-CIFAR = Input(32, (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
+CIFAR = Input(32, *PREPROCESSING["cifar10"])
 Norm = Callable[[int], nn.Module]
 
 
@@ -39,6 +39,8 @@ class Block(nn.Module):
 
 
 class CifarResNet(Backbone):
+    classifier = "linear"
+
     def __init__(self, depth: int, norm: Norm, num_classes: int = 10, input: Input = CIFAR) -> None:
         super().__init__(input, num_classes)
         blocks = (depth - 2) // 6
@@ -62,10 +64,6 @@ class CifarResNet(Backbone):
         pooled: Tensor = out.mean((2, 3))
         return pooled
 
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.linear(features)
-        return logits
-
 
 @architectures.register("resnet20")
 class ResNet20(CifarResNet):
@@ -75,12 +73,36 @@ class ResNet20(CifarResNet):
         super().__init__(20, nn.BatchNorm2d, num_classes, input)
 
 
+@architectures.register("resnet32")
+class ResNet32(CifarResNet):
+    """ResNet-32 with BatchNorm: 0.46 million parameters."""
+
+    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
+        super().__init__(32, nn.BatchNorm2d, num_classes, input)
+
+
+@architectures.register("resnet44")
+class ResNet44(CifarResNet):
+    """ResNet-44 with BatchNorm: 0.66 million parameters."""
+
+    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
+        super().__init__(44, nn.BatchNorm2d, num_classes, input)
+
+
 @architectures.register("resnet56")
 class ResNet56(CifarResNet):
     """ResNet-56 with BatchNorm: 0.85 million parameters."""
 
     def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
         super().__init__(56, nn.BatchNorm2d, num_classes, input)
+
+
+@architectures.register("resnet110")
+class ResNet110(CifarResNet):
+    """ResNet-110 with BatchNorm: 1.73 million parameters."""
+
+    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
+        super().__init__(110, nn.BatchNorm2d, num_classes, input)
 
 
 @architectures.register("resnet20-gn")

@@ -1,4 +1,4 @@
-"""A small vision transformer for small images: LayerNorm before each part; key names as in timm but for the stem."""
+"""Vision transformers with LayerNorm before each part; key names as in timm, but for the stem of the small one."""
 
 from itertools import pairwise
 
@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gotta.errors import GottaError
-from gotta.models.backbone import Backbone, Input, architectures
+from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 
-HALF = Input(32, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+HALF, LARGE = Input(32, *PREPROCESSING["half"]), Input(224, *PREPROCESSING["half"])
 
 
 class Attention(nn.Module):
@@ -77,6 +77,8 @@ class ConvStem(nn.Module):
 class VisionTransformer(Backbone):
     """A class token, learned positions, pre-norm layers, a final norm and a linear head."""
 
+    classifier = "head"
+
     def __init__(
         self, patch: int, width: int, depth: int, heads: int, ratio: float, num_classes: int, input: Input
     ) -> None:
@@ -107,10 +109,6 @@ class VisionTransformer(Backbone):
         out: Tensor = self.norm(self.blocks(tokens))[:, 0]
         return out
 
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.head(features)
-        return logits
-
 
 @architectures.register("vit-mini")
 class ViTMini(VisionTransformer):
@@ -119,3 +117,27 @@ class ViTMini(VisionTransformer):
     def __init__(self, num_classes: int = 10, input: Input = HALF) -> None:
         super().__init__(8, 96, 6, 4, 2.0, num_classes, input)
         self.patch_embed = ConvStem(96)
+
+
+@architectures.register("vit-ti16")
+class ViTTiny(VisionTransformer):
+    """ViT-Ti/16, timm's vit_tiny_patch16_224: 5.7 million parameters."""
+
+    def __init__(self, num_classes: int = 1000, input: Input = LARGE) -> None:
+        super().__init__(16, 192, 12, 3, 4.0, num_classes, input)
+
+
+@architectures.register("vit-s16")
+class ViTSmall(VisionTransformer):
+    """ViT-S/16, timm's vit_small_patch16_224: 22 million parameters."""
+
+    def __init__(self, num_classes: int = 1000, input: Input = LARGE) -> None:
+        super().__init__(16, 384, 12, 6, 4.0, num_classes, input)
+
+
+@architectures.register("vit-b16")
+class ViTBase(VisionTransformer):
+    """ViT-B/16, timm's vit_base_patch16_224: 86.6 million parameters."""
+
+    def __init__(self, num_classes: int = 1000, input: Input = LARGE) -> None:
+        super().__init__(16, 768, 12, 12, 4.0, num_classes, input)

@@ -1,20 +1,23 @@
-"""Networks by name or path: safetensors whose metadata says what to build, what it takes and how it was trained."""
+"""Networks by name or path: bundled ones, those of `gotta train`, and any architecture with a checkpoint of yours."""
 
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
 
 from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
-from gotta.models.backbone import Backbone, Input, architectures
+from gotta.models import foreign
+from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
+from gotta.models.checkpoint import Checkpoint, fitted, misfits, read_checkpoint, read_safetensors
+from gotta.seeds import torch_generator
 
 WEIGHTS = Path(__file__).parent / "weights"
+RANDOM = "random"
 
 
 def bundled() -> list[str]:
@@ -22,30 +25,70 @@ def bundled() -> list[str]:
     return sorted(path.stem for path in WEIGHTS.glob("*.safetensors"))
 
 
-def load(name_or_path: str | Path) -> Backbone:
-    """A bundled network by name, or one saved by `gotta train` by its path, in evaluation mode."""
-    path = _find(name_or_path)
-    record, state = read(path)
-    missing = {"architecture", "num_classes", "input"} - record.keys()
-    if missing:
-        raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
-    expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
-    with torch.random.fork_rng(devices=[]):  # weights are drawn and thrown away; the caller's generator must not notice
-        model = architectures.build(record["architecture"], num_classes=record["num_classes"], input=expects)
-    assert isinstance(model, Backbone)
-    misfits = _misfits(model.state_dict(), state)
-    if misfits:
-        raise GottaError(
-            f"{path} does not fit the architecture '{record['architecture']}' it names: {'; '.join(misfits[:3])}"
-            + (f"; and {len(misfits) - 3} more." if len(misfits) > 3 else ".")
-        )
-    model.load_state_dict(state)
-    return model.eval()
+def load(
+    name_or_path: str | Path,
+    weights: str | Path | None = None,
+    num_classes: int | None = None,
+    preprocessing: str | Input | None = None,
+    seed: int = 0,
+) -> Backbone:
+    """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, or an architecture
+    with `weights`: the path of a checkpoint, or "random" for untrained weights that `seed` decides.
+
+    The number of classes is the checkpoint's, unless `num_classes` insists on one. `preprocessing` names the mean and
+    deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
+    """
+    name = str(name_or_path)
+    check(name, None if weights is None else str(weights), preprocessing)
+    if weights is None:
+        path = _find(name_or_path)
+        record, state = read(path)
+        model = _from_record(record, path, num_classes)
+        _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
+    elif str(weights) == RANDOM:
+        model = _untrained(lambda: _build(name, num_classes), seed)
+    else:
+        found = read_checkpoint(Path(weights).expanduser())
+        model = _untrained(lambda: _sized(name, num_classes, found), seed)
+        _fill(model, found, weights, f"'{name}'")
+    return _preprocess(model, preprocessing).eval()
+
+
+def check(name: str, weights: str | None = None, preprocessing: str | Input | None = None) -> None:
+    """Complain of what `load` could not make sense of, without reading any weights."""
+    if isinstance(preprocessing, str) and preprocessing not in PREPROCESSING:
+        raise unknown("preprocessing", preprocessing, PREPROCESSING)
+    is_file = name.endswith(".safetensors")
+    if weights is not None and is_file:
+        raise GottaError(f"'{name}' is a network of its own, and weights='{weights}' is another. Name an architecture.")
+    if is_file or (weights is None and name in bundled()):
+        return
+    if foreign.is_foreign(name):
+        foreign.check(name)
+    elif weights is not None:
+        architectures.get(name)
+    if weights is None:
+        if name in architectures.names() or foreign.is_foreign(name):
+            raise GottaError(
+                f"model '{name}' comes without weights. Give it weights=FILE with a checkpoint of yours, or "
+                f"weights={RANDOM} for untrained ones."
+            )
+        known = {*bundled(), *architectures.names()}
+        raise GottaError(f"{unknown('model', name, known)} A network of yours: its .safetensors file.")
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
     """How a network was trained: architecture, input, settings, accuracy by epoch."""
+    if not str(name_or_path).endswith(".safetensors") and str(name_or_path) not in bundled():
+        check(str(name_or_path))
     return read(_find(name_or_path))[0]
+
+
+def parameters(name: str) -> int:
+    """How many numbers an architecture learns, counted without making them."""
+    with torch.device("meta"):
+        model = architectures.build(name)
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def save_model(model: Backbone, architecture: str, path: Path, **training: Any) -> None:
@@ -62,17 +105,13 @@ def save_model(model: Backbone, architecture: str, path: Path, **training: Any) 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The record and the tensors of a network file."""
-    try:
-        with safe_open(path, "pt") as file:
-            metadata = file.metadata() or {}
-            state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise GottaError(f"no network at {path}. Bundled ones: {', '.join(bundled())}.") from None
-    except (SafetensorError, OSError) as error:
-        raise GottaError(f"{path} is not a readable safetensors file: {error}") from None
+    if not path.exists():
+        raise GottaError(f"no network at {path}. Bundled ones: {', '.join(bundled())}.")
+    metadata, state = read_safetensors(path)
     if "gotta" not in metadata:
         raise GottaError(
-            f"{path} has no gotta record, so its architecture is unknown. Expected a file of 'gotta train'."
+            f"{path} has no gotta record, so its architecture is unknown. Name the architecture and give the file as "
+            "its weights."
         )
     try:
         record = json.loads(metadata["gotta"])
@@ -83,21 +122,64 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _find(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
-    if path.suffix == ".safetensors":
-        return path
-    path = WEIGHTS / f"{name_or_path}.safetensors"
-    if not path.exists():
-        raise GottaError(f"{unknown('model', str(name_or_path), bundled())} A network of yours: its .safetensors file.")
-    return path
+    return path if path.suffix == ".safetensors" else WEIGHTS / f"{name_or_path}.safetensors"
 
 
-def _misfits(wanted: dict[str, Tensor], found: dict[str, Tensor]) -> list[str]:
-    """How the tensors of a file differ from those of a network, by name and shape."""
-    lacking = [f"no {name}" for name in wanted if name not in found]
-    surplus = [f"unknown {name}" for name in found if name not in wanted]
-    shapes = [
-        f"{name} is {list(found[name].shape)}, expected {list(value.shape)}"
-        for name, value in wanted.items()
-        if name in found and found[name].shape != value.shape
-    ]
-    return lacking + surplus + shapes
+def _from_record(record: dict[str, Any], path: Path, num_classes: int | None) -> Backbone:
+    missing = {"architecture", "num_classes", "input"} - record.keys()
+    if missing:
+        raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
+    expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
+    classes = record["num_classes"] if num_classes is None else num_classes
+    return _untrained(lambda: architectures.build(record["architecture"], num_classes=classes, input=expects), 0)
+
+
+def _untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
+    """A network with weights that the seed decides; the caller's generator must not notice."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
+        model = make()
+    assert isinstance(model, Backbone)
+    return model
+
+
+def _build(name: str, num_classes: int | None) -> Backbone:
+    if foreign.is_foreign(name):
+        return foreign.build(name, num_classes)
+    given = {} if num_classes is None else {"num_classes": num_classes}
+    model: Backbone = architectures.build(name, **given)
+    return model
+
+
+def _sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
+    """The network with as many classes as the checkpoint's last layer has rows, if the number is left open."""
+    if num_classes is not None:
+        return _build(name, num_classes)
+    is_own = not foreign.is_foreign(name)
+    last = architectures.get(name).classifier if is_own else _build(name, None).classifier.removeprefix("model.")
+    rows = found.state.get(f"{last}.weight")
+    return _build(name, None if rows is None or rows.ndim != 2 else len(rows))
+
+
+def _fill(model: Backbone, found: Checkpoint, path: str | Path, what: str) -> None:
+    """Put the tensors of a file into a network, all of them, or say which do not fit."""
+    net = model.model if isinstance(model, foreign.Foreign) else model
+    wanted = net.state_dict()
+    state = fitted(found.state, wanted, model.aliases)
+    wrong = misfits(wanted, state)
+    if wrong:
+        raise GottaError(f"{path} does not fit {what}: {wrong}. Of {len(wanted)} tensors.")
+    net.load_state_dict(state)
+    if found.mean is not None and found.std is not None:
+        _preprocess(model, replace(model.input, mean=found.mean, std=found.std))
+
+
+def _preprocess(model: Backbone, preprocessing: str | Input | None) -> Backbone:
+    if preprocessing is not None:
+        named = preprocessing if isinstance(preprocessing, Input) else None
+        mean, std = (named.mean, named.std) if named else PREPROCESSING[str(preprocessing)]
+        model.input = replace(model.input, mean=mean, std=std)
+        for buffer, values in ((model.mean, mean), (model.std, std)):
+            assert isinstance(buffer, torch.Tensor)
+            buffer.copy_(torch.tensor(values).view(1, -1, 1, 1))
+    return model

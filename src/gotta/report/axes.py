@@ -70,7 +70,8 @@ def _members(runs: Sequence[Run], setting: Setting) -> list[Run]:
         if close and key not in have:
             exact.append(run)
             have.add(key)
-    return [run for run in runs if run in exact]
+    chosen = {run.id for run in exact}
+    return [run for run in runs if run.id in chosen]
 
 
 def _indifferent(run: Run, axis: str) -> bool:

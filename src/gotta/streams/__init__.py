@@ -1,5 +1,6 @@
 """Streams: in which order the images of which domains arrive. A stream is an order x a schedule."""
 
+from gotta.streams.ahead import read_ahead
 from gotta.streams.order import ORDERS, class_runs
 from gotta.streams.schedule import DOMAIN_ORDERS, ROTTA_ORDER, SCHEDULES, STANDARD_ORDER
 from gotta.streams.spec import StreamSpec, check
@@ -15,4 +16,5 @@ __all__ = [
     "StreamSpec",
     "check",
     "class_runs",
+    "read_ahead",
 ]

@@ -14,9 +14,11 @@ from gotta.seeds import legacy_generator
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate
 from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
 from gotta.streams.spec import StreamSpec, call, check, require_valid
-from gotta.types import Dataset, IntArray, Step, Truth, torch_images
+from gotta.types import Dataset, Images, IntArray, Step, Truth, torch_images
 
 __all__ = ["Stream", "StreamSpec", "check"]
+
+Request = tuple[list[str], IntArray]  # for each sample its domain and its row
 
 
 class Stream:
@@ -36,6 +38,8 @@ class Stream:
         kept = _kept(borders, spec)
         shown_before = np.concatenate([[0], np.cumsum(kept)])
         self.domains: tuple[str, ...] = tuple(name for pool in pools for name in pool)
+        if hasattr(dataset, "require"):
+            dataset.require(self.domains)
         self.index: IntArray = index[kept]
         self.domain: IntArray = domain[kept]
         self.label: IntArray = dataset.labels[self.index].astype(np.int64)
@@ -67,23 +71,24 @@ class Stream:
 
     def iter_from(self, first: int) -> Iterator[Step]:
         """The steps from number `first` on, to go on in the middle."""
+        return (self.step(k) for k in self.steps_from(first))
+
+    def steps_from(self, first: int) -> range:
+        """The numbers of these steps."""
         if not 0 <= first <= len(self):
             raise GottaError(f"step {first} does not exist: the stream has steps 0..{len(self) - 1}.")
-        return (self.step(k) for k in range(first, len(self)))
+        return range(first, len(self))
 
-    def step(self, k: int) -> Step:
-        """Step number k, with its pixels."""
+    def step(self, k: int, pixels: Images | None = None) -> Step:
+        """Step number k, with its pixels; who has read them already passes them on."""
         at = self.batches[k]
         truth = Truth(label=self.label[at].copy(), domain=self.domain[at].copy(), index=self.index[at].copy())
-        names = [self.domains[position] for position in truth.domain]
-        if len(set(names)) == 1:
-            return Step(torch_images(self.dataset.images(names[0], truth.index)), truth)
-        parts = {name: np.array([n == name for n in names]) for name in dict.fromkeys(names)}
-        images = [self.dataset.images(name, truth.index[mask]) for name, mask in parts.items()]
-        whole = np.empty((len(names), *images[0].shape[1:]), np.uint8)
-        for mask, part in zip(parts.values(), images, strict=True):
-            whole[mask] = part
-        return Step(torch_images(whole), truth)
+        return Step(torch_images(shown(self.dataset, self.request(k)) if pixels is None else pixels), truth)
+
+    def request(self, k: int) -> Request:
+        """What step k shows: the domain and the row of each sample."""
+        at = self.batches[k]
+        return [self.domains[position] for position in self.domain[at]], self.index[at]
 
     def starts_domain(self, k: int) -> bool:
         """Whether a visit begins with the first sample of step k; for `mixed` only step 0 does."""
@@ -129,6 +134,19 @@ class Stream:
             "hash": self.hash,
             "order_hash": self.order_hash,
         }
+
+
+def shown(dataset: Dataset, request: Request) -> Images:
+    """The pixels of a step, domain by domain."""
+    names, rows = request
+    if len(set(names)) == 1:
+        return dataset.images(names[0], rows)
+    parts = {name: np.array([n == name for n in names]) for name in dict.fromkeys(names)}
+    images = [dataset.images(name, rows[mask]) for name, mask in parts.items()]
+    whole = np.empty((len(names), *images[0].shape[1:]), np.uint8)
+    for mask, part in zip(parts.values(), images, strict=True):
+        whole[mask] = part
+    return whole
 
 
 def chosen_rows(labels: IntArray, num_classes: int, spec: StreamSpec) -> IntArray:

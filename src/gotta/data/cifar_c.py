@@ -1,0 +1,98 @@
+"""CIFAR-10-C and CIFAR-100-C as published: one array per corruption, the five severities one after the other.
+
+The arrays are mapped, never loaded: a batch costs the rows it shows.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
+from gotta.data.dataset import check_request
+from gotta.errors import GottaError
+from gotta.types import Images, IntArray, domain_name
+
+LABELS = "labels.npy"
+SIDE = 32
+
+
+class CifarC:
+    """The corrupted images of a folder with `<corruption>.npy` and `labels.npy`; only what is shown is looked at."""
+
+    reading = "files"
+
+    def __init__(self, folder: Path, num_classes: int) -> None:
+        self.folder, self.num_classes = folder, num_classes
+        if not folder.is_dir():
+            raise GottaError(f"'{folder}' is no folder. Expected one with {LABELS} and <corruption>.npy; unpack it.")
+        self.labels: IntArray = _labels(folder / LABELS, num_classes)
+        there = {path.stem for path in folder.glob("*.npy")} - {Path(LABELS).stem}
+        known = [name for name in (*STANDARD, *EXTRA) if name in there]
+        names = [*known, *sorted(there - set(known))]
+        if not names:
+            raise GottaError(f"'{folder}' holds no <corruption>.npy, such as {STANDARD[0]}.npy. Unpack it again.")
+        self.domains: Sequence[str] = tuple(domain_name(name, s) for name in names for s in SEVERITIES)
+        self._mapped: dict[str, NDArray[np.uint8]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_mapped": {}}
+
+    def require(self, domains: Sequence[str]) -> None:
+        """Complain now of the files of these domains, not in the middle of a run."""
+        for domain in dict.fromkeys(domains):
+            check_request(domain, np.empty(0, np.int64), self.domains, len(self.labels))
+            self._rows(domain.rpartition("-")[0])
+
+    def images(self, domain: str, indices: IntArray) -> Images:
+        indices = check_request(domain, indices, self.domains, len(self.labels))
+        name, _, severity = domain.rpartition("-")
+        rows: Images = self._rows(name)[(int(severity) - 1) * len(self.labels) + indices]
+        return rows
+
+    def _rows(self, name: str) -> NDArray[np.uint8]:
+        if name not in self._mapped:
+            self._mapped[name] = self._opened(self.folder / f"{name}.npy")
+        return self._mapped[name]
+
+    def _opened(self, path: Path) -> NDArray[np.uint8]:
+        mapped = load_array(path)
+        shape = (len(SEVERITIES) * len(self.labels), SIDE, SIDE, 3)
+        if mapped.dtype != np.uint8 or mapped.shape != shape:
+            raise GottaError(
+                f"'{path}' holds {mapped.dtype} of shape {list(mapped.shape)}. Expected uint8 of shape {list(shape)}: "
+                f"five severities of the {len(self.labels):,} images that {LABELS} names."
+            )
+        return np.asarray(mapped)  # still mapped, without the overhead of the class memmap
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """A mapped .npy file; whatever is wrong with it is one error."""
+    if not path.is_file():
+        raise GottaError(f"no '{path}'. Unpack the archive again, or leave this out.")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        reason = "it is shorter than it says" if "mmap length" in str(error) else str(error).rstrip(".")
+        raise GottaError(f"'{path}' is no complete NumPy file: {reason}. Download it again.") from None
+    if not isinstance(array, np.ndarray):
+        raise GottaError(f"'{path}' is an archive of arrays. Expected one array.")
+    return array
+
+
+def _labels(path: Path, num_classes: int) -> IntArray:
+    """The labels of one severity, of a file that has them once for each of the five."""
+    labels = load_array(path)
+    if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer) or not len(labels):
+        raise GottaError(f"'{path}' holds {labels.dtype} of shape {list(labels.shape)}. Expected a list of labels.")
+    if len(labels) % len(SEVERITIES) or (labels.reshape(len(SEVERITIES), -1) != labels[: len(labels) // 5]).any():
+        raise GottaError(
+            f"'{path}' has {len(labels):,} labels that are not the same list five times, once for each severity. "
+            f"Expected that, as published."
+        )
+    once = np.array(labels[: len(labels) // len(SEVERITIES)], np.int64)
+    if not 0 <= once.min() <= once.max() < num_classes:
+        raise GottaError(f"'{path}': labels go from {once.min()} to {once.max()}. Expected 0 to {num_classes - 1}.")
+    return once

@@ -1,0 +1,39 @@
+"""The network a spec names: weights files are found in the data home, and looked for before the run."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+
+from gotta.data.home import locate
+from gotta.errors import GottaError
+from gotta.models import Backbone, load
+from gotta.models.zoo import RANDOM, check
+
+
+def check_model(name: str, weights: str | None, preprocessing: str | None) -> None:
+    """Complain of a model that cannot be loaded, as far as that shows without reading its weights."""
+    check(name, weights, preprocessing)
+    found = find_weights(weights)
+    if isinstance(found, Path) and not found.is_file():
+        raise GottaError(f"no weights at {found}. Expected a checkpoint for model '{name}'.")
+
+
+def find_weights(named: str | None) -> Path | str | None:
+    """A checkpoint by its whole path as it is, by any other path in the data home."""
+    if named is None or named == RANDOM:
+        return named
+    path = Path(named).expanduser()
+    return path if path.is_absolute() else locate("the weights file", named)
+
+
+def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
+    """The network of a spec. Only untrained ones are told the classes of the data; the others have their own."""
+    return _kept(name, find_weights(weights), num_classes if weights == RANDOM else None, preprocessing)
+
+
+@lru_cache(maxsize=2)  # cells of a sweep share weights, and a worker runs many cells
+def _kept(name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None) -> Backbone:
+    # On a CPU convolutions are up to a third faster with the channels last.
+    model = load(name, weights, num_classes, preprocessing).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return model  # type: ignore[no-any-return]

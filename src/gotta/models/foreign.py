@@ -1,0 +1,120 @@
+"""Networks of timm and torchvision by name (`timm:vit_base_patch16_224`), where installed; nothing is fetched."""
+
+import importlib
+import sys
+from difflib import get_close_matches
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gotta.errors import GottaError
+from gotta.models.backbone import Backbone, Input
+
+LIBRARIES = ("timm", "torchvision")
+PREFERRED = "IMAGENET1K_V1"  # of torchvision's records: the weights that adaptation papers use
+_shims: list[torch.library.Library] = []  # operators live as long as the library that defined them
+
+
+class Foreign(Backbone):
+    """Another library's network, as `model`, behind the normalisation that its own record names."""
+
+    def __init__(self, model: nn.Module, classifier: str | None, input: Input, num_classes: int) -> None:
+        super().__init__(input, num_classes)
+        self.model = model
+        self.classifier = f"model.{classifier}" if classifier else ""
+
+    def features(self, x: Tensor) -> Tensor:
+        """What goes into the last layer."""
+        if not self.classifier:
+            raise GottaError("this network does not end in a linear layer, so it has no features. Use 'probs'.")
+        heard: list[Tensor] = []
+        layer = self.get_submodule(self.classifier)
+        handle = layer.register_forward_pre_hook(lambda _, inputs: heard.append(inputs[0]))
+        try:
+            self.model(self.normalize(x))
+        finally:
+            handle.remove()
+        return heard[-1]
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.model(self.normalize(x))
+        return logits
+
+
+def is_foreign(name: str) -> bool:
+    library, colon, _ = name.partition(":")
+    return bool(colon) and library in LIBRARIES
+
+
+def check(name: str) -> None:
+    """Complain of a name that the library does not know, or of a library that is not installed."""
+    library, _, model = name.partition(":")
+    known = _import(library).list_models() if library == "timm" else _import("torchvision.models").list_models()
+    if model.partition(".")[0] not in known:  # timm writes a tag behind a dot
+        near = get_close_matches(model, known, n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise GottaError(f"{library} has no model '{model}'.{hint} It has {len(known)}: {library}'s list_models().")
+
+
+def build(name: str, num_classes: int | None) -> Foreign:
+    """An untrained network of that library, with as many classes as its published weights unless told otherwise."""
+    check(name)
+    library, _, model = name.partition(":")
+    return _from_timm(model, num_classes) if library == "timm" else _from_torchvision(model, num_classes)
+
+
+def _from_timm(name: str, num_classes: int | None) -> Foreign:
+    given = {} if num_classes is None else {"num_classes": num_classes}
+    model = _import("timm").create_model(name, pretrained=False, **given)
+    record: dict[str, Any] = model.pretrained_cfg
+    classifier = record.get("classifier")
+    last = classifier if isinstance(classifier, str) else _last_linear(model)
+    return Foreign(model, last, Input(record["input_size"][-1], record["mean"], record["std"]), model.num_classes)
+
+
+def _from_torchvision(name: str, num_classes: int | None) -> Foreign:
+    models = _import("torchvision.models")
+    records = {record.name: record for record in models.get_model_weights(name)}
+    record = records.get(PREFERRED) or next(iter(records.values()))
+    transform = record.transforms()
+    if not hasattr(transform, "crop_size"):
+        raise GottaError(f"torchvision's '{name}' does not classify images. Choose one that does, such as resnet50.")
+    classes = num_classes or len(record.meta["categories"])
+    model = models.get_model(name, weights=None, num_classes=classes)
+    expects = Input(transform.crop_size[0], tuple(transform.mean), tuple(transform.std))
+    return Foreign(model, _last_linear(model), expects, classes)
+
+
+def _last_linear(model: nn.Module) -> str | None:
+    names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    return names[-1] if names else None
+
+
+def _import(name: str) -> Any:
+    library = name.partition(".")[0]
+    try:
+        _import_torchvision()  # timm imports it too
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise GottaError(
+            f"models of {library} need it installed ({error}). Install it with pip install gotta[{library}], or use "
+            "an architecture of gotta's own."
+        ) from None
+
+
+def _import_torchvision() -> None:
+    """Import torchvision, also where its compiled library does not load: then two operators must be declared first."""
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        shim = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
+        for operator in ("nms", "qnms"):
+            signature = f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            shim.define(signature)  # type: ignore[no-untyped-call]
+        _shims.append(shim)
+        importlib.import_module("torchvision")

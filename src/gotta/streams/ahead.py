@@ -1,0 +1,55 @@
+"""Reading ahead: the pixels of the next steps are fetched while the model works on this one."""
+
+import os
+import pickle
+from collections.abc import Generator
+from contextlib import closing
+
+from gotta.errors import GottaError
+from gotta.streams.stream import Stream, shown
+from gotta.types import Dataset, Step
+from gotta.workers import ordered
+
+VARIABLE = "GOTTA_DATA_WORKERS"
+MOST_THREADS = 4
+
+
+def read_ahead(stream: Stream, first: int = 0, workers: int | None = None) -> Generator[Step]:
+    """The steps from number `first` on: the same whatever the workers, and at most three per worker in memory.
+
+    Files are decoded in threads, which then do not hold each other up. Costly work in Python, such as corrupting, is
+    done in processes if `workers` asks for some; a script then guards its entry with `if __name__ == "__main__"`. Left
+    open, GOTTA_DATA_WORKERS decides, else threads if there is something to wait for and none for images in memory.
+    """
+    asked = _from_environment() if workers is None else workers
+    reading = getattr(stream.dataset, "reading", "memory")
+    count = _default(reading) if asked is None else asked
+    processes = asked is not None and reading == "corrupting" and _can_be_sent(stream.dataset)
+    steps = stream.steps_from(first)
+    requests = (stream.request(k) for k in steps)
+    with closing(ordered(shown, stream.dataset, requests, count, processes)) as pixels:
+        for k, images in zip(steps, pixels, strict=True):
+            yield stream.step(k, images)
+
+
+def _default(reading: str) -> int:
+    cores = os.cpu_count() or 1
+    return {"files": min(MOST_THREADS, max(1, cores - 1)), "corrupting": 1}.get(reading, 0)
+
+
+def _from_environment() -> int | None:
+    text = os.environ.get(VARIABLE)
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise GottaError(f"{VARIABLE}='{text}' is no number of workers. Expected 0 or more.")
+    return int(text)
+
+
+def _can_be_sent(dataset: Dataset) -> bool:
+    """Whether another process can have the data set; one of the user's own may hold what cannot be sent."""
+    try:
+        pickle.dumps(dataset)
+    except Exception:  # whatever a class of the user's own raises
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""`--data-dir`, `--data-workers`, and making data sets."""
+
+import os
+
+from cli.test_cli import as_in_a_shell, gotta  # noqa: F401
+from data.image_files import by_class, write
+
+from gotta.cli.options import reads_data
+from gotta.data import dataset
+
+
+def test_every_command_that_reads_data_takes_a_data_dir():
+    for command in (["run"], ["bench"], ["stream", "show"], ["data", "make"]):
+        assert "--data-dir" in gotta(*command, "--help")
+    for command in ("run", "bench"):
+        assert "--data-workers" in gotta(command, "--help")
+
+
+def test_the_data_dir_holds_for_one_command_only(tmp_path, monkeypatch):
+    monkeypatch.delenv("GOTTA_DATA", raising=False)
+    photos = write(tmp_path / "home" / "photos", by_class(["a", "b"], 2, 16))
+    show = ["stream", "show", "domains=fog", "--data", "folder", "--data-argument", "path=photos"]
+    told = gotta(*show, "--data-dir", photos.parent, "--out", tmp_path / "s.png")
+    assert "4" in told
+    assert (tmp_path / "s.png").exists()
+    assert "GOTTA_DATA" not in os.environ
+    assert "Set GOTTA_DATA or pass --data-dir" in gotta(*show, code=2)
+
+
+def test_imagenet_c_is_made_and_read_back(tmp_path):
+    write(tmp_path / "photos", by_class(["a", "b"], 2, 32))
+    arguments = ["--source", tmp_path / "photos", "--out", tmp_path / "out", "--size", "32"]
+    told = gotta("data", "make", "imagenet-c", *arguments, "--corruption", "fog,contrast", "--severity", "2,5")
+    assert "Written" in told
+    assert list(dataset("imagenet_c", path=str(tmp_path / "out"), size=32).domains) == [
+        "fog-2",
+        "fog-5",
+        "contrast-2",
+        "contrast-5",
+    ]
+    assert "Did you mean 'imagenet-c'" in gotta("data", "make", "imagenet_c", *arguments, code=2)
+    assert "no whole numbers" in gotta("data", "make", "imagenet-c", *arguments, "--severity", "x", code=2)
+
+
+def test_show_and_ls_know_data_sets():
+    assert "subset" in gotta("show", "imagenet_c")
+    assert "tinyimagenet" in gotta("ls", "datasets")
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    told = gotta("run", "data.name=imagenet_c", "--data-dir", tmp_path / "gone", "--out", tmp_path / "o", code=2)
+    assert "does not exist" in told
+
+
+def test_options_reach_the_command_and_are_undone(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", "before")
+    monkeypatch.delenv("GOTTA_DATA_WORKERS", raising=False)
+
+    def command(name: str) -> tuple[str, str | None, str | None]:
+        return name, os.environ.get("GOTTA_DATA"), os.environ.get("GOTTA_DATA_WORKERS")
+
+    wrapped = reads_data(command, workers=True)
+    assert wrapped(name="x", data_dir=tmp_path, data_workers=2) == ("x", str(tmp_path), "2")
+    assert wrapped(name="x", data_dir=None, data_workers=None) == ("x", "before", None)
+    assert os.environ["GOTTA_DATA"] == "before"
+    assert "GOTTA_DATA_WORKERS" not in os.environ
+    assert reads_data(wrapped) is wrapped

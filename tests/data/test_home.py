@@ -1,0 +1,51 @@
+"""One data home, and never the current folder by surprise."""
+
+from pathlib import Path
+
+import pytest
+
+from gotta.data.home import find, home, locate
+from gotta.errors import GottaError
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+def test_no_home_and_a_missing_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("GOTTA_DATA", raising=False)
+    with pytest.raises(GottaError, match="Set GOTTA_DATA or pass --data-dir"):
+        home()
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path / "gone"))
+    with pytest.raises(GottaError, match="gone' does not exist"):
+        home()
+
+
+def test_the_first_name_there_is_found(folder):
+    (folder / "b").touch()
+    assert locate("thing", "a", "b") == folder / "b"
+    with pytest.raises(GottaError, match=r"thing is not in .*Expected there: x or y"):
+        locate("thing", "x", "y")
+
+
+def test_a_packed_one_is_to_be_unpacked(folder):
+    (folder / "CIFAR-10-C.tar").touch()
+    with pytest.raises(GottaError, match=r"Unpack CIFAR-10-C.tar there"):
+        locate("thing", "CIFAR-10-C")
+
+
+def test_bare_names_are_of_the_home_and_paths_are_paths(folder):
+    (folder.parent / "photos").mkdir()
+    with pytest.raises(GottaError, match=r"not in .*home'.*has a slash: ./photos"):
+        find("thing", "photos")
+    assert find("thing", "./photos").resolve() == folder.parent / "photos"
+    assert find("thing", Path("photos")) == Path("photos")
+    (folder / "photos").mkdir()
+    assert find("thing", "photos") == folder / "photos"
+    with pytest.raises(GottaError, match="nothing at"):
+        find("thing", "./gone", "photos")
+    assert find("thing", None, "gone", "photos") == folder / "photos"
