@@ -20,6 +20,10 @@ def run(
     journal: Annotated[
         Path | None, typer.Option(help="Run anew and write every decision of the memory to this .npz file.")
     ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Run anew and keep what the memory held, with its images, for `gotta report`."),
+    ] = False,
 ) -> None:
     """Run one cell and print its summary. What is not given keeps its default.
 
@@ -30,6 +34,10 @@ def run(
     - `gotta run spec.yaml seed=3 stream.gamma=0.01`
 
     - `gotta run memory.name=fifo memory.capacity=32 --journal fifo.npz` : then `gotta replay fifo.npz`
+
+    - `gotta run memory.name=fps memory.capacity=32 --record` : then open the run in `gotta report runs/single`
+
+    - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     import yaml
@@ -37,6 +45,7 @@ def run(
 
     from gotta.cli.bench import check_device, conclude
     from gotta.cli.progress import follow
+    from gotta.cli.recording import record_run
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
@@ -57,7 +66,11 @@ def run(
         return
     store = Store(out, writable=True)
     with follow(console, {spec.id: spec.label}) as listen:
-        failures = sweep([spec], store, 1, threads, listen, device)
+        if record:
+            record_run(spec, store, listen, device)
+            failures = []
+        else:
+            failures = sweep([spec], store, 1, threads, listen, device)
     if failures:
         raise GottaError(failures[0].message)
     conclude(console, store, [spec])

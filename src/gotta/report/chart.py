@@ -106,7 +106,8 @@ def whisker(drawing: Drawing, frame: Frame, x: float, low: float, high: float, c
 
 
 def text_width(text: str, size: float) -> float:
-    return float(font(round(size * 4)).getlength(text)) / 4
+    """An upper guess: the reader's font may be wider than the one measured here."""
+    return 1.2 * float(font(round(size * 4)).getlength(text)) / 4
 
 
 def shown(value: float) -> str:

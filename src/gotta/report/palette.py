@@ -45,7 +45,7 @@ def style(name: str) -> Style:
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:
-    """A style for each name. Rows of one memory with several settings share its colour and take turns in dash and marker."""
+    """A style for each name. Rows of one memory share its colour and take turns in dash and marker."""
     dashes, markers = ((), (7, 3), (2, 3), (12, 3)), ("circle", "square", "triangle", "diamond", "star")
     seen: dict[str, int] = {}
     found = {}

@@ -18,7 +18,9 @@ def run_facts(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     """By id."""
     listed = list(runs)
     bins = max(24, min(BINS, POINTS // max(1, len(listed))))
-    return {run.id: _facts(run, place.row, place.column, bins) for run, place in zip(listed, places(listed), strict=True)}
+    return {
+        run.id: _facts(run, place.row, place.column, bins) for run, place in zip(listed, places(listed), strict=True)
+    }
 
 
 def _facts(run: Run, row: str, column: str, bins: int) -> dict[str, Any]:

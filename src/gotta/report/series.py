@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from gotta.experiment.store import Run
@@ -43,9 +45,22 @@ class Series:
 
 def series(run: Run, bins: int = BINS) -> Series:
     """At most `bins` values, evenly over the samples; a run without records of its steps has none."""
-    steps = [step for step in run.steps() if isinstance(step.get("samples"), int)]
+    # finished runs do not change, and several figures ask for the same one
+    return _read(run.folder, bins) if run.folder is not None else _binned([], bins)
+
+
+@lru_cache(maxsize=2048)
+def _read(folder: Path, bins: int) -> Series:
+    return _binned(list(Run("", {}, {}, {}, folder).steps()), bins)
+
+
+def _binned(records: Sequence[Mapping[str, Any]], bins: int) -> Series:
+    steps = [step for step in records if isinstance(step.get("samples"), int)]
     total = sum(step["samples"] for step in steps)
-    at, samples, right, rows = [], [], [], []
+    at: list[int] = []
+    samples: list[int] = []
+    right: list[int] = []
+    rows: list[Mapping[str, Any]] = []
     position = seen = correct = 0
     for k, step in enumerate(steps):
         position, seen = position + step["samples"], seen + step["samples"]
@@ -74,13 +89,6 @@ def visits(steps: Iterable[Mapping[str, Any]]) -> list[Visit]:
             position += count
     distinct = {visit.name for visit in spans}
     return spans if len(spans) == len(distinct) else []
-
-
-def thinned(values: Sequence[Any], most: int) -> list[Any]:
-    """At most so many of the values, evenly, the last one always."""
-    if len(values) <= most:
-        return list(values)
-    return [values[round((k + 1) * len(values) / most) - 1] for k in range(most)]
 
 
 def _number(value: Any) -> float | None:

@@ -24,7 +24,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell with its shade (`s0`..`s8`, or `d-4`..`d4` around zero), its runs by seed, and whether it leads the table."""
+    """A cell with its shade (`s0`..`s8`, or `d-4`..`d4` around zero), its runs by seed; `top` leads the table."""
 
     cell: Cell
     shade: str

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 import gotta
+from gotta.experiment.record import FOLDER as FOLDER_OF_RECORDS
 from gotta.experiment.store import Run, Store
 from gotta.report.answer import Answer, answer
 from gotta.report.axes import Panel, panels
@@ -57,7 +58,7 @@ def page(store: Store, records: Mapping[str, Any] | None = None, live: bool = Fa
         "environment": environment_lines(runs),
         "damaged": damaged,
         "version": gotta.__version__,
-        "data": {"runs": run_facts(runs), "recorded": sorted(recorded(store)), "left_out": []},
+        "data": {"runs": run_facts(runs), "recorded": sorted(recorded(store))},
         "records": records or {},
         "live": live,
     }
@@ -65,7 +66,8 @@ def page(store: Store, records: Mapping[str, Any] | None = None, live: bool = Fa
 
 
 def recorded(store: Store) -> set[str]:
-    return {path.name for path in (store.root / "records").glob("*") if (path / "record.json").is_file()}
+    """The ids of the runs that have a recording."""
+    return {path.stem for path in (store.root / FOLDER_OF_RECORDS).glob("*.json")}
 
 
 def render(context: Mapping[str, Any]) -> str:
@@ -132,7 +134,11 @@ def _part(number: int, panel: Panel, of: int) -> Part:
 @cache
 def _environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters["embedded"] = embedded
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))

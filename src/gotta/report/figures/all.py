@@ -11,7 +11,14 @@ from gotta.report.figures.stream import diagnostics_figures, stream_figures
 from gotta.report.figures.wins import win_figures
 
 Maker = Callable[[Sequence[Run]], list[Figure]]
-OF_A_TABLE: tuple[Maker, ...] = (stream_figures, diagnostics_figures, epsilon_figures, factor_figures, cost_figures, win_figures)
+OF_A_TABLE: tuple[Maker, ...] = (
+    stream_figures,
+    diagnostics_figures,
+    epsilon_figures,
+    factor_figures,
+    cost_figures,
+    win_figures,
+)
 OF_ALL: tuple[Maker, ...] = (capacity_figures,)  # across the tables of a report, which differ in it
 
 

@@ -58,7 +58,9 @@ def _figure(points: Sequence[Point]) -> Figure:
         label = f"{method} + {row.removeprefix('control: ')}" if methods > 1 else row.removeprefix("control: ")
         left = x + text_width(label, SMALL) + 8 > frame.right
         drawing.add(Text(x + (-8 if left else 8), y - 8, label, INK, SMALL, "end" if left else "start"))
-    caption = "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."
+    caption = (
+        "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."
+    )
     return Figure("cost", title, caption + " Seconds are this machine's.", drawing)
 
 
