@@ -33,7 +33,7 @@ def win_figures(runs: Sequence[Run]) -> list[Figure]:
             _square(drawing, x, y, side, tall, played.get((name, other)))
     caption = (
         "The row's wins/ties/losses against the column; a game is one method on one stream, and a difference that "
-        "cannot be told from zero is a tie. A triangle points up where the row has more wins, down where it has more losses."
+        "cannot be told from zero is a tie. A triangle points up where the row has more wins, down where more losses."
     )
     return [Figure("wins", title, caption, drawing)]
 
