@@ -55,15 +55,17 @@ export function grouped(record, k) {
 export const REASONS = {
   room: "there was room",
   "replaced oldest": "it was the oldest",
-  "replaced worst": "it was the oldest and least certain together",
+  "replaced worst": "it was the worst by age and uncertainty",
   "replaced nearest": "it was the nearest to the new one",
   "replaced redundant": "it was the most redundant",
   "replaced random": "it was drawn at random",
-  duplicate: "it is too close to a stored one",
+  redundant: "it is too close to a stored one",
+  "worse than nearest": "the nearest stored one is better",
   "class full": "its class is full of better ones",
   "memory full": "the memory is full of better ones",
   coin: "the draw went against it",
   uncertain: "the model was not certain enough",
+  unexplained: "the policy did not say why",
 };
 
 /** One decision as a sentence. */

@@ -42,7 +42,11 @@ export function recordView(record) {
     const frame = record.frames[k];
     output.textContent = `step ${frame.step + 1} of ${record.steps}, ${frame.domain}: ${frame.rows.length} images, ${wrongs(record, k)} under a wrong label`;
     groups.replaceChildren(...grouped(record, k).map(([name, rows]) => group(record, name, rows)));
-    const counts = record.classes.map((name, c) => [name, frame.labels.filter((l) => l === c).length, record.colours[c]]);
+    const counts = record.classes.map((name, c) => [
+      name,
+      frame.labels.filter((l) => l === c).length,
+      record.colours[c],
+    ]);
     const few = counts.length <= 20 ? counts : counts.filter(([, n]) => n > 0);
     balance.replaceChildren(bars("Images by pseudo-label", few, Math.max(...few.map(([, n]) => n))));
     journal.replaceChildren(...decisions(record, frame));
@@ -54,13 +58,23 @@ export function recordView(record) {
     { "aria-label": "Inside the memory", class: "recording" },
     element("h3", {}, "Inside the memory"),
     element("div", { class: "slider" }, play, slider, output),
-    element("p", { class: "legend" }, "Grouped by pseudo-label. Dashed: the true class is another. Framed: new since the step shown before."),
+    element(
+      "p",
+      { class: "legend" },
+      "Grouped by pseudo-label. Dashed: the true class is another. Framed: new since the recorded step before.",
+    ),
     groups,
     element(
       "div",
       { class: "columns" },
       element("div", {}, element("h4", {}, "Class balance"), balance),
-      element("div", { class: "chart" }, element("h4", {}, "Map of the stream and the memory"), plot.drawing, note(record)),
+      element(
+        "div",
+        { class: "chart" },
+        element("h4", {}, "Map of the stream and the memory"),
+        plot.drawing,
+        note(record),
+      ),
       element("div", {}, element("h4", {}, "Decisions of this step"), journal),
     ),
     record.note ? element("p", { class: "legend" }, record.note) : null,
@@ -77,7 +91,12 @@ function wrongs(record, k) {
 function group(record, name, rows) {
   const tiles = rows.map((row) => tile(record, row.sample, row));
   const title = `${record.classes[name] ?? name} · ${rows.length}`;
-  return element("div", { class: "group" }, element("div", { class: "name" }, title), element("div", { class: "tiles" }, ...tiles));
+  return element(
+    "div",
+    { class: "group" },
+    element("div", { class: "name" }, title),
+    element("div", { class: "tiles" }, ...tiles),
+  );
 }
 
 function tile(record, sample, row = {}) {
@@ -85,7 +104,13 @@ function tile(record, sample, row = {}) {
   const was = record.classes[truth[sample]] ?? truth[sample];
   const text = `#${position[sample]}, ${record.domains[domain[sample]]}, true class ${was}${row.wrong ? ", pseudo-label wrong" : ""}`;
   const kind = `tile${row.wrong ? " wrong" : ""}${row.fresh ? " new" : ""}`;
-  const made = element("span", { class: kind, role: "img", "aria-label": text, title: text, "data-sample": position[sample] });
+  const made = element("span", {
+    class: kind,
+    role: "img",
+    "aria-label": text,
+    title: text,
+    "data-sample": position[sample],
+  });
   const side = 36;
   const column = sample % record.across;
   const line = Math.floor(sample / record.across);
@@ -103,7 +128,11 @@ function decisions(record, frame) {
 }
 
 function note(record) {
-  return element("p", { class: "legend" }, `First two principal components of the ${record.embedding}, ${fixed(100 * record.explained, 0)} % of the variance. Dots: the stream, coloured by predicted class; squares: the memory.`);
+  return element(
+    "p",
+    { class: "legend" },
+    `First two principal components of the ${record.embedding}, ${fixed(100 * record.explained, 0)} % of the variance. Dots: the stream, coloured by predicted class; squares: the memory.`,
+  );
 }
 
 /** Points of the stream, and over them the rows of the memory at a step. */
@@ -112,10 +141,16 @@ function map(record) {
   const { x, y, label: labels } = record.map;
   const across = scale(range(x), [8, width - 8]);
   const up = scale(range(y), [height - 8, 8]);
-  const drawing = mark("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Map of the stream and the memory" });
+  const drawing = mark("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": "Map of the stream and the memory",
+  });
   x.forEach((value, k) => {
     const fill = record.colours[labels[k]];
-    drawing.append(mark("circle", { cx: across(value).toFixed(1), cy: up(y[k]).toFixed(1), r: 2, fill, "fill-opacity": 0.35 }));
+    drawing.append(
+      mark("circle", { cx: across(value).toFixed(1), cy: up(y[k]).toFixed(1), r: 2, fill, "fill-opacity": 0.35 }),
+    );
   });
   const over = mark("g", { class: "held" });
   drawing.append(over);
@@ -124,7 +159,12 @@ function map(record) {
     drawing,
     show(frame) {
       const squares = frame.rows.map((sample, i) => {
-        const place = { x: across(record.samples.x[sample]) - 4, y: up(record.samples.y[sample]) - 4, width: 8, height: 8 };
+        const place = {
+          x: across(record.samples.x[sample]) - 4,
+          y: up(record.samples.y[sample]) - 4,
+          width: 8,
+          height: 8,
+        };
         return mark("rect", { ...place, fill: record.colours[frame.labels[i]], stroke: "var(--ink)" });
       });
       over.replaceChildren(...squares);
