@@ -1,7 +1,7 @@
 """The command as a user types it."""
 
-import os
 import json
+import os
 import re
 import signal
 import subprocess

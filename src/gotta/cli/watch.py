@@ -22,10 +22,10 @@ def watch(
 
     with server(existing(folder).root, host, port) as made:
         shown = f"[{host}]" if ":" in host else host
-        print(f"Report of {folder}: http://{shown}:{made.server_address[1]}/   (Ctrl-C stops)", flush=True)
-        if host not in ("127.0.0.1", "localhost", "::1"):
-            print("Everybody who reaches this address can read it: there is no password.", flush=True)
         try:
+            print(f"Report of {folder}: http://{shown}:{made.server_address[1]}/   (Ctrl-C stops)", flush=True)
+            if host not in ("127.0.0.1", "localhost", "::1"):
+                print("Everybody who reaches this address can read it: there is no password.", flush=True)
             made.serve_forever()
         except KeyboardInterrupt:
             print("Stopped.")

@@ -1,6 +1,7 @@
 """Accuracy over the stream, with a band for each domain; and the state of the memory over the same stream."""
 
 from collections.abc import Mapping, Sequence
+from zlib import crc32
 
 from gotta.experiment.store import Run
 from gotta.report.chart import Frame, legend, legend_height, room, shown, ticks, x_axis, y_axis
@@ -95,7 +96,11 @@ def _line(drawing: Drawing, frame: Frame, xs: Sequence[float], ys: Sequence[floa
     if len(points) < 2:
         return
     drawing.add(Line(points, look.colour, 1.8, look.dash))
-    for k in range(len(points) // 8, len(points), max(1, len(points) // 4)):
+    apart = max(1, len(points) // 4)
+    first = (
+        2 + crc32(repr(look).encode()) % apart
+    )  # not all lines at the same places, where they would hide one another
+    for k in range(first, len(points), apart):
         drawing.add(*marker(look.marker, *points[k], look.colour, 3.5))
 
 
