@@ -10,12 +10,12 @@ from torch.nn import functional as F
 import gotta
 from gotta import adapt
 from gotta.data import dataset
-from gotta.guard import EVERY, ROWS, SPACING, Check, latest, run_excess, spread
+from gotta.guard import EVERY, MEMORY_ROWS, ROWS, joined
+from gotta.guard_signs import SEGMENT, Check, collapse, run_excess, runs_lost, spread
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
 
 pytestmark = pytest.mark.thorough
-LATE = pytest.mark.xfail(reason="with the bundled network the guard notices this collapse too late", strict=False)
 
 CLASSES = 6
 
@@ -85,7 +85,7 @@ def test_batch_statistics_on_runs_of_classes_are_found_out(net, method, hyper):
     bare = right(follow(adapt(net, method, **hyper), labels), labels)
     assert bare < source - 0.2
     model = adapt(net, method, guard="freeze", **hyper)
-    with pytest.warns(UserWarning, match="loses .* of the runs"):
+    with pytest.warns(UserWarning, match="loses runs of classes"):
         predicted = follow(model, labels)
     assert model.guard.sheltering
     assert model.guard.episodes == 1
@@ -153,7 +153,7 @@ def test_after_the_runs_it_adapts_again(net):
 
 def test_rollback_restores_the_last_healthy_state(net):
     model = adapt(net, "tent", "fifo", 16, lr=0.01, pairing="memory", guard="rollback")
-    follow(model, shuffled(1200, 0))
+    follow(model, shuffled(1100, 0))
     snapshot = model.guard.snapshot
     assert snapshot is not None
     follow(model, shuffled(64, 1))
@@ -175,28 +175,48 @@ def test_logits_that_are_not_finite_are_a_collapse(net):
     assert torch.isfinite(model.model.fc.weight).all()
 
 
+def test_a_check_survives_a_file_even_with_nan():
+    nan = float("nan")
+    check = Check(0.5, nan, torch.tensor([nan, 1]).double(), nan, torch.ones(2).double(), 0.25)
+    other = Check.from_tensors(check.as_tensors())
+    assert (other.runs_lost, other.source_entropy) == (0.5, 0.25)
+    assert other.own_share.isnan().tolist() == [True, False]
+    assert isinstance(other.own_entropy, float)
+
+
 @pytest.mark.parametrize(("memory", "per_check"), [("none", 1), ("fps", 2)])
 def test_the_cost_is_counted_and_small(net, memory, per_check):
     model = adapt(net, "tent", memory, 64, lr=1e-4, pairing="memory", guard="freeze")
     labels = shuffled(64 * 40, 0)
-    spent = [model.step(x).cost for x in draw(labels, 0).split(64)]
-    forwards = sum(cost.get("guard", {}).get("forwards", 0) for cost in spent)
-    samples = sum(cost.get("guard", {}).get("samples", 0) for cost in spent)
-    assert model.guard.looks == 10
-    assert forwards == 10 * per_check == model.guard.spent.forwards
-    assert samples == 10 * (ROWS if memory == "none" else 64 + ROWS + 64)
+    spent = [model.step(x).cost.get("guard", {}) for x in draw(labels, 0).split(64)]
+    looks = 40 * 64 // EVERY * SEGMENT // ROWS
+    assert model.guard.looks == looks
+    assert sum(cost.get("forwards", 0) for cost in spent) == looks * per_check == model.guard.spent.forwards
+    rows = 0 if memory == "none" else 2 * MEMORY_ROWS
+    assert sum(cost.get("samples", 0) for cost in spent) == pytest.approx(looks * (ROWS + rows), rel=0.05)
     bare = adapt(net, "tent", memory, 64, lr=1e-4, pairing="memory")
     for x in draw(labels, 0).split(64):
         bare(x)
-    total = model.method.cost.summary()["total"]
-    assert total["forwards"] == bare.method.cost.summary()["total"]["forwards"]
+    with_guard, without = model.method.cost.summary(), bare.method.cost.summary()
+    assert with_guard["guard"]["forwards"] == looks * per_check
+    assert with_guard["guard"]["seconds"] > 0
+    assert without["guard"]["forwards"] == 0
+    for phase in ("predict", "adapt"):
+        assert with_guard[phase]["forwards"] == without[phase]["forwards"]
 
 
-def test_never_more_than_one_check_in_so_many_adaptations_and_samples(net):
-    for size in (4, 16, 128):
-        model = adapt(net, "source", guard="freeze")
-        follow(model, shuffled(2560, 0), size)
-        assert 1 <= model.guard.looks <= min(2560 / SPACING, 2560 / size / EVERY)
+@pytest.mark.parametrize("size", [1, 4, 16, 100, 256])
+def test_the_same_samples_are_looked_at_whatever_the_batches(net, size):
+    model, whole_stream = adapt(net, "source", guard="freeze"), adapt(net, "source", guard="freeze")
+    x = draw(shuffled(512, 0), 0)
+    found = [model.step(part).diagnostics.get("guard_runs_lost") for part in x.split(size)]
+    assert sum(lost is not None for lost in found) == model.guard.looks == 2
+    for part in x.split(32):
+        whole_stream(part)
+    mine, theirs = model.guard, whole_stream.guard
+    assert [check.own_entropy for check in mine.checks] == pytest.approx(
+        [c.own_entropy for c in theirs.checks], abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("runs", [400, 900, 2500])
@@ -231,30 +251,55 @@ def test_reset_forgets_all_of_it(net):
     assert mine.diagnostics == theirs.diagnostics
 
 
-def test_neighbours_alike_beyond_chance():
-    ordered = F.one_hot(torch.tensor([0, 0, 0, 1, 1, 1])).double()
-    assert run_excess(ordered) == pytest.approx(4 / 5 - 12 / 30)
-    assert run_excess(ordered[[0, 3, 1, 4, 2, 5]]) == pytest.approx(0 - 12 / 30)
-    assert run_excess(ordered[:3]) == 0  # one class only: nothing beyond chance
-    assert run_excess(ordered[:1]) == 0
+def one_hot(*labels, classes=2):
+    return F.one_hot(torch.tensor(labels), classes).double()
 
 
-def test_spread_and_latest():
+def test_neighbours_alike_beyond_samples_far_apart():
+    runs = one_hot(*[0] * SEGMENT, *[1] * SEGMENT)
+    assert run_excess(runs) == 1  # neighbours always alike, others never
+    mixed = one_hot(*[0, 1] * SEGMENT)
+    half = SEGMENT // 2
+    alike = 2 * half * (half - 1) / (SEGMENT * (SEGMENT - 1))
+    assert run_excess(mixed) == pytest.approx(alike - 0.5)
+    assert run_excess(one_hot(*[0] * 2 * SEGMENT)) == 0  # one class only: nothing beyond chance
+    assert run_excess(one_hot(*[0] * SEGMENT)) == 0  # nothing far apart
+
+
+def test_runs_are_lost_only_where_there_are_any():
+    runs, mixed = one_hot(*[0] * SEGMENT, *[1] * SEGMENT), one_hot(*[0, 1] * SEGMENT)
+    assert runs_lost(mixed, runs) == 1  # less alike than chance counts as chance
+    assert runs_lost(runs, runs) == 0
+    assert runs_lost(runs, mixed) < -1
+    assert runs_lost(mixed, mixed) == 0
+    assert runs_lost(runs * float("nan"), runs) == 1
+    assert runs_lost(runs, runs * float("nan")) == 0
+
+
+def test_spread_and_joined():
     assert spread(torch.full((4,), 0.25)) == pytest.approx(1)
     assert spread(torch.tensor([1.0, 0, 0])) == pytest.approx(0, abs=1e-9)
-    kept = latest(None, torch.arange(10.0))
-    assert latest(kept, torch.arange(10.0, 80.0)).tolist() == list(range(16, 80))
-    assert latest(kept, torch.tensor([10.0])).tolist() == list(range(11))
+    assert joined(joined(None, torch.arange(5.0)), torch.arange(5, 8)).tolist() == list(range(8))
 
 
 def test_a_check_by_hand():
-    own = F.one_hot(torch.tensor([0, 0, 0, 0]), 2).double()
-    source = F.one_hot(torch.tensor([0, 0, 1, 1]), 2).double()
-    check = Check.of(own, source, own, source)
+    own, source = one_hot(0, 0, 0, 0), one_hot(0, 0, 1, 1)
+    runs = one_hot(*[0] * SEGMENT, *[1] * SEGMENT)
+    check = Check.of(runs, runs, own, source)
     assert check.agreement == 0.5
     assert check.own_share.tolist() == [1, 0]
     assert check.source_share.tolist() == [0.5, 0.5]
-    assert check.runs_lost == pytest.approx(2 / 3 - 4 / 12)
+    assert check.runs_lost == 0
+
+
+def test_few_classes_are_a_collapse_only_where_the_source_sees_more():
+    runs, usual = one_hot(*[0] * SEGMENT, *[1] * SEGMENT, classes=4), torch.full((4,), 0.25)
+    one, other = one_hot(0, 0, 0, 0, classes=4), one_hot(1, 1, 1, 1, classes=4)
+    every = one_hot(1, 2, 3, 0, classes=4)
+    assert collapse([Check.of(runs, runs, one, other)], usual) == ""
+    assert "few classes" in collapse([Check.of(runs, runs, one, every)], usual)
+    assert "is sure" in collapse([Check.of(runs, runs, every.roll(1, 0), every)], usual)
+    assert collapse([Check.of(runs, runs, every, every)], usual) == ""
 
 
 PRACTICAL = {"gamma": 0.1, "severity": 5, "per_class": 25, "domain_order": "standard", "schedule": "continual"}
@@ -279,14 +324,16 @@ def last_ten(net, settings, **arguments):
     "settings",
     [
         {"batch_size": 64},
-        pytest.param({"batch_size": 16}, marks=LATE),
-        pytest.param({"batch_size": 64, "order": "sorted"}, marks=LATE),
+        {"batch_size": 16},
+        {"batch_size": 32, "seed": 3},
+        {"batch_size": 64, "order": "sorted"},
     ],
 )
-def test_guarded_tent_stays_near_the_source_on_the_practical_stream(settings):
+@pytest.mark.parametrize("guard", ["freeze", "rollback"])
+def test_guarded_tent_stays_near_the_source_on_the_practical_stream(settings, guard):
     net = load("resnet20").to(memory_format=torch.channels_last)
     source = last_ten(net, settings, method="source")
-    assert last_ten(net, settings, method="tent", guard="freeze") > source - 2
+    assert last_ten(net, settings, method="tent", guard=guard) > source - 2
     if settings["batch_size"] == 16:
         assert last_ten(net, settings, method="tent") < source - 5
 

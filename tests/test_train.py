@@ -314,7 +314,7 @@ def test_convolutions_are_trained_in_channels_last():
 
 def test_network_is_built_for_the_side_of_the_images():
     settings = replace(SETTINGS, architecture="vit-mini")
-    assert build(settings, CLASSES, 64).pos_embed.shape[1] == 257
+    assert build(settings, CLASSES, 64).pos_embed.shape[1] == 65
     assert build(settings, CLASSES, 64).input.size == 64
     default = architectures.build("resnet20").input
     assert build(SETTINGS, 10, 32).input == default
@@ -369,7 +369,7 @@ def test_weight_decay_acts_on_matrices_and_kernels_only():
         ({"small_epochs": 4}, "small_epochs=4, expected 0 to epochs"),
         ({"small_epochs": 1, "small_size": 21}, r"small_size=21, expected at most side \+ 2 crop = 20"),
         ({"epochs": 0, "lr": -1.0}, "epochs=0, .*; lr=-1.0"),
-        ({"architecture": "resnet21"}, "'resnet21' is unknown. Did you mean 'resnet20'"),
+        ({"architecture": "resnett20"}, "'resnett20' is unknown. Did you mean 'resnet20'"),
         ({"architecture": "vit-mini", "small_epochs": 1, "small_size": 12}, "images are 12 x 12.*takes 16 x 16"),
     ],
 )

@@ -51,6 +51,8 @@ class Adapted(nn.Module):
         shield_group_norms(self.model)
         self.method, self.memory, self.guard = method, memory, guard
         self.adapt_every, self.score = adapt_every, score
+        if guard is not None:
+            guard.source.cost = method.cost  # one account, in which the guard has a phase of its own
         method.capacity = memory.capacity
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
         method.keep_graph = memory.policy.holds_batch and adapt_every is None
@@ -107,7 +109,7 @@ class Adapted(nn.Module):
         torch.clear_autocast_cache()
         done = self.adaptations - adaptations
         if self.guard is not None:
-            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, prediction, done)}
+            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, prediction)}
         if self.score == "after":
             with phase("predict"), only_predicting(self.method):
                 prediction = self.method.predict(x)
@@ -146,13 +148,19 @@ class Adapted(nn.Module):
             self.guard.reset()
         self.offered = self.adaptations = 0
 
-    def save(self, path: str | Path) -> None:
-        """Write everything needed to go on bit for bit into a folder, whole or not at all."""
-        adapt_state.write(Path(path), self._record(), self._state())
+    def save(self, path: str | Path, beside: Mapping[str, Any] | None = None) -> None:
+        """Write everything needed to go on bit for bit into a folder, whole or not at all.
+
+        `beside` is kept with it and given back by `load`: where the stream was, for one. Arrays and what JSON can say.
+        """
+        adapt_state.write(Path(path), self._record(), {**self._state(), "beside": dict(beside or {})})
 
     @torch.inference_mode(False)
-    def load(self, path: str | Path) -> None:
-        """Go on from a saved state of a model built alike. A state that does not fit changes nothing."""
+    def load(self, path: str | Path) -> dict[str, Any]:
+        """Go on from a saved state of a model built alike; what was saved beside it.
+
+        A state that does not fit changes nothing.
+        """
         record, state = adapt_state.read(Path(path))
         adapt_state.check_fit(path, record, self._record())
         before, recipe = self._state(), self.recipe and dict(self.recipe)
@@ -163,6 +171,7 @@ class Adapted(nn.Module):
             self.recipe, self.memory, self._memory_for = recipe, memory, memory_for
             self._restore(before)
             raise GottaError(f"the state in {path} does not fit this model: {error}") from error
+        return dict(state.get("beside", {}))
 
     def train(self, mode: bool = True) -> "Adapted":
         """The method alone decides which layers are in which mode, so train() and eval() do not reach the model."""
@@ -220,6 +229,8 @@ class Adapted(nn.Module):
         self.frozen = state["frozen"]
         self._sample = None if state["sample"] is None else torch.Size(state["sample"])
         self.method.cost = cost = Cost()
+        if self.guard is not None:
+            self.guard.source.cost = cost
         for name, tally in state["cost"].items():
             cost.add(name, **tally)
         cost.take()
@@ -249,9 +260,7 @@ class Adapted(nn.Module):
         check_logits(logits, None if self._memory_for else self.memory.num_classes)
 
     def _spent(self) -> dict[str, Any]:
-        spent = self.method.cost.take()
-        guard = {} if self.guard is None else self.guard.take_cost()
-        return {**spent, "guard": guard} if guard else spent
+        return self.method.cost.take()
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
         slots = self.memory.observe(

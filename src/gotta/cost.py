@@ -9,7 +9,7 @@ from typing import Any
 
 from gotta.errors import unknown
 
-PHASES = ("predict", "observe", "adapt", "refresh")
+PHASES = ("predict", "observe", "adapt", "refresh", "guard")
 OUTSIDE = "other"  # what is counted while no phase is open
 
 

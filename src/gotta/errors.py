@@ -8,6 +8,10 @@ class GottaError(ValueError):
     """What was wrong, what was expected, what was got, and a way out, in one message. The command line exits with 2."""
 
 
+class NoEffect(GottaError):
+    """What was asked for would do nothing to the given model."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:
     """The error for a name that nobody registered, with the nearest known one."""
     choices = sorted(known)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from gotta.adapted import Adapted, Outcome
+from gotta.clock import Clock
 from gotta.memory import Memory
 from gotta.streams import Stream, read_ahead
 from gotta.types import IntArray, Truth
@@ -21,20 +23,46 @@ class Record:
     step: int
     truth: Truth
     outcome: Outcome
+    missed: bool = False  # predicted only, because the method was still busy with an earlier batch
 
 
 def evaluate(
-    adapted: Adapted, stream: Stream, reset: str = "never", first: int = 0, workers: int | None = None
+    adapted: Adapted,
+    stream: Stream,
+    reset: str = "never",
+    first: int = 0,
+    workers: int | None = None,
+    clock: Clock | None = None,
 ) -> Generator[Record]:
-    """Each batch once, in stream order: reset if due, predict, observe, adapt. `workers` read the next batches."""
+    """Each batch once, in stream order: reset if due, predict, observe, adapt. `workers` read the next batches.
+
+    The stream waits unless a clock runs.
+    """
     device = next(adapted.model.parameters()).device
+    clock = Clock() if clock is None else clock
     with closing(read_ahead(stream, first, workers)) as batches:
         for step, batch in enumerate(batches, first):
             if reset == "each_batch" or (reset == "each_domain" and stream.starts_domain(step)):
                 adapted.reset()
+            if reset == "each_domain" and stream.starts_domain(step):
+                clock.reset()
             if isinstance(adapted.memory, OracleMemory):
                 adapted.memory.reveal(batch.truth.label)
-            yield Record(step, batch.truth, adapted.step(batch.x.to(device)))
+            x = batch.x.to(device)
+            if clock.ready(step):
+                outcome = adapted.step(x)
+                clock.spend(step, outcome.cost, len(x))
+                yield Record(step, batch.truth, outcome)
+            else:
+                yield Record(step, batch.truth, _only_predicted(adapted, x), missed=True)
+
+
+def _only_predicted(adapted: Adapted, x: Tensor) -> Outcome:
+    adapted.freeze()
+    try:
+        return adapted.step(x)
+    finally:
+        adapted.unfreeze()
 
 
 class OracleMemory(Memory):

@@ -3,7 +3,7 @@
 import inspect
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -121,10 +121,12 @@ def train(
     test: tuple[Images, IntArray] | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
     classes: Sequence[str] | None = None,
+    source: Mapping[str, Any] | None = None,
 ) -> Backbone:
     """Train to `out`, with a checkpoint after each epoch beside it, which a later call with these settings continues.
 
-    `test` is looked at once, after the last epoch, and only to be written into the record. `classes` names the labels.
+    `test` is looked at once, after the last epoch, and only to be written into the record. `classes` names the labels
+    and `source` says where the images are from, for the record too.
     """
     num_classes = len(classes) if classes is not None else int(labels.max(initial=0)) + 1
     _check(images, labels, num_classes, settings)
@@ -157,6 +159,8 @@ def train(
     record |= {"history": history, "environment": _environment()}
     if classes is not None:
         record["classes"] = list(classes)
+    if source is not None:
+        record["source"] = dict(source)
     if test is not None:
         record["test_accuracy"] = round(accuracy_on(model, *test), 3)
         record["test_images"] = len(test[1])

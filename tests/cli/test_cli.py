@@ -69,6 +69,41 @@ def test_show_tells_every_setting():
     assert "Did you mean 'rotta'" in gotta("show", "rota", code=2)
 
 
+def test_a_run_shows_its_spec_and_runs_again_from_it(tmp_path):
+    settings = ("method.name=tent", "method.lr=1e-4", "memory.name=fps", "memory.capacity=8", "memory.epsilon=0.01")
+    small = ("stream.per_class=1", "stream.domains=snow")
+    gotta("run", *settings, *small, "--out", tmp_path, "--log", f"tensorboard:{tmp_path / 'tb'}")
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert [path.name.endswith(folder.name) for path in (tmp_path / "tb").iterdir()] == [True]
+    shown = gotta("show", folder)
+    assert "lr: 0.0001" in shown
+    assert gotta("show", folder.name[:6], "--store", tmp_path) == shown
+    (tmp_path / "spec.yaml").write_text(shown)
+    assert gotta("run", tmp_path / "spec.yaml", "--show") == shown
+    assert "lr: 0.5" in gotta("run", tmp_path / "spec.yaml", "method.lr=0.5", "--show")
+    assert "Did you mean 'method.lr'" in gotta("run", tmp_path / "spec.yaml", "method.lrr=1", code=2)
+    (tmp_path / "spec.yaml").write_text("- 1")
+    assert "is no spec" in gotta("run", tmp_path / "spec.yaml", code=2)
+
+
+def test_a_dry_run_says_how_many_how_long_and_takes_settings(tmp_path):
+    arguments = ("bench", "table1", "--quick", "--method", "tent", "--memory", "fps", "--out", tmp_path, "--dry-run")
+    shown = gotta(*arguments, "stream.per_class=1", "-s", "method.lr=1e-4")
+    assert "2 runs, 0 finished before, 2 to do" in shown
+    assert "tent + fps, seed 0" in shown
+    assert re.search(r"about \d+ (s|min)", shown)
+    assert not (tmp_path / "runs").exists()
+    assert "Did you mean 'method.lr'" in gotta(*arguments, "method.lrr=1", code=2)
+
+
+def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    shown = gotta("bench", "mini", "--data", "cifar10", "--model", "none.safetensors", "--out", tmp_path / "o", code=2)
+    assert "2 things are missing" in shown
+    assert "cifar-10-python.tar.gz" in shown
+    assert "none.safetensors" in shown
+
+
 def test_one_run_and_its_report(tmp_path):
     settings = ("method.name=norm", "memory.name=fps", "memory.capacity=8", "stream.per_class=1")
     shown = gotta("run", *settings, "--out", tmp_path)
@@ -139,6 +174,10 @@ def test_teaser_draws(tmp_path):
         (["bench", "--memory", "fsp"], "Did you mean 'fps'"),
         (["bench", "--seeds", "a"], "whole numbers"),
         (["bench", "--jobs", "-1"], "jobs"),
+        (["bench", "--engine", "rai"], "Did you mean 'ray'"),
+        (["bench", "--address", "auto"], "is for --engine ray"),
+        (["bench", "--engine", "slurm", "--slurm", "partition"], "name=value"),
+        (["bench", "--snapshot-every", "0"], "snapshot_every > 0"),
         (["run", "method.name=tnt"], "Did you mean 'tent'"),
         (["run", "nothing.yaml"], "neither a spec file"),
         (["run", "memory.name=fps", "memory.capacity=0", "stream.gamma=0"], "2 mistakes"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from data.cifar_files import make_batches, python_files, write_folder
+from data.video_files import write_sheets, write_tracks
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -171,7 +172,7 @@ def test_mistakes_of_the_command(tmp_path, photos):
     (tmp_path / "empty").mkdir()
     other = write_photos(tmp_path / "other", ("ant", "dog"))
     for arguments, message in [
-        (("resnet2", "--data", photos, "--out", out), "'resnet2' is unknown. Did you mean 'resnet20'"),
+        (("resnett20", "--data", photos, "--out", out), "'resnett20' is unknown. Did you mean 'resnet20'"),
         (("resnet20", "--data", photos, "--out", tmp_path / "mine.pt"), "ends in .safetensors"),
         (("resnet20", "--data", tmp_path / "nowhere", "--out", out), "nothing at --data"),
         (("resnet20", "--data", tmp_path / "empty", "--out", out), "no images at"),
@@ -194,7 +195,7 @@ def test_mistake_is_one_message_and_exit_code_2(tmp_path):
         "-m",
         "gotta.cli",
         "train",
-        "resnet2",
+        "resnett20",
         "--data",
         ".",
         "--out",
@@ -202,7 +203,7 @@ def test_mistake_is_one_message_and_exit_code_2(tmp_path):
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("gotta: model 'resnet2' is unknown. Did you mean 'resnet20'?")
+    assert done.stderr.startswith("gotta: model 'resnett20' is unknown. Did you mean 'resnet20'?")
     assert done.stderr.count("\n") == 1
 
 
@@ -225,3 +226,30 @@ def test_progress_on_a_terminal(tmp_path, photos):
     assert process.returncode == 0
     assert b"\x1b[" in shown
     assert re.search(rb"epoch 2/2 .*training accuracy [\d.]+ %.* left", shown)
+
+
+def test_tracks_are_split_by_track_and_thinned(tmp_path):
+    sheets = write_sheets(tmp_path / "tracks.zip", ((0, 5), (1, 4)), frames=6, side=16)
+    out = tmp_path / "signs.safetensors"
+    printed = gotta_train("resnet18-small", "--data", sheets, "--every", 2, "--out", out, *QUICK, "-s", "flip=false")
+    assert "21 images of 2 classes" in printed  # three of six frames of the seven tracks to train on
+    training = record(out)["training"]
+    assert training["test_images"] == 2 * 6
+    assert training["classes"] == ["00", "01"]
+    assert training["source"] == {"file": "tracks.zip", "held_out_of": 4, "every": 2}
+
+
+def test_a_folder_of_tracks(tmp_path):
+    folder, out = write_tracks(tmp_path / "tracks", tracks=4, frames=4), tmp_path / "mine.safetensors"
+    printed = gotta_train("resnet20", "--data", folder, "--size", 8, "--out", out, *QUICK)
+    assert "24 images of 2 classes" in printed
+    assert record(out)["training"]["test_images"] == 8
+
+
+def test_what_does_not_go_with_tracks(tmp_path, photos):
+    sheets, out = write_sheets(tmp_path / "tracks.zip"), tmp_path / "x.safetensors"
+    with pytest.raises(GottaError, match=r"--test .* is not used: every fourth track is held out"):
+        gotta_train("resnet18-small", "--data", sheets, "--test", photos, "--out", out)
+    with pytest.raises(GottaError, match=r"--every 3 thins the frames of video tracks, and .*photos holds none"):
+        gotta_train("resnet18-small", "--data", photos, "--every", 3, "--out", out)
+    assert not out.exists()

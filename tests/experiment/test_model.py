@@ -65,7 +65,7 @@ def test_current_folder_is_not_searched(home, tmp_path, monkeypatch):
     weights(tmp_path)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GottaError, match=r"the weights file is not in .*data'. Expected there: Standard.pt"):
-        spec(name="wrn40-2", weights="Standard.pt")
+        run(spec(name="wrn40-2", weights="Standard.pt"))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,6 @@ def test_current_folder_is_not_searched(home, tmp_path, monkeypatch):
     [
         ({"name": "wrn28-10"}, "comes without weights"),
         ({"name": "wrn28-11", "weights": "random"}, "Did you mean 'wrn28-10'"),
-        ({"name": "wrn28-10", "weights": "/nowhere/Standard.pt"}, "no weights at /nowhere/Standard.pt"),
         ({"name": "wrn28-10", "weights": "random", "preprocessing": "halve"}, "Did you mean 'half'"),
         ({"name": "mine.safetensors", "weights": "random"}, "a network of its own"),
         ({"name": "resnet20", "wieghts": "random"}, "Did you mean 'model.weights'"),
@@ -88,8 +87,9 @@ def test_mistakes_show_before_the_run_together_with_others(home, model, message)
 
 def test_no_data_home(monkeypatch):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
+    made = spec(name="wrn40-2", weights="Standard.pt")  # a spec is good or bad whatever this machine has
     with pytest.raises(GottaError, match="Set GOTTA_DATA or pass --data-dir"):
-        spec(name="wrn40-2", weights="Standard.pt")
+        run(made)
 
 
 def test_run_with_a_checkpoint_is_the_run_with_its_weights(home):

@@ -1,15 +1,7 @@
 import pytest
 
 from gotta import GottaError, list_memories
-from gotta.experiment.recipe import load_recipe, merged, recipes
-
-
-def test_every_recipe_can_be_expanded():
-    assert "mini" in recipes()
-    for name in recipes():
-        for quick in (False, True):
-            specs = load_recipe(name).runs(quick)
-            assert len({spec.id for spec in specs}) == len(specs) > 0
+from gotta.experiment.recipe import load_recipe
 
 
 def test_mini_is_what_its_description_says():
@@ -35,9 +27,8 @@ def test_memories_given_replace_the_wildcard_only():
 
 
 def test_a_recipe_of_ones_own(tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text("title: Mine\nbase: {memory: {capacity: 8}}\nseeds: [3]\ncells: [{method: [tent], memory: [fps]}]")
-    (spec,) = load_recipe(str(path)).runs()
+    text = "title: Mine\nbase: {memory: {capacity: 8}}\nseeds: [3]\ncells: [{method: [tent], memory: [fps]}]"
+    (spec,) = mine(tmp_path, text).runs()
     assert (spec.method.name, spec.memory.name, spec.memory.capacity, spec.seed) == ("tent", "fps", 8, 3)
 
 
@@ -51,12 +42,108 @@ def test_a_wrong_file_is_one_error(tmp_path, text, words):
         load_recipe(str(path))
 
 
+MINE = """
+title: Mine
+base: {data: {name: cifar10-mini}, memory: {capacity: 8}}
+axes: {stream.gamma: [0.1, 1e-4]}
+cells:
+  - {method: [tent, norm], memory: [none, fps]}
+  - {method: [tent], memory: [fps], axes: {memory.epsilon: [0.1, 0.2]}, settings: {method: {lr: 1e-5}}}
+quick: {axes: {stream.gamma: [0.5]}, base: {stream: {per_class: 3}}}
+"""
+
+
+def mine(tmp_path, text=MINE):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return load_recipe(str(path))
+
+
+def test_axes_are_crossed_with_the_cells(tmp_path):
+    recipe = mine(tmp_path)
+    assert recipe.seeds == [0, 1, 2]
+    specs = recipe.runs(seeds=[0])
+    found = [(s.method.name, s.memory.name, s.stream["gamma"], s.memory.arguments.get("epsilon")) for s in specs]
+    assert len(set(found)) == len(found) == 2 * (4 + 2)
+    assert ("tent", "fps", 1e-4, 0.2) in found
+    assert {s.method.arguments.get("lr") for s in specs if "epsilon" in s.memory.arguments} == {1e-5}
+    assert {(s.stream["gamma"], s.stream["per_class"]) for s in recipe.runs(quick=True)} == {(0.5, 3)}
+
+
+def test_an_axis_may_be_a_section(tmp_path):
+    text = "title: T\nbase: {}\naxes: {regime: [{clock: none}, {clock: analytic, pace: 4}]}\ncells: [{method: [tent]}]"
+    specs = mine(tmp_path, text).runs(seeds=[0])
+    assert [(spec.regime.clock, spec.regime.pace) for spec in specs] == [("none", None), ("analytic", 4)]
+
+
+def test_what_is_given_stands_over_everything_in_the_cells_that_take_it(tmp_path):
+    specs = mine(tmp_path).runs(
+        seeds=[0], method={"lr": 0.5}, memory={"arguments": {"epsilon": 0.3}}, stream={"gamma": 1.0}
+    )
+    assert {spec.stream["gamma"] for spec in specs} == {1.0}
+    assert {spec.method.arguments.get("lr") for spec in specs if spec.method.name == "tent"} == {0.5}
+    assert {spec.method.arguments.get("lr") for spec in specs if spec.method.name == "norm"} == {None}
+    assert {spec.memory.arguments.get("epsilon") for spec in specs if spec.memory.name == "fps"} == {0.3}
+    assert len(specs) == 4, "cells that came to be equal are run once"
+
+
+def test_an_argument_that_no_cell_takes_is_a_mistake(tmp_path):
+    with pytest.raises(GottaError, match=r"2 mistakes(.|\n)*'memory.epsilon'(.|\n)*'method.lr'"):
+        mine(tmp_path).runs(memory={"epsilom": 1}, method={"lrr": 1})
+
+
+def test_a_seed_that_is_given_is_the_only_one(tmp_path):
+    assert {spec.seed for spec in mine(tmp_path).runs(over={"seed": 7})} == {7}
+    with pytest.raises(GottaError, match="Did you mean 'seed'"):
+        mine(tmp_path).runs(over={"seeds": [7]})
+
+
+def test_methods_and_memories_can_be_chosen(tmp_path):
+    specs = mine(tmp_path).runs(seeds=[0], methods=["norm"], memories=["fifo"])
+    assert {(spec.method.name, spec.memory.name) for spec in specs} == {("norm", "none"), ("norm", "fifo")}
+    with pytest.raises(GottaError, match="Did you mean 'norm'"):
+        mine(tmp_path).runs(methods=["nrom"])
+
+
+def test_mistakes_are_told_together_with_their_cells(tmp_path):
+    text = (
+        MINE.replace("[none, fps]}", "[none, fsp]}")
+        .replace("stream.gamma", "stream.gama")
+        .replace("epsilon", "epsilom")
+    )
+    with pytest.raises(GottaError) as error:
+        mine(tmp_path, text).runs()
+    lines = str(error.value).splitlines()
+    assert lines[0] == "3 mistakes in the recipe:"
+    (gama,), (fsp,), (epsilom,) = ([line for line in lines if word in line] for word in ("gama'", "'fsp'", "epsilom'"))
+    assert "Did you mean 'gamma'" in gama
+    assert gama.endswith("(in every cell)")
+    assert "Did you mean 'fps'" in fsp
+    assert fsp.endswith("(in tent + fsp, norm + fsp)")
+    assert "Did you mean 'memory.epsilon'" in epsilom
+    assert "in tent + fps" in epsilom
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("tilte: x", "'tilte' is unknown. Did you mean 'title'"),
+        ("cells: [{metod: [tent], method: [tent]}]", "Did you mean 'cells.0.method'"),
+        ("quick: {bse: {}}", "Did you mean 'quick.base'"),
+        ("axes: {stream.gamma: []}", "axes.stream.gamma"),
+        ("seeds: []", "seeds"),
+    ],
+)
+def test_wrong_keys_of_a_recipe_name_the_nearest(tmp_path, line, words):
+    text = "title: T\nbase: {}\ncells: [{method: [tent]}]\n"
+    kept = [one for one in text.splitlines() if one.split(":")[0] != line.split(":")[0]]
+    with pytest.raises(GottaError, match=r"mine.yaml is no recipe") as error:
+        mine(tmp_path, "\n".join([*kept, line]))
+    assert words in str(error.value)
+
+
 def test_unknown_and_missing():
     with pytest.raises(GottaError, match="Did you mean 'mini'"):
         load_recipe("mni")
     with pytest.raises(GottaError, match="no recipe at"):
         load_recipe("nowhere.yaml")
-
-
-def test_merging_goes_section_by_section():
-    assert merged({"a": {"x": 1, "y": 2}, "b": 1}, {"a": {"y": 3}}) == {"a": {"x": 1, "y": 3}, "b": 1}

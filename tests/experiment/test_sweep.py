@@ -3,9 +3,12 @@ import signal
 
 import pytest
 
+from gotta.experiment import sweep as module
+from gotta.experiment.cell import Work, execute
+from gotta.experiment.leases import Leases
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Store
-from gotta.experiment.sweep import execute, sweep
+from gotta.experiment.sweep import sweep
 from gotta.memory import policies
 from gotta.memory.policy import Policy
 
@@ -76,5 +79,41 @@ def test_a_killed_worker_costs_nothing_but_its_unfinished_run(tmp_path):
 def test_a_run_that_fails_writes_nothing(tmp_path):
     store = Store(tmp_path, writable=True)
     wrong = specs(1)[0].model_copy(update={"stream": {"domains": ["nowhere"]}})
-    assert execute(wrong, store, lambda event: None).kind == "failed"
+    assert execute(wrong, Work(str(tmp_path)), lambda event: None).kind == "failed"
     assert list(store.folder.iterdir()) == []
+
+
+def test_a_cell_that_another_sweep_runs_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LOOK", 0.01)
+    store, (mine, theirs), events = Store(tmp_path, writable=True), specs(2), []
+    other = Leases(tmp_path)
+    lease = other.claim(theirs.id)
+    other_store = Store(tmp_path / "other", writable=True)
+    assert sweep([theirs], other_store, 1, 1, lambda event: None) == []
+    finished = other_store.read(theirs.id)
+
+    def listen(event):
+        events.append(event)
+        if event.kind == "finished" and event.id == mine.id:
+            lease.progress = {"step": 1, "steps": 2, "accuracy": 12.5}
+            lease.renew()
+        if event.kind == "moved" and event.id == theirs.id:
+            parts = {"spec": finished.spec, "summary": finished.summary, "environment": finished.environment}
+            store.write(theirs.id, steps=list(finished.steps()), **parts)
+            other.release(lease, "finished")
+
+    assert sweep([mine, theirs], store, 1, 1, listen) == []
+    assert [event.kind for event in events if event.id == theirs.id] == ["moved", "finished"]
+    assert next(event.accuracy for event in events if event.id == theirs.id) == 12.5
+    assert store.has(theirs.id)
+
+
+def test_what_a_killed_process_left_of_a_finished_cell_is_removed(tmp_path):
+    store = Store(tmp_path, writable=True)
+    assert sweep(specs(1), store, 1, 1, lambda event: None) == []
+    id = specs(1)[0].id
+    for name in ("leases", "snapshots"):
+        (tmp_path / name / id).mkdir(parents=True)
+    assert sweep(specs(1), store, 1, 1, lambda event: None) == []
+    assert not (tmp_path / "leases" / id).exists()
+    assert not (tmp_path / "snapshots" / id).exists()

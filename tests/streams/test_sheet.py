@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from streams.fake_data import FakeDataset, balanced
+from streams.test_video import FakeVideo, spec
 
 from gotta.sheet import class_colours
 from gotta.streams import Stream, StreamSpec
-from gotta.streams.sheet import batch_rows
+from gotta.streams.sheet import batch_rows, clip_rows
 
 
 @pytest.mark.parametrize("schedule", ["continual", "mixed"])
@@ -33,3 +34,20 @@ def test_long_streams_are_sampled_from_first_to_last_batch():
     assert rows[-1].note == "fog-5"
     border = batch_rows(stream, ["a", "b", "c", "d"], rows=99, columns=50)[5]
     assert border.note == "snow-5 and 1 more"
+
+
+def test_rows_of_video_are_clips_as_they_arrive_and_columns_are_frames_in_time():
+    stream = Stream(FakeVideo(), spec())
+    rows = clip_rows(stream, ["a", "b", "c", "d"], rows=99, columns=99)
+    assert len(rows) == 24
+    for k, row in enumerate(rows):
+        assert [tile.image[0, 0, 0] for tile in row.tiles] == stream.index[8 * k : 8 * k + 8].tolist()
+        assert row.name == f"{k}: {'abcd'[stream.label[8 * k]]}"
+        assert row.note == "gaussian_noise-5, 8 frames"
+
+
+def test_long_video_is_sampled_from_the_first_to_the_last_clip_and_frame():
+    stream = Stream(FakeVideo(), spec())
+    rows = clip_rows(stream, ["a", "b", "c", "d"], rows=2, columns=2)
+    assert [tile.image[0, 0, 0] for row in rows for tile in row.tiles] == stream.index[[0, 7, -8, -1]].tolist()
+    assert [tile.caption for tile in rows[1].tiles] == ["0", "7"]

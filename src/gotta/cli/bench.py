@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,20 +17,42 @@ if TYPE_CHECKING:
 
 def bench(
     recipe: Annotated[str, typer.Argument(help="A recipe by name (gotta ls recipes) or a YAML file.")] = "mini",
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="Settings for all cells, as section.name=value.", show_default=False)
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option("--set", "-s", help="The same as an option.", show_default=False)
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
     memory: Annotated[
-        str, typer.Option(help="These memories instead of every one: names, wildcards or module:Class, by comma.")
+        str, typer.Option(help="These memories instead of the recipe's: names, wildcards or module:Class, by comma.")
     ] = "",
+    method: Annotated[str, typer.Option(help="Only these methods of the recipe, by comma.")] = "",
     data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
-    data_argument: Annotated[
-        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
-    ] = None,
+    model: Annotated[str, typer.Option(help="This network instead of the recipe's (gotta ls models).")] = "",
     seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
-    jobs: Annotated[int, typer.Option(help="Worker processes. Default: one per core.")] = 0,
-    threads: Annotated[int, typer.Option(help="Torch threads per process.")] = 1,
+    engine: Annotated[
+        str, typer.Option(help="Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.")
+    ] = "local",
+    jobs: Annotated[
+        int, typer.Option(help="Cells at a time. Default: one per core here, what fits on ray and slurm.")
+    ] = 0,
+    threads: Annotated[int, typer.Option(help="Torch threads per cell.")] = 1,
     device: Annotated[str, typer.Option(help="Where the networks run: cpu, cuda, cuda:1, mps.")] = "cpu",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
+    address: Annotated[str, typer.Option(help="With ray: an existing cluster, auto or host:port.")] = "",
+    gpus: Annotated[float, typer.Option(help="With ray and slurm: GPUs per cell; ray takes fractions.")] = 0.0,
+    slurm: Annotated[
+        str, typer.Option(help="With slurm: options of sbatch by comma, partition=gpu,account=me; minutes=240.")
+    ] = "",
+    snapshot_every: Annotated[
+        float, typer.Option(help="Seconds between two snapshots of a running cell; inf for none.")
+    ] = 60.0,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Log runs to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run, and how long.")] = False,
 ) -> None:
     """Run a recipe and print its table. Finished runs are kept and reused.
 
@@ -43,43 +65,54 @@ def bench(
     - `gotta bench teaser` : what each memory holds of a stream full of copies, as a picture
 
     - `gotta bench --quick --memory fps,fifo,my_policy:Mine` : a policy of your own beside others
+
+    - `gotta bench table1 --dry-run` : a table of the paper; what is missing for it, how many runs, how long
+
+    - `gotta bench table1 --data cifar10-mini --model resnet20 regime.name=fixed method.lr=1e-4`
+
+    - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from rich.console import Console
 
+    from gotta.cli.engine import make_engine
+    from gotta.cli.plan import chosen, told
     from gotta.cli.progress import follow
-    from gotta.cli.run import parse
-    from gotta.experiment.recipe import load_recipe, merged
+    from gotta.experiment.labels import labels
+    from gotta.experiment.loggers import Log
+    from gotta.experiment.recipe import load_recipe
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
 
     console = Console()
-    if jobs < 0 or threads < 1:
-        raise GottaError(f"jobs={jobs}, threads={threads}: expected jobs >= 0 (0 = one per core) and threads >= 1.")
+    if jobs < 0 or threads < 1 or not snapshot_every > 0:
+        raise GottaError(
+            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
+            "threads >= 1 and snapshot_every > 0."
+        )
+    if "=" in recipe:
+        recipe, settings = "mini", [recipe, *(settings or [])]
     if recipe == "teaser":
         teaser(console, out or Path("runs/teaser"), memory, quick, data, *_numbers(seeds)[:1])
         return
-    check_device(device)
+    where = make_engine(engine, jobs, address, gpus, slurm)
+    if engine == "local":
+        check_device(device)
     plan = load_recipe(recipe)
-    changes: dict[str, Any] = {"data": {"name": data, "arguments": {}}} if data else {}
-    changes = merged(changes, {"data": {"arguments": parse(data_argument)}} if data_argument else {})
-    specs = plan.runs(quick, [name for name in memory.split(",") if name], _numbers(seeds), **changes)
+    over = chosen([*(settings or []), *(also or [])], data, model)
+    specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
     todo = [spec for spec in specs if not store.has(spec.id)]
     workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
-    console.print(f"[bold]{plan.title}[/bold]", highlight=False)
-    console.print(
-        f"{len(specs)} runs, {len(specs) - len(todo)} finished before, {len(todo)} to do in {workers} processes",
-        highlight=False,
-    )
+    told(console, plan, specs, todo, store, workers, device, dry_run, "" if engine == "local" else f"on {engine}")
+    warn_of_no_effect(console, todo)
     if dry_run:
-        for spec in todo:
-            console.print(f"  {spec.id}  {spec.label}", highlight=False)
         return
     try:
-        with follow(console, {spec.id: spec.label for spec in todo}) as listen:
-            failures = sweep(todo, store, workers, threads, listen, device)
+        logged = Log(log or [], store, specs)
+        with follow(console, labels(todo)) as listen:
+            failures = sweep(todo, store, jobs, threads, logged.listening(listen), device, where, snapshot_every)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
@@ -87,9 +120,10 @@ def bench(
         raise typer.Exit(130) from None
     conclude(console, store, specs)
     if failures:
-        labels = {spec.id: spec.label for spec in specs}
-        lines = "\n".join(f"  - {labels[failure.id]}: {failure.message}" for failure in failures)
+        names = labels(specs)
+        lines = "\n".join(f"  - {names[failure.id]}: {failure.message}" for failure in failures)
         raise GottaError(f"{len(failures)} runs failed; the others are kept:\n{lines}")
+    logged.complain()
 
 
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
@@ -109,6 +143,14 @@ def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None
         console.print(headline(panel.runs), highlight=False, markup=False)
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
+
+
+def warn_of_no_effect(console: "Console", specs: "list[RunSpec]") -> None:
+    """Say before the run which cells will say nothing of their own."""
+    from gotta.experiment.sense import without_effect
+
+    for name, reason in without_effect(specs).items():
+        console.print(f"No effect: {name}: {reason} The cell is marked.", highlight=False, markup=False)
 
 
 def check_device(device: str) -> None:
@@ -140,6 +182,10 @@ def teaser(console: "Console", root: Path, memory: str, quick: bool, data: str, 
         result = run_teaser(root, names, quick, seed, told, **({"data": data} if data else {}))
     show_table(console, tables(result))
     console.print(f"Picture: {draw(result, root / 'teaser.png')}", highlight=False, soft_wrap=True)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _numbers(text: str) -> list[int]:

@@ -33,6 +33,8 @@ def show(
     - `gotta data show cifar10-mini --domain '*-5' --out corruptions.png`
 
     - `gotta data show cifar10-mini order=dirichlet gamma=0.1 per_class=25`
+
+    - `gotta data show cifar10-mini-video order=iid clips=20 choose=random domains=gaussian_noise` : a stream of clips
     """
     from gotta.sheet import contact_sheet
 
@@ -81,9 +83,12 @@ def _stream(
     from gotta.cli.run import parse
     from gotta.streams import Stream, StreamSpec
     from gotta.streams.draw import title
-    from gotta.streams.sheet import batch_rows
+    from gotta.streams.sheet import batch_rows, clip_rows
 
     stream = Stream(dataset, StreamSpec.of(**parse(settings)))
+    if hasattr(dataset, "clips"):
+        made = clip_rows(stream, names, rows, columns)
+        return f"{title(stream.spec)}: {_of(len(stream.clip_starts), rows)} clips as they arrive", made
     shown = f"the first {columns} of up to {stream.batch_size} samples of {_of(len(stream), rows)} batches"
     return f"{title(stream.spec)}: {shown}", batch_rows(stream, names, rows, columns)
 

@@ -11,6 +11,8 @@ from gotta.experiment.sweep import Event, Listener
 from gotta.report.tables import Table, plain, rich_table
 from gotta.train import Progress as TrainingProgress
 
+QUIET = 30.0  # seconds without a line after which one says what is running, where there is no terminal
+
 
 def show_table(console: Console, table: Table) -> None:
     """With lines and colours where it fits; else as plain text, because a cut number would mislead."""
@@ -43,18 +45,37 @@ def time_left(done: int, total: int, since: float) -> str:
 
 
 def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
+    """A line per finished run, and now and then one that says what is running."""
     since, done = monotonic(), 0
+    last = since
+    running: dict[str, Event] = {}
+
+    def say(text: str) -> None:
+        nonlocal last
+        last = monotonic()
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def listen(event: Event) -> None:
         nonlocal done
-        if event.kind not in ("finished", "failed"):
-            return
-        done += 1
-        result = f"accuracy {event.accuracy:.2f}" if event.kind == "finished" else f"FAILED: {event.message}"
-        left = time_left(done, len(labels), since)
-        console.print(f"[{done}/{len(labels)}] {labels[event.id]}: {result}   {left}", highlight=False, markup=False)
+        if event.kind == "moved":
+            running[event.id] = event
+            if monotonic() - last >= QUIET:
+                say(
+                    f"[{done}/{len(labels)}] running: {'; '.join(_standing(labels[e.id], e) for e in running.values())}"
+                )
+        elif event.kind == "notice":
+            say(f"{labels[event.id]}: {event.message}")
+        elif event.kind in ("finished", "failed"):
+            done += 1
+            running.pop(event.id, None)
+            result = f"accuracy {event.accuracy:.2f}" if event.kind == "finished" else f"FAILED: {event.message}"
+            say(f"[{done}/{len(labels)}] {labels[event.id]}: {result}   {time_left(done, len(labels), since)}")
 
     return listen
+
+
+def _standing(label: str, event: Event) -> str:
+    return f"{label} at step {event.step} of {event.steps}, accuracy {event.accuracy:.1f}"
 
 
 @contextmanager
@@ -66,20 +87,29 @@ def _bars(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        overall = progress.add_task(f"{len(labels)} runs", total=len(labels), note="")
+        overall = progress.add_task(f"0 of {len(labels)} runs", total=len(labels), note="")
         rows: dict[str, TaskID] = {}
         since, done = monotonic(), 0
+
+        def row(id: str) -> TaskID:
+            """The bar of a run; one that another sweep runs is first heard of in its middle."""
+            if id not in rows:
+                rows[id] = progress.add_task("  " + labels[id], total=None, note="")
+            return rows[id]
 
         def listen(event: Event) -> None:
             nonlocal done
             if event.kind == "started":
-                rows[event.id] = progress.add_task("  " + labels[event.id], total=None, note="")
+                row(event.id)
             elif event.kind == "moved":
                 note = f"accuracy {event.accuracy:.1f}"
-                progress.update(rows[event.id], completed=event.step, total=event.steps, note=note)
-            else:
+                progress.update(row(event.id), completed=event.step, total=event.steps, note=note)
+            elif event.kind == "notice":
+                progress.console.print(f"{labels[event.id]}: {event.message}", highlight=False, markup=False)
+            elif event.kind in ("finished", "failed"):
                 done += 1
-                progress.remove_task(rows.pop(event.id))
+                progress.remove_task(row(event.id))
+                del rows[event.id]
                 note = time_left(done, len(labels), since)
                 progress.update(overall, completed=done, note=note, description=f"{done} of {len(labels)} runs")
                 if event.kind == "failed":

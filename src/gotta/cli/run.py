@@ -24,6 +24,10 @@ def run(
         bool,
         typer.Option("--record", help="Run anew and keep what the memory held, with its images, for `gotta report`."),
     ] = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Log the run to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
+    ] = None,
 ) -> None:
     """Run one cell and print its summary. What is not given keeps its default.
 
@@ -31,7 +35,7 @@ def run(
 
     - `gotta run method.name=norm memory.name=fps memory.capacity=32`
 
-    - `gotta run spec.yaml seed=3 stream.gamma=0.01`
+    - `gotta run spec.yaml seed=3 stream.gamma=0.01 method.lr=1e-4` : `gotta show RUN` prints the spec file of a run
 
     - `gotta run memory.name=fifo memory.capacity=32 --journal fifo.npz` : then `gotta replay fifo.npz`
 
@@ -40,22 +44,24 @@ def run(
     - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    import yaml
     from rich.console import Console
 
-    from gotta.cli.bench import check_device, conclude
+    from gotta.cli.bench import check_device, conclude, warn_of_no_effect
     from gotta.cli.progress import follow
     from gotta.cli.recording import record_run
+    from gotta.experiment.loggers import Log
+    from gotta.experiment.missing import missing
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
+    from gotta.experiment.text import dump
     from gotta.files import check_writable
 
     spec = RunSpec.of(parse(settings or []))
     check_device(device)
     console = Console()
     if show:
-        console.print(yaml.safe_dump(spec.model_dump(), sort_keys=False), highlight=False, markup=False)
+        print(dump(spec), end="")
         return
     if journal is not None:
         from gotta.experiment.run import run as run_once
@@ -64,34 +70,34 @@ def run(
         run_once(spec, journal=journal, device=device)
         console.print(f"Journal: {journal}", highlight=False, soft_wrap=True)
         return
+    if lacking := missing([spec]):
+        raise GottaError("\n".join(lacking))
+    warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
+    logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:
+        listen = logged.listening(listen)
         if record:
-            record_run(spec, store, listen, device)
-            failures = []
+            failures = record_run(spec, store, listen, device)
         else:
             failures = sweep([spec], store, 1, threads, listen, device)
     if failures:
         raise GottaError(failures[0].message)
     conclude(console, store, [spec])
+    logged.complain()
 
 
 def parse(settings: list[str]) -> dict[str, Any]:
     """`spec.yaml method.name=norm` as nested sections."""
-    import yaml
+    from gotta.experiment.spec import short
+    from gotta.experiment.text import dotted, merged, read
 
-    from gotta.experiment.recipe import merged
-
-    given: dict[str, Any] = {}
-    for position, setting in enumerate(settings):
-        name, equals, text = setting.partition("=")
-        if not equals:
-            if position or not Path(setting).is_file():
-                raise GottaError(f"'{setting}' is neither a spec file nor a setting. Expected section.name=value.")
-            given = yaml.safe_load(Path(setting).read_text()) or {}
-            continue
-        value = yaml.safe_load(text)
-        for part in reversed(name.split(".")):
-            value = {part: value}
-        given = merged(given, value)
-    return given
+    if not settings or "=" in settings[0]:
+        return dotted(settings)
+    path = Path(settings[0])
+    if not path.is_file():
+        raise GottaError(f"'{path}' is neither a spec file nor a setting. Expected section.name=value.")
+    given = read(path) or {}
+    if not isinstance(given, dict):
+        raise GottaError(f"'{path}' is no spec: expected sections and settings, got {type(given).__name__}.")
+    return merged(short(given), short(dotted(settings[1:])))

@@ -1,14 +1,21 @@
-"""`gotta show`: all settings of a method, a memory or a data set."""
+"""`gotta show`: all settings of a method, a memory or a data set, or the spec of a run."""
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gotta.errors import unknown
+from gotta.errors import GottaError, unknown
+
+if TYPE_CHECKING:
+    from gotta.experiment.store import Run
 
 
-def show(name: Annotated[str, typer.Argument(help="A method, a memory or a data set (gotta ls).")]) -> None:
-    """Print what a method, memory or data set is and every setting it takes, with its presets.
+def show(
+    name: Annotated[str, typer.Argument(help="A method, a memory, a data set (gotta ls), or a run: its folder or id.")],
+    store: Annotated[Path, typer.Option(help="Where a run that is named by its id is kept.")] = Path("runs/single"),
+) -> None:
+    """Print what a method, memory or data set is and every setting it takes; or the complete spec of a run.
 
     Examples:
 
@@ -17,10 +24,13 @@ def show(name: Annotated[str, typer.Argument(help="A method, a memory or a data 
     - `gotta show fps`
 
     - `gotta show imagenet_c`
+
+    - `gotta show 3f0c2a --store runs/mini > spec.yaml` : the beginning of an id will do; `gotta run spec.yaml` takes it
     """
     import yaml
 
     from gotta.data import DATASETS
+    from gotta.experiment.text import dump
     from gotta.memory import policies
     from gotta.methods import describe, methods
 
@@ -30,9 +40,27 @@ def show(name: Annotated[str, typer.Argument(help="A method, a memory or a data 
         described = _memory(name, policies.get(name))
     elif name in DATASETS.names():
         described = _settings(name, DATASETS.get(name))
+    elif (found := _run(name, store)) is not None:
+        print(dump(found.spec), end="")
+        return
     else:
-        raise unknown("method, memory or data set", name, [*methods.names(), *policies.names(), *DATASETS.names()])
+        known = [*methods.names(), *policies.names(), *DATASETS.names()]
+        raise unknown("method, memory, data set or run", name, known)
     print(yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=110), end="")
+
+
+def _run(name: str, folder: Path) -> "Run | None":
+    """The finished run in this folder, or the one in the store whose id begins so."""
+    from gotta.experiment.store import Store
+
+    path = Path(name)
+    if (path / "spec.json").exists():
+        return Store(path.resolve().parents[1]).read(path.resolve().name)
+    runs = folder / "runs"
+    found = sorted(run.name for run in runs.glob(f"{name}*")) if name.isalnum() and runs.is_dir() else []
+    if len(found) > 1:
+        raise GottaError(f"run '{name}' is not the only one in '{folder}' that begins so: {', '.join(found)}.")
+    return Store(folder).read(found[0]) if found else None
 
 
 def _settings(name: str, thing: Any) -> dict[str, Any]:

@@ -18,7 +18,13 @@ INTERRUPTED = 130
 
 def train(
     architecture: Annotated[str, typer.Argument(help="What to train (gotta ls architectures).")],
-    data: Annotated[Path, typer.Option(help="CIFAR-10 (archive or folder), or a folder of `<class>/<image>`.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="CIFAR-10 (archive or folder), a folder of `<class>/<image>`, or tracks: a zip file of sheets or "
+            "a folder of `<class>/<track>/<frame>`."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
     setting: Annotated[
         list[str] | None,
@@ -26,6 +32,7 @@ def train(
     ] = None,
     test: Annotated[Path | None, typer.Option(help="Test images, if --data is a folder: `<class>/<image>`.")] = None,
     size: Annotated[int, typer.Option(help="Side to which the images of a folder are fitted.")] = 32,
+    every: Annotated[int, typer.Option(min=1, help="Of video tracks, train on every so many-th frame.")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Torch threads. Another number may round differently.")] = 1,
 ) -> None:
     """Train a network. Every epoch is kept: after a kill the same command goes on, to the very same weights.
@@ -49,6 +56,9 @@ def train(
     - `gotta train resnet20 --data cifar-10-binary.tar.gz --out resnet20.safetensors`
 
     - `gotta train vit-mini --data photos --out mine.safetensors -s epochs=20 -s optimizer=adamw -s lr=1e-3`
+
+    - `gotta train resnet18-small --data gtsrb_tracks.zip --every 3 --out signs.safetensors -s flip=false` : a fourth of
+      each class's tracks is held out, and tested on
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     import torch
@@ -68,13 +78,13 @@ def train(
         return
     checkpoint = checkpoint_path(out)
     print(f"Reading {data}", flush=True)
-    images, labels, classes, tested = _read(data, test, size)
+    images, labels, classes, tested = _read(data, test, size, every)
     print(f"{len(images):,} images of {len(classes)} classes", flush=True)
     if checkpoint.exists():
         print(f"Continuing {checkpoint}", flush=True)
     try:
         with training() as report:
-            fit(images, labels, settings, out, tested, report, classes)
+            fit(images, labels, settings, out, tested, report, classes, _source(data, every))
     except KeyboardInterrupt:
         kept = f"its finished epochs are in {checkpoint}, and " if checkpoint.exists() else ""
         print(f"\nInterrupted: {kept}the same command goes on from there.")
@@ -113,7 +123,7 @@ KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or
 
 
 def _read(
-    data: Path, test: Path | None, size: int
+    data: Path, test: Path | None, size: int, every: int = 1
 ) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray] | None]":
     """Training images, labels, class names, and test images and labels if there are any."""
     from gotta.data import cifar10, image_folder
@@ -121,6 +131,12 @@ def _read(
 
     if not data.exists():
         raise GottaError(f"nothing at --data {data}. Expected CIFAR-10 (archive or folder), or a folder of images.")
+    if _holds_tracks(data):
+        if test is not None:
+            raise GottaError(f"--test {test} is not used: every fourth track is held out to test on. Leave it out.")
+        return _read_tracks(data, size, every)
+    if every > 1:
+        raise GottaError(f"--every {every} thins the frames of video tracks, and {data} holds none. Leave it out.")
     if is_cifar10(data):
         if test is not None:
             raise GottaError(f"--test {test} is not used: CIFAR-10 has its own test images. Leave it out.")
@@ -133,6 +149,33 @@ def _read(
         odd = ", ".join(sorted(set(test_classes) ^ set(classes)))
         raise GottaError(f"{test} and {data} differ in their classes: {odd}. Expected the same folders in both.")
     return images, labels, classes, (test_images, test_labels)
+
+
+def _holds_tracks(data: Path) -> bool:
+    from gotta.data.gtsrb import is_sheets
+    from gotta.data.tracks import is_tracks
+
+    return is_sheets(data) or is_tracks(data)
+
+
+def _read_tracks(data: Path, size: int, every: int) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray]]":
+    import numpy as np
+
+    from gotta.data import clips
+    from gotta.data.gtsrb import is_sheets, read_sheets
+    from gotta.data.tracks import read_tracks
+
+    tracks = read_sheets(data) if is_sheets(data) else read_tracks(data, size)
+    seen, held = clips.every(clips.split(tracks, "train"), every), clips.split(tracks, "held_out")
+    pixels = [part.frames(np.arange(len(part))) for part in (seen, held)]
+    return pixels[0], seen.labels, list(seen.classes), (pixels[1], held.labels)
+
+
+def _source(data: Path, every: int) -> dict[str, Any] | None:
+    """What a record says about tracks: which frames were trained on."""
+    from gotta.data.clips import HELD_OUT_OF
+
+    return {"file": data.name, "held_out_of": HELD_OUT_OF, "every": every} if _holds_tracks(data) else None
 
 
 def _say_finished(out: Path, settings: "Settings") -> None:

@@ -2,19 +2,22 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, fields
+from math import inf
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
+from gotta.clock import CLOCKS
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
-from gotta.experiment.model import check_model
+from gotta.experiment.arguments import known_arguments, lifted, sunk
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
+from gotta.models.zoo import check as check_model
 from gotta.pairing import PAIRINGS, choose_statistics
 from gotta.regime import REGIMES, Regime
 from gotta.streams import StreamSpec, check
@@ -71,6 +74,25 @@ class RegimeSpec(Section):
     adapt_every: int | None = None
     reset: Literal["never", "each_domain", "each_batch"] = "never"
     score: Literal["before", "after"] | None = None  # the method's own if left open
+    clock: str = "none"  # whether the stream waits; if not, what a step costs
+    pace: float | None = None  # forwards of a batch in the time between two batches, for a stream that does not wait
+
+
+FIELDS = {"memory": list(MemorySpec.model_fields), "method": list(MethodSpec.model_fields)}
+DEFAULTS = {"memory": MemorySpec().name, "method": MethodSpec().name}
+
+
+def short(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A partial spec with the arguments of memory and method beside their other settings, ready to be merged."""
+    return lifted(given, FIELDS)
+
+
+class Mistakes(GottaError):
+    """Everything that is wrong with a spec."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        super().__init__(together(mistakes))
+        self.mistakes = list(mistakes)
 
 
 class RunSpec(Section):
@@ -84,32 +106,39 @@ class RunSpec(Section):
     regime: RegimeSpec = RegimeSpec()
     pairing: str = "paper"
     control: str | None = None
+    guard: Literal["warn", "freeze", "rollback"] | None = None
     seed: int = 0
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "RunSpec":
-        """A complete spec from a partial one."""
+        """A complete spec from a partial one. Arguments of method and memory may stand beside their settings."""
+        if not isinstance(given, Mapping):
+            raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
+        given = sunk(given, FIELDS, DEFAULTS)
         mistakes: list[str] = []
         try:
             spec = cls.model_validate(given)
         except ValidationError as error:
-            mistakes = [_describe(problem, cls) for problem in error.errors()]
+            mistakes = [_describe(problem, cls, given) for problem in error.errors()]
             # The rest is looked at as well, so that nobody has to come back for one mistake after the other.
             spec = cls.model_validate(_without(given, [problem["loc"] for problem in error.errors()]))
         mistakes += _mistakes(spec)
         if mistakes:
-            raise GottaError(_together(mistakes))
+            raise Mistakes(mistakes)
         return _complete(spec)
 
     @property
     def id(self) -> str:
         """The content as a name: the same for the same content on every machine."""
-        canonical = json.dumps(self.model_dump(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        content = self.model_dump()
+        if self.guard is None:
+            del content["guard"]  # so that runs from before there was a guard keep their names
+        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
     @property
     def has_memory(self) -> bool:
-        return self.memory.name == ORACLE or not policies.get(self.memory.name).holds_batch
+        return self.memory.name == ORACLE or not getattr(policies.get(self.memory.name), "holds_batch", False)
 
     @property
     def label(self) -> str:
@@ -142,10 +171,13 @@ def _complete(spec: RunSpec) -> RunSpec:
         **spec.method.model_dump(include={"statistics", "fed_by", "rate"}),
     )
     running = statistics.source == "running"
+    pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
     stream = asdict(StreamSpec.of(**spec.stream))
     changes = {
         "stream": {name: value for name, value in stream.items() if name not in FROM_ELSEWHERE},
-        "regime": spec.regime.model_copy(update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score}),
+        "regime": spec.regime.model_copy(
+            update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
+        ),
         "method": spec.method.model_copy(
             update={
                 "statistics": statistics.source,
@@ -174,12 +206,13 @@ def _with_control(spec: RunSpec) -> RunSpec:
 def _mistakes(spec: RunSpec) -> list[str]:
     looks: list[Callable[[], object]] = [
         lambda: check_dataset(spec.data.name, spec.data.arguments),
-        lambda: check_model(**dict(spec.model)),
+        lambda: check_model(**dict(spec.model)),  # what it is called; whether its weights are here is another question
         lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
         lambda: _known_memory(spec.memory),
         lambda: _known("regime", spec.regime.name, REGIMES),
         lambda: _known("pairing", spec.pairing, PAIRINGS),
         lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: _known("clock", spec.regime.clock, CLOCKS),
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
     found = messages(looks) + _stream_mistakes(spec.stream)
@@ -189,6 +222,8 @@ def _mistakes(spec: RunSpec) -> list[str]:
         found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
     if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
+    if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
+        found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
     if spec.seed < 0:
         found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
     return found
@@ -223,7 +258,7 @@ def _without(given: Mapping[str, Any], places: list[tuple[int | str, ...]]) -> d
     return result
 
 
-def _describe(problem: Any, cls: type[BaseModel]) -> str:
+def _describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> str:
     """One of pydantic's findings in our words."""
     *path, last = [str(part) for part in problem["loc"]]
     where = ".".join([*path, last])
@@ -232,10 +267,14 @@ def _describe(problem: Any, cls: type[BaseModel]) -> str:
     section: Any = cls
     for part in path:
         section = section.model_fields[part].annotation
-    return str(unknown("setting", where, [".".join([*path, name]) for name in section.model_fields]))
+    known = list(section.model_fields)
+    if path and path[0] in DEFAULTS:
+        known += known_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
+    return str(unknown("setting", where, [".".join([*path, name]) for name in known]))
 
 
-def _together(mistakes: list[str]) -> str:
+def together(mistakes: Sequence[str], where: str = "the spec") -> str:
+    """Several mistakes as one message."""
     if len(mistakes) == 1:
         return mistakes[0]
-    return f"{len(mistakes)} mistakes in the spec:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes)
+    return f"{len(mistakes)} mistakes in {where}:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes)

@@ -1,29 +1,25 @@
 """One folder per finished run, written aside and renamed: what is there is complete, and enough for a report."""
 
 import errno
-import hashlib
 import json
 import os
-import platform
 import re
 import secrets
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import gotta
 from gotta.errors import GottaError
+from gotta.experiment.processes import alive, machine
 
 DOCUMENTS = ("spec.json", "summary.json", "environment.json")
 STEPS = "steps.jsonl"
+SIZE = "steps_bytes"  # stands with the environment and is for the store alone
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
 A_DAY = 86_400.0
@@ -92,17 +88,18 @@ class Store:
         steps: Iterable[Mapping[str, Any]],
         summary: Mapping[str, Any],
         environment: Mapping[str, Any],
-    ) -> None:
-        """Store a finished run. If a complete one has that id already it stays, and this one is dropped."""
+    ) -> bool:
+        """Store a finished run. If a complete one has that id already it stays, this one is dropped: False."""
         aside = self.folder / _aside_name(_checked(id))
         _being_written.add(aside.name)
         try:
             aside.mkdir(parents=True)
-            for name, content in zip(DOCUMENTS, (spec, summary, environment), strict=True):
-                _write_lines(aside / name, [json.dumps(plain(content), indent=2, allow_nan=False)])
             _write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
+            made_by = {**environment, SIZE: (aside / STEPS).stat().st_size}
+            for name, content in zip(DOCUMENTS, (spec, summary, made_by), strict=True):
+                _write_lines(aside / name, [json.dumps(plain(content), indent=2, allow_nan=False)])
             _sync_folder(aside)
-            self._publish(aside, id)
+            return self._publish(aside, id)
         except OSError as error:
             raise GottaError(
                 f"run '{id}' could not be written to '{self.folder}': {error.strerror or error}. "
@@ -133,7 +130,7 @@ class Store:
                 f"cannot write to '{self.root}': {error.strerror or error}. Name a folder that can be written."
             ) from error
 
-    def _publish(self, aside: Path, id: str) -> None:
+    def _publish(self, aside: Path, id: str) -> bool:
         final = self.folder / id
         try:
             aside.rename(final)
@@ -141,9 +138,10 @@ class Store:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES) or not final.is_dir():
                 raise
             if self.has(id):
-                return
+                return False
             self._replace_damaged(aside, final)
         _sync_folder(self.folder)
+        return True
 
     def _replace_damaged(self, aside: Path, final: Path) -> None:
         old = self.folder / _aside_name(final.name)
@@ -163,29 +161,9 @@ class Store:
         folder = self.folder / _checked(id)
         if not folder.is_dir():
             raise _DamagedRun("there is no such run")
-        _check_steps(folder / STEPS)
         spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
+        _check_steps(folder / STEPS, made_by.pop(SIZE, None))
         return Run(id, spec, summary, made_by, folder)
-
-
-def environment() -> dict[str, Any]:
-    """The code and the machine behind a number: versions, processor, threads. No names of users, hosts or folders."""
-    import torch  # here, so that reading a store does not wait for it
-
-    return {
-        "gotta": gotta.__version__,
-        **_checkout(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        **{name: _version(name) for name in ("numpy", "scipy", "pillow")},
-        "platform": f"{platform.system()} {platform.machine()}",
-        "cpu": _processor(),
-        "cores": os.cpu_count(),
-        "torch_threads": torch.get_num_threads(),
-        "torch_interop_threads": torch.get_num_interop_threads(),
-        "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
-        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-    }
 
 
 class _DamagedRun(Exception):
@@ -225,8 +203,8 @@ def _load_document(path: Path) -> dict[str, Any]:
     return content
 
 
-def _check_steps(path: Path) -> None:
-    """Every line ends with a newline, so a file that was cut shows in its last byte without reading the rest."""
+def _check_steps(path: Path, expected: int | None) -> None:
+    """A file that was cut shows in its size, and in its last byte where the size was not noted."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -236,7 +214,7 @@ def _check_steps(path: Path) -> None:
         raise _DamagedRun(f"{path.name} is missing") from None
     except OSError as error:
         raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
-    if last not in (b"", b"\n"):
+    if last not in (b"", b"\n") or expected not in (None, size):
         raise _DamagedRun(f"{path.name} is cut off")
 
 
@@ -264,67 +242,14 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _aside_name(id: str) -> str:
-    return f".{id}.tmp-{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
-
-
-def _host() -> str:
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    return f".{id}.tmp-{os.getpid()}-{machine()}-{secrets.token_hex(4)}"
 
 
 def _abandoned(path: Path, pid: int, host: str) -> bool:
     """Process ids say nothing about another machine, and are used again: there, a day without a change decides."""
-    if host == _host() and (pid == os.getpid() or not _alive(pid)):
+    if host == machine() and (pid == os.getpid() or not alive(pid)):
         return True
     try:
         return time.time() - path.stat().st_mtime > A_DAY
     except OSError:  # its writer has finished meanwhile
         return False
-
-
-def _alive(pid: int) -> bool:
-    if os.name == "nt":  # signal 0 would interrupt the process there
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def _processor() -> str | None:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or None)
-
-
-@cache
-def _checkout() -> dict[str, Any]:
-    """The commit of the checkout the package lives in, and whether its sources differ from it; None elsewhere."""
-    package = Path(gotta.__file__).resolve().parent
-    root = package.parents[1]
-    # an installed copy may lie inside the checkout of another project, whose commit says nothing about gotta
-    if package != root / "src" / "gotta" or not (root / ".git").exists():
-        return {"commit": None, "modified": None}
-    commit, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", "src")
-    return {"commit": commit or None, "modified": None if changes is None else bool(changes)}
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip()

@@ -1,149 +1,86 @@
-"""Many runs on one machine: worker processes with pinned threads; what is finished is kept, and not run again."""
+"""Many runs: what is finished is kept and not run again, what another sweep is running is waited for."""
 
-import multiprocessing
-import os
-import signal
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
-from queue import Empty
-from typing import Any
+from collections.abc import Iterable, Sequence
+from time import sleep
 
-import torch
-
-from gotta.errors import GottaError
-from gotta.experiment.run import run
+from gotta.experiment.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.engines import Engine
+from gotta.experiment.engines.local import Local
+from gotta.experiment.snapshots import EVERY
 from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store, environment
+from gotta.experiment.store import Store
 
+__all__ = ["Event", "Listener", "execute", "sweep"]
 
-@dataclass(frozen=True)
-class Event:
-    """Something happened to a run: it started, moved on, finished or failed."""
-
-    kind: str  # started, moved, finished, failed
-    id: str
-    step: int = 0
-    steps: int = 0
-    accuracy: float = 0.0
-    message: str = ""
-
-
-Listener = Callable[[Event], None]
+LOOK = 1.0  # seconds between two looks at cells that others run
 
 
 def sweep(
-    specs: Sequence[RunSpec], store: Store, jobs: int, threads: int, listen: Listener, device: str = "cpu"
+    specs: Sequence[RunSpec],
+    store: Store,
+    jobs: int,
+    threads: int,
+    listen: Listener,
+    device: str = "cpu",
+    engine: Engine | None = None,
+    snapshot_every: float = EVERY,
 ) -> list[Event]:
-    """Run what the store lacks; the failures. A worker that dies costs its unfinished run, which is tried once more."""
-    store.sweep_leftovers()
-    todo = [spec for spec in specs if not store.has(spec.id)]
-    if jobs == 1 or len(todo) <= 1:
-        torch.set_num_threads(threads)
-        failures = []
-        for spec in todo:
-            last = execute(spec, store, listen, device)
-            failures += [last] if last.kind == "failed" else []
-        return failures
-    return _Workers(store, min(jobs, len(todo)), threads, listen, device).run(todo)
+    """Run what the store lacks, on this machine unless another engine is given; the failures."""
+    work = Work(str(store.root.resolve()), threads, device, snapshot_every)
+    return Sweep(store, work, engine or Local(jobs), listen).run(specs)
 
 
-def execute(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu") -> Event:
-    """One run, stored when complete; its last event."""
-    listen(Event("started", spec.id))
+class Sweep:
+    """One driver's view of the cells to do. Other drivers may work on the same store."""
 
-    def moved(step: int, steps: int, accuracy: float) -> None:
-        listen(Event("moved", spec.id, step, steps, accuracy))
+    def __init__(self, store: Store, work: Work, engine: Engine, listen: Listener) -> None:
+        self.store, self.work, self.engine, self.listen = store, work, engine, listen
+        self.last: dict[str, Event] = {}
 
-    try:
-        steps, summary = run(spec, moved, device=device)
-        store.write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment=environment())
-        last = Event("finished", spec.id, accuracy=summary["accuracy"])
-    except GottaError as error:
-        last = Event("failed", spec.id, message=str(error))
-    except Exception as error:
-        # A policy or method of the user's own may raise anything; the other cells go on.
-        last = Event("failed", spec.id, message=f"{type(error).__name__}: {error}")
-    listen(last)
-    return last
-
-
-class _Workers:
-    """Processes that take one run at a time from this one, which alone decides who runs what."""
-
-    def __init__(self, store: Store, jobs: int, threads: int, listen: Listener, device: str) -> None:
-        self.context = multiprocessing.get_context("spawn")
-        self.store, self.jobs, self.threads, self.listen, self.device = store, jobs, threads, listen, device
-        self.events: Any = self.context.Queue()
-        self.tasks: dict[BaseProcess, Any] = {}
-        self.running: dict[BaseProcess, RunSpec] = {}
-        self.tried: dict[str, int] = {}
-
-    def run(self, specs: Sequence[RunSpec]) -> list[Event]:
-        waiting, failures = list(specs), []
+    def run(self, specs: Iterable[RunSpec]) -> list[Event]:
+        specs, leases = list(specs), self.work.leases()
+        self._tidy(specs)
+        waiting = {spec.id: spec for spec in specs if not self.store.has(spec.id)}
         try:
-            while waiting or self.running:
-                while waiting and len(self.running) < self.jobs:
-                    self._give(waiting.pop(0))
-                for event in self._news():
-                    self.listen(event)
-                    failures += [event] if event.kind == "failed" else []
-                for spec in self._orphans():
-                    if self.tried[spec.id] < 2:
-                        waiting.insert(0, spec)
-                    else:
-                        failures.append(Event("failed", spec.id, message="its process died twice"))
-                        self.listen(failures[-1])
+            while waiting:
+                free = [spec for spec in waiting.values() if leases.holder(spec.id) is None]
+                if free:
+                    self.engine.run(free, self.work, self._hear)
+                waiting = {id: spec for id, spec in waiting.items() if not self._settled(id)}
+                if waiting and not free:
+                    self._look_on(waiting)
         finally:
-            self._stop()
-        return failures
+            self._tidy(specs)
+        return [event for event in self.last.values() if event.kind == "failed"]
 
-    def _give(self, spec: RunSpec) -> None:
-        idle = [process for process in self.tasks if process not in self.running and process.is_alive()]
-        process = idle[0] if idle else self._start()
-        self.running[process] = spec
-        self.tried[spec.id] = self.tried.get(spec.id, 0) + 1
-        self.tasks[process].put(spec.model_dump())
-
-    def _start(self) -> BaseProcess:
-        tasks = self.context.Queue()
-        arguments = (tasks, self.events, str(self.store.root), self.threads, self.device, sys.path)
-        process = self.context.Process(target=_work, args=arguments, daemon=True)
-        os.environ["OMP_NUM_THREADS"] = str(self.threads)
-        process.start()
-        self.tasks[process] = tasks
-        return process
-
-    def _news(self) -> list[Event]:
-        try:
-            event: Event = self.events.get(timeout=0.5)
-        except Empty:
-            return []
-        if event.kind in ("finished", "failed"):
-            self.running = {p: spec for p, spec in self.running.items() if spec.id != event.id}
-        return [event]
-
-    def _orphans(self) -> list[RunSpec]:
-        """The runs whose process has died without a word."""
-        dead = [process for process in self.running if not process.is_alive() and self.events.empty()]
-        for process in dead:
-            del self.tasks[process]
-        return [self.running.pop(process) for process in dead]
-
-    def _stop(self) -> None:
-        for process in self.tasks:
-            process.terminate()
-        for process in self.tasks:
-            process.join()
+    def _tidy(self, specs: Sequence[RunSpec]) -> None:
         self.store.sweep_leftovers()
+        for spec in specs:
+            if self.store.has(spec.id):
+                self.work.tidy(spec.id)
 
+    def _hear(self, event: Event) -> None:
+        if event.kind in LAST:
+            self.last[event.id] = event
+        if event.kind != "taken":
+            self.listen(event)
 
-def _work(tasks: Any, events: Any, root: str, threads: int, device: str, path: list[str]) -> None:
-    """The life of a worker: one run after the other until it is stopped."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
-    sys.path[:] = path
-    torch.set_num_threads(threads)
-    store = Store(root)
-    while True:
-        execute(RunSpec.of(tasks.get()), store, events.put, device)
+    def _settled(self, id: str) -> bool:
+        last = self.last.get(id)
+        if last and last.kind == "failed":
+            return True
+        if not self.store.has(id):
+            if last and last.kind == "finished":
+                self._hear(Event("failed", id, message="it was stored and then could not be read back"))
+                return True
+            return False
+        if last is None or last.kind == "taken":  # somebody else's work
+            self._hear(Event("finished", id, accuracy=self.store.read(id).summary["accuracy"]))
+        return True
+
+    def _look_on(self, waiting: Iterable[str]) -> None:
+        """Tell how far the cells of other sweeps are."""
+        for id in waiting:
+            if noted := self.work.leases().progress(id):
+                self.listen(Event("moved", id, noted["step"], noted["steps"], noted["accuracy"]))
+        sleep(LOOK)

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from gotta.errors import GottaError
+from gotta.errors import NoEffect
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.normalization import has_batch_norm
 from gotta.types import MemoryBatch
@@ -18,7 +18,7 @@ class Norm(Method):
 
     def check(self, model: nn.Module) -> None:
         if not has_batch_norm(model):
-            raise GottaError(
+            raise NoEffect(
                 "method 'norm' re-estimates the statistics of BatchNorm layers, and this model has none, so it would "
                 "equal 'source'. Use a method that trains parameters, such as 'tent'."
             )

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, NoEffect, unknown
 from gotta.methods.normalization import affine_parameters
 
 OPTIMIZERS = ("adam", "nesterov", "sgd")
@@ -35,7 +35,7 @@ def train_affine(model: nn.Module, method: str, skip: Callable[[str], bool] = la
     """Switch gradients on for weight and bias of the normalisation layers, and give them. `skip` looks at names."""
     parameters = affine_parameters(model, skip)
     if not parameters:
-        raise GottaError(
+        raise NoEffect(
             f"method '{method}' trains weight and bias of normalisation layers, and this model has none that it may "
             "train. Use 'source', or a model with BatchNorm, GroupNorm or LayerNorm."
         )

@@ -1,5 +1,6 @@
 """What a memory looks like: how full, balanced, pure, old, redundant, and how well it covers the stream."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,20 @@ class Buffer:
         self._truth = np.full(self.capacity, UNKNOWN, np.int64)  # [slots]
         self._ring: FloatArray | None = None  # [recent, D], allocated when D is known
         self._clock = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is followed so far: plain arrays and numbers."""
+        ring = None if self._ring is None else self._ring.copy()
+        return {"truth": self._truth.copy(), "ring": ring, "clock": self._clock}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from the state of a metric with the same settings."""
+        ring = state["ring"]
+        if ring is not None and len(ring) != self.recent:
+            raise GottaError(f"the saved state follows the last {len(ring)} samples, this metric {self.recent}.")
+        self._truth = np.array(state["truth"])
+        self._ring = None if ring is None else np.array(ring)
+        self._clock = int(state["clock"])
 
     def update(
         self, slots: IntArray | Tensor, truth_label: IntArray | Tensor, embedding: NDArray[np.floating[Any]] | Tensor
@@ -83,7 +98,7 @@ class Buffer:
 
     def _remember(self, points: FloatArray) -> None:
         if self._ring is None or self._ring.shape[1] != points.shape[1]:
-            self._ring, self._clock = np.empty((self.recent, points.shape[1])), 0
+            self._ring, self._clock = np.zeros((self.recent, points.shape[1])), 0
         points = points[-self.recent :]
         self._ring[(self._clock + np.arange(len(points))) % self.recent] = points
         self._clock += len(points)

@@ -1,7 +1,7 @@
 """How good the predictions of a stream are: accuracy per domain and class, calibration. Keeps counts, no samples."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,25 @@ class Online:
         self._bins = np.zeros((3, BINS))  # samples, correct, sum of confidences
         self._nll = self._entropy = 0.0
         self._nonfinite = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """The counts so far: plain arrays and numbers."""
+        return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in self._counts()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from the counts of a metric with the same classes and domains."""
+        for name, mine in self._counts():
+            if np.shape(state[name]) != np.shape(mine):
+                raise GottaError(
+                    f"the saved counts '{name}' have the shape {np.shape(state[name])}, expected {np.shape(mine)}. "
+                    "They are of another stream."
+                )
+        for name, mine in self._counts():
+            setattr(self, f"_{name}", np.array(state[name]) if isinstance(mine, np.ndarray) else state[name])
+
+    def _counts(self) -> list[tuple[str, Any]]:
+        names = ("seen", "right", "predicted", "bins", "nll", "entropy", "nonfinite")
+        return [(name, getattr(self, f"_{name}")) for name in names]
 
     def update(self, truth: Truth, logits: NDArray[np.floating[Any]]) -> dict[str, Any]:
         """Score one step and return its record."""

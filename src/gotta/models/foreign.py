@@ -1,4 +1,4 @@
-"""Networks of timm and torchvision by name (`timm:vit_base_patch16_224`), where installed; nothing is fetched."""
+"""Networks of other libraries by name (`timm:vit_base_patch16_224`), where installed; nothing is fetched."""
 
 import importlib
 import sys
@@ -11,7 +11,10 @@ from torch import Tensor, nn
 from gotta.errors import GottaError
 from gotta.models.backbone import Backbone, Input
 
-LIBRARIES = ("timm", "torchvision")
+EFFICIENTNET = "efficientnet_lite_pytorch"
+LIBRARIES = ("timm", "torchvision", EFFICIENTNET)
+LITE_INPUT = Input(224, (127 / 255,) * 3, (128 / 255,) * 3)
+LITE_NAMES = tuple(f"efficientnet-lite{size}" for size in range(5))
 PREFERRED = "IMAGENET1K_V1"  # of torchvision's records: the weights that adaptation papers use
 _shims: list[torch.library.Library] = []  # operators live as long as the library that defined them
 
@@ -50,18 +53,27 @@ def is_foreign(name: str) -> bool:
 def check(name: str) -> None:
     """Complain of a name that the library does not know, or of a library that is not installed."""
     library, _, model = name.partition(":")
-    known = _import(library).list_models() if library == "timm" else _import("torchvision.models").list_models()
+    known = _known(library)
     if model.partition(".")[0] not in known:  # timm writes a tag behind a dot
         near = get_close_matches(model, known, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise GottaError(f"{library} has no model '{model}'.{hint} It has {len(known)}: {library}'s list_models().")
+        raise GottaError(f"{library} has no model '{model}'.{hint} It has {len(known)}, such as {known[0]}.")
 
 
 def build(name: str, num_classes: int | None) -> Foreign:
     """An untrained network of that library, with as many classes as its published weights unless told otherwise."""
     check(name)
     library, _, model = name.partition(":")
-    return _from_timm(model, num_classes) if library == "timm" else _from_torchvision(model, num_classes)
+    makers = {"timm": _from_timm, "torchvision": _from_torchvision, EFFICIENTNET: _from_efficientnet_lite}
+    return makers[library](model, num_classes)
+
+
+def _known(library: str) -> list[str]:
+    if library == EFFICIENTNET:
+        _import(library)
+        return list(LITE_NAMES)
+    names: list[str] = _import("timm" if library == "timm" else "torchvision.models").list_models()
+    return names
 
 
 def _from_timm(name: str, num_classes: int | None) -> Foreign:
@@ -86,6 +98,12 @@ def _from_torchvision(name: str, num_classes: int | None) -> Foreign:
     return Foreign(model, _last_linear(model), expects, classes)
 
 
+def _from_efficientnet_lite(name: str, num_classes: int | None) -> Foreign:
+    classes = num_classes or 1000
+    model = _import(EFFICIENTNET).EfficientNet.from_name(name, num_classes=classes)
+    return Foreign(model, _last_linear(model), LITE_INPUT, classes)
+
+
 def _last_linear(model: nn.Module) -> str | None:
     names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     return names[-1] if names else None
@@ -94,7 +112,8 @@ def _last_linear(model: nn.Module) -> str | None:
 def _import(name: str) -> Any:
     library = name.partition(".")[0]
     try:
-        _import_torchvision()  # timm imports it too
+        if library != EFFICIENTNET:
+            _import_torchvision()  # timm imports it too
         return importlib.import_module(name)
     except ImportError as error:
         raise GottaError(

@@ -8,6 +8,7 @@ from gotta.report.statistics import estimate
 
 MISSING = "·"
 MEANINGLESS = "n/a"
+NO_EFFECT = "†"
 BEST, SECOND = "best", "second"
 TIED = " ≈"
 
@@ -26,6 +27,7 @@ class Cell:
     decimals: int = 1
     mark: str = ""
     absent: str = MISSING
+    no_effect: str = ""  # why the number is not the cell's own, if so
     tied: bool = False
     signed: bool = False
 
@@ -35,10 +37,11 @@ class Cell:
         return self.absent if self.value is None else f"{self.value:{sign}.{self.decimals}f}"
 
     def extras(self, usual_seeds: int) -> str:
-        """The interval, then in brackets the number of seeds where it is unusual, and the seconds of a run."""
+        """The sign of no effect, the interval, in brackets the number of seeds if unusual and the seconds of a run."""
         if self.value is None:
             return ""
-        interval = TIED if self.tied else ""
+        interval = NO_EFFECT if self.no_effect else ""
+        interval += TIED if self.tied else ""
         interval += "" if self.interval is None else f" ± {self.interval:.{self.decimals}f}"
         notes = [f"n={self.seeds}"] if self.seeds != usual_seeds else []
         notes += [] if self.seconds is None else [f"{self.seconds:.1f} s"]
@@ -66,6 +69,12 @@ class Table:
     def seeds(self) -> int:
         """The usual number of seeds of a cell: the largest."""
         return max((cell.seeds for row in self.rows for cell in row.cells), default=0)
+
+    @property
+    def footnotes(self) -> list[str]:
+        """Why cells with the sign of no effect have it, each reason once."""
+        reasons = dict.fromkeys(cell.no_effect for row in self.rows for cell in row.cells if cell.no_effect)
+        return [f"{NO_EFFECT} without effect: {reason}" for reason in reasons]
 
     @property
     def has_ties(self) -> bool:
@@ -96,15 +105,19 @@ def of_difference(found: Difference, decimals: int = 1) -> Cell:
 
 def rank(rows: Sequence[Row], column: int, higher: bool) -> list[Row]:
     """Mark the best and the second best of a column, equal ones to the shown precision alike; one alone stays bare."""
-    contest = [row.cells[column] for row in rows if row.ranked and row.cells[column].value is not None]
+    contest = [row.cells[column] for row in rows if _competes(row, row.cells[column])]
     places = sorted({float(cell.number) for cell in contest}, reverse=higher)[:2]
     marks = dict(zip(places, (BEST, SECOND), strict=False)) if len(contest) > 1 else {}
     return [_marked(row, column, marks) for row in rows]
 
 
+def _competes(row: Row, cell: Cell) -> bool:
+    return row.ranked and cell.value is not None and not cell.no_effect
+
+
 def _marked(row: Row, column: int, marks: dict[float, str]) -> Row:
     cell = row.cells[column]
-    if not row.ranked or cell.value is None:
+    if not _competes(row, cell):
         return row
     mark = marks.get(float(cell.number), "")
     return replace(row, cells=(*row.cells[:column], replace(cell, mark=mark), *row.cells[column + 1 :]))

@@ -102,7 +102,12 @@ def _cell(runs: Sequence[Run], row: str, column: str, metric: str, decimals: int
     values = by_seed(runs, lambda run: summary_value(run.summary, metric))
     seconds = by_seed(runs, lambda run: summary_value(run.summary, "seconds"))
     mean_seconds = sum(seconds.values()) / len(seconds) if seconds and metric != "seconds" else None
-    return over_seeds(values, decimals, mean_seconds)
+    return replace(over_seeds(values, decimals, mean_seconds), no_effect=reason(runs))
+
+
+def reason(runs: Sequence[Run]) -> str:
+    """Why what these runs tried has no effect on their network, or nothing."""
+    return next((str(run.summary["no_effect"]) for run in runs if run.summary.get("no_effect")), "")
 
 
 def _ordered(found: Sequence[Place], key: Callable[[Place], tuple[Any, str]]) -> list[str]:

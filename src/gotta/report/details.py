@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gotta.errors import unknown
 from gotta.experiment.store import Run
 from gotta.report.captions import setup_lines
 from gotta.report.cells import Row, Table, over_seeds, rank
-from gotta.report.comparison import METRICS, Value, by_seed, summary_value
+from gotta.report.comparison import METRICS, Value, by_seed, reason, summary_value
 from gotta.report.pairs import scores
 from gotta.report.places import Place, places
 
@@ -98,11 +99,12 @@ def _rows(runs: Sequence[Run], columns: Mapping[str, tuple[Value, int]]) -> list
         groups[place.column, place.row].append(run)
         where[place.column, place.row] = place
     order = sorted(groups, key=lambda pair: (where[pair].column_order, where[pair].row_order, pair))
+    why = {pair: reason(group) for pair, group in groups.items()}
     return [
         Row(
             pair,
             tuple(
-                over_seeds(by_seed(groups[pair], value), decimals, interval=False)
+                replace(over_seeds(by_seed(groups[pair], value), decimals, interval=False), no_effect=why[pair])
                 for value, decimals in columns.values()
             ),
             where[pair].ranked,

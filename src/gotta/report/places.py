@@ -21,7 +21,7 @@ SOURCE = "source"
 SETUP = ("recipe", "data", "stream", "model")
 # a seed is an axis of every table, and the regime says how the same stream is cut into batches
 OUTSIDE_SETUP = ("seed", "batch_size", "reset_at_domain")
-AXES = ("memory", "pairing", "method", "regime")  # the earlier ones explain first
+AXES = ("memory", "pairing", "method", "regime", "guard")  # the earlier ones explain first
 COLUMN_AXIS = "method."
 # settings that a whole table shares: where runs of one cell differ in them, each value has a table of its own
 TABLE_AXES = ("memory.capacity", "regime.")

@@ -18,7 +18,7 @@ def markdown(table: Table) -> str:
     for row in table.rows:
         lines.append(_markdown_line([*row.names, *(_markdown_cell(cell, table.seeds) for cell in row.cells)]))
     legend = ["Bold: best of a column; underlined: second best; controls and source are not ranked."]
-    caption = [*(legend if table.has_marks else []), *table.caption]
+    caption = [*(legend if table.has_marks else []), *table.footnotes, *table.caption]
     return "\n".join([*lines, "", *(f"- {line}" for line in caption)]).rstrip() + "\n"
 
 
@@ -66,4 +66,4 @@ def _rich_cell(cell: Cell, seeds: int, row_style: str) -> Text:
 
 def _plain_caption(table: Table) -> list[str]:
     legend = ["* best of a column; + second best; controls and source are not ranked."]
-    return [*(legend if table.has_marks else []), *table.caption]
+    return [*(legend if table.has_marks else []), *table.footnotes, *table.caption]

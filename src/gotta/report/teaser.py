@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from gotta.data.cifar import CLASSES
 from gotta.errors import GottaError
-from gotta.experiment.store import environment
+from gotta.experiment.environment import environment
 from gotta.experiment.teaser import Held, Setting, TeaserResult, compute
 from gotta.files import write_atomically
 from gotta.metrics.buffer import FloatArray

@@ -166,6 +166,7 @@ def title(spec: StreamSpec) -> str:
     shape = {"dirichlet": f" gamma={spec.gamma:g}", "note": f" beta={spec.beta:g}"}.get(spec.order, "")
     times = f" x{spec.repeats}" if spec.repeats > 1 else ""
     copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
+    copies += f", {spec.frames} frames of each clip" if spec.frames else ""
     border = ", reset at each domain" if spec.reset_at_domain else ""
     return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
 
@@ -182,6 +183,7 @@ def show_text(stream: Stream) -> str:
             f"stream       {title(stream.spec)}",
             f"hash         {stream.hash}",
             f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
+            *_clip_lines(stream),
             f"classes      {len(np.unique(stream.label))} of {stream.num_classes}",
             f"domains      {len(stream.domains)}: {shown}",
             f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
@@ -189,6 +191,13 @@ def show_text(stream: Stream) -> str:
             f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
         ]
     )
+
+
+def _clip_lines(stream: Stream) -> list[str]:
+    if not hasattr(stream.dataset, "clips"):
+        return []
+    lengths = np.diff(np.append(stream.clip_starts, stream.num_samples))
+    return [f"clips        {len(lengths)} of {lengths.min()} to {lengths.max()} frames, one after the other"]
 
 
 def _titles(pen: ImageDraw.ImageDraw, stream: Stream) -> None:

@@ -1,4 +1,4 @@
-"""The rows of a contact sheet of a stream: its batches in order, each sample in the colour of its class."""
+"""The rows of a contact sheet of a stream: its batches or clips in order, each in the colour of its class."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,25 @@ from gotta.types import IntArray
 
 def batch_rows(stream: Stream, names: Sequence[str], rows: int, columns: int) -> list[Row]:
     """Batches spread over the stream, each with its first samples in order."""
-    numbers = np.arange(len(stream))
-    if len(stream) > rows:
-        numbers = np.linspace(0, len(stream) - 1, rows).round().astype(np.int64)
-    return [_row(stream, names, int(number), columns) for number in numbers]
+    return [_row(stream, names, int(number), columns) for number in _spread(len(stream), rows)]
+
+
+def clip_rows(stream: Stream, names: Sequence[str], rows: int, columns: int) -> list[Row]:
+    """Clips spread over the stream in the order in which they arrive, each with frames spread over it."""
+    ends, colours = np.append(stream.clip_starts, stream.num_samples), class_colours(stream.num_classes)
+    made = []
+    for clip in _spread(len(ends) - 1, rows):
+        begin, length = int(ends[clip]), int(ends[clip + 1] - ends[clip])
+        at, y = _spread(length, columns), int(stream.label[begin])
+        tiles = [Tile(image, colours[y], str(k)) for image, k in zip(_images(stream, begin + at), at, strict=True)]
+        where = stream.domains[stream.domain[begin]]
+        made.append(Row(f"{clip}: {names[y]}", tiles, f"{where}, {length} frames"))
+    return made
+
+
+def _spread(count: int, most: int) -> IntArray:
+    """At most so many positions below count, evenly from the first to the last."""
+    return np.linspace(0, count - 1, min(count, most)).round().astype(np.int64)
 
 
 def _row(stream: Stream, names: Sequence[str], number: int, columns: int) -> Row:

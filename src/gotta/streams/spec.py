@@ -34,10 +34,12 @@ class StreamSpec:
     repeats: int = 1  # recurring
 
     classes: tuple[int, ...] | None = None  # only images of these classes
-    per_class: int | None = None  # images per class and domain, the same ones in every domain
+    per_class: int | None = None  # images (of video: clips) per class and domain, the same ones in every domain
     limit: int | None = None  # images per domain, the same ones in every domain
-    choose: str = "first"  # which images per_class and limit take; or random
-    duplicates: int = 1  # each image so many times, before ordering
+    clips: int | None = None  # of video, clips per domain, the same ones in every domain
+    frames: int | None = None  # of video, the first so many frames of each clip; shorter clips are shown whole
+    choose: str = "first"  # which images or clips per_class, limit and clips take; or random
+    duplicates: int = 1  # each image or clip so many times, before ordering
 
     batch_size: int = 64
     reset_at_domain: bool = False  # a batch never spans two domains
@@ -92,7 +94,7 @@ def _numbers(spec: StreamSpec) -> list[str]:
     found = []
     for name in ("min_chunk", "repeats", "duplicates", "batch_size"):
         found += _count(spec, name, least=1)
-    for name in ("slots", "update_every", "per_class", "limit"):
+    for name in ("slots", "update_every", "per_class", "limit", "clips", "frames"):
         found += [] if getattr(spec, name) is None else _count(spec, name, least=1)
     for name in ("gamma", "beta"):
         value = getattr(spec, name)
@@ -109,8 +111,9 @@ def _numbers(spec: StreamSpec) -> list[str]:
 
 def _combinations(spec: StreamSpec) -> list[str]:
     found = []
-    if spec.per_class is not None and spec.limit is not None:
-        found.append("per_class and limit both choose images. Give one of them.")
+    counts = [name for name in ("per_class", "limit", "clips") if getattr(spec, name) is not None]
+    if len(counts) > 1:
+        found.append(f"{' and '.join(counts)} both choose images. Give one of them.")
     if spec.schedule == "recurring" and spec.repeats == 1:
         found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
     if spec.schedule != "recurring" and spec.repeats != 1:

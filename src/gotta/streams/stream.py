@@ -14,6 +14,7 @@ from gotta.seeds import legacy_generator
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate
 from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
 from gotta.streams.spec import StreamSpec, call, check, require_valid
+from gotta.streams.video import Items, items_of
 from gotta.types import Dataset, Images, IntArray, Step, Truth, torch_images
 
 __all__ = ["Stream", "StreamSpec", "check"]
@@ -25,7 +26,8 @@ class Stream:
     """A deterministic function of the data set's labels, the spec and its seed; iterating it again gives the same.
 
     `index[T]`, `label[T]` and `domain[T]` describe each sample, `domains` names the visits that `domain` counts
-    (a domain visited twice is there twice), and `batches` are the slices of T that the steps hold.
+    (a domain visited twice is there twice), and `batches` are the slices of T that the steps hold. A data set that has
+    `clips` gives a stream of clips: these are ordered, and the frames of each follow one another.
     """
 
     def __init__(self, dataset: Dataset, spec: StreamSpec | None = None) -> None:
@@ -114,6 +116,17 @@ class Stream:
         return digest.hexdigest()
 
     @cached_property
+    def clip_starts(self) -> IntArray:
+        """The first sample of each clip shown; of images, every sample is its own."""
+        clips = getattr(self.dataset, "clips", None)
+        if clips is None:
+            return np.arange(self.num_samples)
+        # A new clip begins where the clip or the visit changes, and where a clip is shown again from its first frame.
+        clip = np.asarray(clips)[self.index]
+        new = (np.diff(clip) != 0) | (np.diff(self.domain) != 0) | (np.diff(self.index) <= 0)
+        return np.concatenate([[0], np.flatnonzero(new) + 1]).astype(np.int64)
+
+    @cached_property
     def classes_per_batch(self) -> IntArray:
         """The number of distinct classes in each batch."""
         return np.array([len(np.unique(self.label[batch])) for batch in self.batches], np.int64)
@@ -149,32 +162,36 @@ def shown(dataset: Dataset, request: Request) -> Images:
     return whole
 
 
-def chosen_rows(labels: IntArray, num_classes: int, spec: StreamSpec) -> IntArray:
-    """The rows of the data set that the stream shows of each domain, ascending."""
+def chosen_items(items: Items, num_classes: int, spec: StreamSpec) -> IntArray:
+    """The images or clips of the data set that the stream shows of each domain, ascending."""
+    labels = items.labels
     wrong = labels[(labels < 0) | (labels >= num_classes)]
     if len(wrong):
         raise GottaError(f"label {wrong[0]} lies outside the data set's classes 0..{num_classes - 1}.")
-    rows = np.arange(len(labels)) if spec.classes is None else np.flatnonzero(np.isin(labels, spec.classes))
+    chosen = np.arange(len(labels)) if spec.classes is None else np.flatnonzero(np.isin(labels, spec.classes))
     absent = sorted(set(spec.classes or ()) - set(labels.tolist()))
     if absent:
         raise GottaError(f"classes={spec.classes}: the data set has no image of class {absent[0]}.")
-    if spec.choose == "random" and (spec.per_class or spec.limit):
-        rows = legacy_generator(spec.seed, "stream-choice").permutation(rows)
+    if spec.clips is not None and spec.clips > len(chosen):
+        raise GottaError(f"clips={spec.clips}, but there are only {len(chosen)}. Use clips <= {len(chosen)}.")
+    if spec.choose == "random" and (spec.per_class or spec.limit or spec.clips):
+        chosen = legacy_generator(spec.seed, "stream-choice").permutation(chosen)
     if spec.per_class is not None:
-        rows = _first_of_each_class(rows, labels, spec.per_class)
-    return np.sort(rows[: spec.limit])
+        chosen = _first_of_each_class(chosen, items, spec.per_class)
+    return np.sort(chosen[: spec.limit or spec.clips])
 
 
-def _first_of_each_class(rows: IntArray, labels: IntArray, count: int) -> IntArray:
+def _first_of_each_class(chosen: IntArray, items: Items, count: int) -> IntArray:
     taken = []
-    for y in np.unique(labels[rows]):
-        of_class = rows[labels[rows] == y]
+    for y in np.unique(items.labels[chosen]):
+        of_class = chosen[items.labels[chosen] == y]
         if len(of_class) < count:
             raise GottaError(
-                f"per_class={count}, but class {y} has only {len(of_class)} images. Use per_class <= {len(of_class)}."
+                f"per_class={count}, but class {y} has only {len(of_class)} {items.kind}. "
+                f"Use per_class <= {len(of_class)}."
             )
         taken.append(of_class[:count])
-    return np.concatenate(taken) if taken else rows
+    return np.concatenate(taken) if taken else chosen
 
 
 def _pools(dataset: Dataset, spec: StreamSpec) -> list[Pool]:
@@ -189,8 +206,9 @@ def _pools(dataset: Dataset, spec: StreamSpec) -> list[Pool]:
 def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[IntArray, IntArray, list[int]]:
     """The row and the visit of each sample, and where each pool starts."""
     rng = legacy_generator(spec.seed, "stream")
-    rows = chosen_rows(dataset.labels, dataset.num_classes, spec)
-    arranged = [_arrange_pool(pool, rows, dataset, spec, rng) for pool in pools]
+    items = items_of(dataset, spec)
+    chosen = chosen_items(items, dataset.num_classes, spec)
+    arranged = [_arrange_pool(pool, chosen, items, dataset.num_classes, spec, rng) for pool in pools]
     visits_before = np.cumsum([0] + [len(pool) for pool in pools])
     domain = [within + before for (_, within), before in zip(arranged, visits_before, strict=False)]
     starts = np.cumsum([0] + [len(index) for index, _ in arranged[:-1]]).tolist()
@@ -198,18 +216,17 @@ def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[Int
 
 
 def _arrange_pool(
-    pool: Pool, rows: IntArray, dataset: Dataset, spec: StreamSpec, rng: Rng
+    pool: Pool, chosen: IntArray, items: Items, num_classes: int, spec: StreamSpec, rng: Rng
 ) -> tuple[IntArray, IntArray]:
     """The rows of one pool in stream order, and for each the position of its domain inside the pool."""
-    index, domain = np.tile(rows, len(pool)), np.repeat(np.arange(len(pool)), len(rows))
+    item, domain = np.tile(chosen, len(pool)), np.repeat(np.arange(len(pool)), len(chosen))
     if len(pool) > 1:
         # Orders keep the given order inside a class, which would bring the domains of a pool one after the other.
-        shuffled = rng.permutation(len(index))
-        index, domain = index[shuffled], domain[shuffled]
-    index, domain = duplicate(index, spec.duplicates), duplicate(domain, spec.duplicates)
-    labels = dataset.labels[index]
-    at = call(ORDERS.get(spec.order), spec, labels=labels, rng=rng, num_classes=dataset.num_classes)
-    return index[at], domain[at]
+        shuffled = rng.permutation(len(item))
+        item, domain = item[shuffled], domain[shuffled]
+    item, domain = duplicate(item, spec.duplicates), duplicate(domain, spec.duplicates)
+    at = call(ORDERS.get(spec.order), spec, labels=items.labels[item], rng=rng, num_classes=num_classes)
+    return items.rows_of(item[at]), np.repeat(domain[at], items.lengths[item[at]])
 
 
 def _cut(borders: list[int], batch_size: int) -> list[slice]:

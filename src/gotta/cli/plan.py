@@ -1,0 +1,60 @@
+"""What `gotta bench` says before it starts: how many runs, how long, and what is missing."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gotta.experiment.recipe import Recipe
+    from gotta.experiment.spec import RunSpec
+    from gotta.experiment.store import Store
+
+
+def chosen(settings: Sequence[str], data: str, model: str) -> dict[str, Any]:
+    """The sections that settings and options stand for; settings over options."""
+    from gotta.experiment.text import dotted, merged
+
+    options: dict[str, Any] = {"data": {"name": data}} if data else {}
+    if model:
+        options["model"] = {"name": model}
+    return merged(options, dotted(settings))
+
+
+def told(
+    console: "Console",
+    plan: "Recipe",
+    specs: "Sequence[RunSpec]",
+    todo: "Sequence[RunSpec]",
+    store: "Store",
+    workers: int,
+    device: str,
+    cells: bool,
+    where: str = "",
+) -> None:
+    """Say what will be run and where; refuse if something for it is missing. With `cells` every run is named."""
+    from gotta.experiment.estimate import estimate
+    from gotta.experiment.labels import labels
+    from gotta.experiment.missing import missing
+
+    console.print(
+        f"[bold]{plan.title}[/bold]" + (f" (the paper's {plan.paper})" if plan.paper else ""), highlight=False
+    )
+    done = len(specs) - len(todo)
+    where = where or f"in {workers} processes"
+    console.print(f"{len(specs)} runs, {done} finished before, {len(todo)} to do {where}", highlight=False)
+    if cells:
+        for id, label in labels(todo).items():
+            console.print(f"  {id}  {label}", highlight=False, markup=False, soft_wrap=True)
+    if not todo:
+        return
+    if lacking := missing(todo):
+        lines = "\n".join(f"  - {reason}" for reason in lacking)
+        way_out = (
+            "Name the folder that holds them with GOTTA_DATA; or take bundled ones: --quick, or --data and --model."
+        )
+        raise GottaError(f"{len(lacking)} things are missing for these runs:\n{lines}\n{way_out}")
+    finished = [store.read(spec.id) for spec in specs if store.has(spec.id)]
+    console.print(f"{estimate(todo, workers, finished, device)}", highlight=False)

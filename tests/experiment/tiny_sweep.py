@@ -1,0 +1,92 @@
+"""Sweeps of many small cells on the tiny network, in processes of their own that can be killed."""
+
+import json
+import multiprocessing
+import time
+from collections import Counter
+
+from tiny import TinyData, seeded_net
+
+from gotta.experiment import run as module
+from gotta.experiment.cell import Work
+from gotta.experiment.engines.local import Local
+from gotta.experiment.leases import Leases
+from gotta.experiment.spec import RunSpec
+from gotta.experiment.store import Store, plain
+from gotta.experiment.sweep import Sweep
+
+STREAM = {"domains": ["dark", "bright"], "order": "dirichlet", "gamma": 0.1}
+PAIRS = [("rotta", "cstu"), ("tent", "fps"), ("note", "pbrs"), ("norm", "reservoir"), ("sar", "none")]
+
+
+class SlowData(TinyData):
+    """Takes its time over every batch, so that there is a middle to be killed in."""
+
+    pause = 0.0
+
+    def images(self, domain, indices):
+        time.sleep(self.pause)
+        return super().images(domain, indices)
+
+
+def specs(count):
+    return [
+        RunSpec.of(
+            {
+                "method": {"name": PAIRS[k % len(PAIRS)][0]},
+                "memory": {"name": PAIRS[k % len(PAIRS)][1], "capacity": 6},
+                "stream": STREAM,
+                "regime": {"batch_size": 8},
+                "seed": k,
+            }
+        )
+        for k in range(count)
+    ]
+
+
+def patch(pause=0.0):
+    """Make this process run every cell on the tiny network; processes forked from it do as well."""
+    data, net = SlowData(per_class=15), seeded_net(classes=3)
+    data.pause = pause
+    net.num_classes = 3
+    module.shared_dataset = lambda name: data
+    module.shared_model = lambda **named: net
+
+
+def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):
+    """What a process that runs a sweep does; 1 if a cell failed."""
+    patch(pause)
+    work = Work(str(root), snapshot_every=snapshot_every, beat=0.5)
+    failures = Sweep(Store(root, writable=True), work, Local(jobs, "fork"), lambda event: None).run(specs(count))
+    raise SystemExit(bool(failures))
+
+
+def driver(root, count, **more):
+    process = multiprocessing.get_context("fork").Process(target=drive, args=(root, count), kwargs=more)
+    process.start()
+    return process
+
+
+def untimed(value):
+    if isinstance(value, dict):
+        return {k: untimed(v) for k, v in value.items() if k not in ("seconds", "peak_mb", "peak_cuda_mb")}
+    return [untimed(item) for item in value] if isinstance(value, list) else value
+
+
+def numbers(root):
+    """Everything a store holds but times, by run."""
+    return {
+        run.id: json.dumps(untimed(plain([run.spec, run.summary, list(run.steps())])), sort_keys=True)
+        for run in Store(root).runs()
+    }
+
+
+def completions(root):
+    """How often each cell was run to its end."""
+    return Counter(line["id"] for line in Leases(root).history() if line["event"] == "finished")
+
+
+def leftovers(root):
+    """What a finished sweep should not leave behind."""
+    there = [*root.glob("leases/*"), *root.glob("snapshots/*"), *root.glob("runs/.*")]
+    return sorted(path.name for path in there if path.name != "log.jsonl")
