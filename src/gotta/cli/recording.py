@@ -1,6 +1,7 @@
 """Running one spec with a recorder looking on."""
 
 from gotta.data.cifar import CLASSES
+from gotta.experiment.clocks import recording
 from gotta.experiment.environment import environment
 from gotta.experiment.record import Recorder, record_path
 from gotta.experiment.run import run
@@ -21,7 +22,7 @@ def record_run(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu
     def moved(step: int, steps: int, accuracy: float) -> None:
         listen(Event("moved", spec.id, step, steps, accuracy))
 
-    steps, summary = run(spec, moved, device=device, recorder=recorder)
+    steps, summary = run(spec, moved, device=device, recording=recording(store.root, spec), recorder=recorder)
     store.write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment=environment())
     recorder.save(path)
     listen(Event("finished", spec.id, accuracy=summary["accuracy"]))
