@@ -9,7 +9,7 @@ JOBS ?= auto
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: help bench test test-all check lint clean
+.PHONY: help bench test test-all check lint lint-page screenshots clean
 
 help:  ## this list
 	@echo "gotta: memory for test-time adaptation"
@@ -33,6 +33,13 @@ lint: .venv/.dev  ## format, types and import layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+lint-page: .venv/.dev  ## format and lint of the report's page, where npm can install its one tool
+	@if command -v npm >/dev/null && { [ -x node_modules/.bin/biome ] || npm ci --no-progress --loglevel=error; }; \
+	then node_modules/.bin/biome ci .; else echo "lint-page skipped: npm could not install biome"; fi
+
+screenshots: .venv/.dev  ## pictures of a report for the docs; ARGS names a folder of runs, the default is runs/mini
+	$(BIN)/python docs/screenshots.py $(ARGS)
 
 clean:  ## remove the environment and caches; runs stay
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,5 +1,6 @@
 """The command as a user types it."""
 
+import json
 import os
 import re
 import signal
@@ -108,10 +109,22 @@ def test_one_run_and_its_report(tmp_path):
     shown = gotta("run", *settings, "--out", tmp_path)
     assert "fps" in shown
     assert "Report:" in shown
-    first = (tmp_path / "report.md").read_bytes()
-    (tmp_path / "report.md").unlink()
+    first = (tmp_path / "tables.md").read_bytes()
+    (tmp_path / "tables.md").unlink()
     assert "norm" in gotta("report", tmp_path)
-    assert (tmp_path / "report.md").read_bytes() == first
+    assert (tmp_path / "tables.md").read_bytes() == first
+
+
+def test_a_recorded_run_shows_its_memory(tmp_path):
+    settings = ("method.name=norm", "memory.name=fps", "memory.capacity=8", "stream.per_class=1")
+    gotta("run", *settings, "--record", "--out", tmp_path)
+    (path,) = (tmp_path / "records").glob("*.json")
+    assert (tmp_path / "runs" / path.stem / "summary.json").exists()
+    record = json.loads(path.read_text())
+    assert len(record["frames"][-1]["rows"]) == 8
+    assert record["sprite"].startswith("data:image/jpeg;base64,")
+    assert record["classes"][3] == "3 cat"
+    assert f'id="record-{path.stem}"' in (tmp_path / "report.html").read_text()
 
 
 def test_a_policy_of_ones_own_in_one_file(tmp_path):

@@ -134,6 +134,6 @@ def test_several_settings_are_several_tables(gotta, tmp_path):
     out, _ = gotta("report", tmp_path)
     assert "capacity 8" in out
     assert "capacity 32" in out
-    text = (tmp_path / "report.md").read_text()
+    text = (tmp_path / "tables.md").read_text()
     assert "## Set-up 1: runs (capacity 8)" in text
     assert "### Beside the paper" in text

@@ -380,9 +380,15 @@ def test_writing_the_report_twice_gives_the_same_file(tmp_path):
     store_of(tmp_path, [run(), run(seed=1)])
     path = write_report(tmp_path)
     first = path.read_bytes()
-    assert path == tmp_path / "report.md"
+    assert path == tmp_path / "report.html"
     assert write_report(tmp_path).read_bytes() == first
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["report.md", "runs"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "report.html",
+        "runs",
+        "tables.csv",
+        "tables.md",
+        "tables.tex",
+    ]
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):

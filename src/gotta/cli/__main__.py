@@ -23,6 +23,7 @@ from gotta.cli import (
     status,
     stream,
     train,
+    watch,
 )
 from gotta.cli.options import reads_data
 from gotta.errors import GottaError
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.command("bench")(reads_data(bench.bench, workers=True))
 app.command("run")(reads_data(run.run, workers=True))
 app.command("report")(report.report)
+app.command("watch")(watch.watch)
 app.command("status")(status.status)
 app.command("diff")(diff.diff)
 app.command("export")(export.export)

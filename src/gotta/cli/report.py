@@ -12,7 +12,7 @@ def report(
     folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote.")],
     metric: Annotated[str, typer.Option(help="accuracy, error or seconds.")] = "accuracy",
 ) -> None:
-    """Rebuild the report of finished runs: prints the table, writes report.md beside the runs.
+    """Rebuild the report of finished runs: prints the table, writes report.html, tables.* and figures/ beside the runs.
 
     Example: `gotta report runs/mini`
     """

@@ -20,6 +20,10 @@ def run(
     journal: Annotated[
         Path | None, typer.Option(help="Run anew and write every decision of the memory to this .npz file.")
     ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Run anew and keep what the memory held, with its images, for `gotta report`."),
+    ] = False,
     log: Annotated[
         list[str] | None,
         typer.Option(help="Log the run to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
@@ -34,12 +38,17 @@ def run(
     - `gotta run spec.yaml seed=3 stream.gamma=0.01 method.lr=1e-4` : `gotta show RUN` prints the spec file of a run
 
     - `gotta run memory.name=fifo memory.capacity=32 --journal fifo.npz` : then `gotta replay fifo.npz`
+
+    - `gotta run memory.name=fps memory.capacity=32 --record` : then open the run in `gotta report runs/single`
+
+    - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from rich.console import Console
 
     from gotta.cli.bench import check_device, conclude, warn_of_no_effect
     from gotta.cli.progress import follow
+    from gotta.cli.recording import record_run
     from gotta.experiment.loggers import Log
     from gotta.experiment.missing import missing
     from gotta.experiment.spec import RunSpec
@@ -67,7 +76,11 @@ def run(
     store = Store(out, writable=True)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:
-        failures = sweep([spec], store, 1, threads, logged.listening(listen), device)
+        listen = logged.listening(listen)
+        if record:
+            failures = record_run(spec, store, listen, device)
+        else:
+            failures = sweep([spec], store, 1, threads, listen, device)
     if failures:
         raise GottaError(failures[0].message)
     conclude(console, store, [spec])

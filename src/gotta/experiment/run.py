@@ -16,6 +16,7 @@ from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.clocks import make_clock, measure_costs
 from gotta.experiment.model import shared_model
+from gotta.experiment.record import Recorder
 from gotta.experiment.scoring import Scoring
 from gotta.experiment.sense import as_source, no_effect
 from gotta.experiment.snapshots import Snapshots
@@ -66,14 +67,16 @@ def run(
     snapshots: Snapshots | None = None,
     workers: int | None = None,
     recording: Path | None = None,
+    recorder: Recorder | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
     With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
     goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
     `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is not there.
+    A `recorder` looks on, and keeps what the memory held.
     """
-    if journal is not None and snapshots is not None:
+    if (journal is not None or recorder is not None) and snapshots is not None:
         raise GottaError("a journal must see a run from its first step, so it goes without snapshots.")
     stream = Stream(data_of(spec), spec.stream_spec())
     model = deepcopy(model_of(spec)).to(device)
@@ -85,12 +88,14 @@ def run(
         return measure_costs(model, lambda: build(done, spare, stream.dataset), stream, spec.regime.reset, device)
 
     clock = make_clock(spec, recording, measure)
-    adapted, scoring = _start(done, model, stream, journal is not None, snapshots)
+    adapted, scoring = _start(done, model, stream, journal is not None or recorder is not None, snapshots)
     clock.catch_up(scoring.steps)
     first = len(scoring.steps)
     with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock)) as records:
         for record in quietly(records):
             scoring.add(record)
+            if recorder is not None:
+                recorder.step(record, adapted.memory, stream)
             report(record.step + 1, len(stream), scoring.accuracy)
             if snapshots is not None and snapshots.due():
                 snapshots.save(adapted, scoring)

@@ -79,16 +79,34 @@ def findings(runs: Sequence[Run], level: float = LEVEL) -> list[Finding]:
     return [found for column, rows in columns.items() if (found := _finding(column, rows, level)) is not None]
 
 
-def headline(runs: Sequence[Run], level: float = LEVEL) -> str:
-    """The answer to `which memory, and is it really better?` for one table, with its uncertainty."""
+@dataclass(frozen=True)
+class Answer:
+    """What one table says about `which memory, and is it really better?`: in a sentence, by method, and how sure."""
+
+    lead: str
+    findings: tuple[Finding, ...] = ()
+    uncertainty: str = ""
+
+    def __str__(self) -> str:
+        parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty]
+        return " ".join(part for part in parts if part)
+
+
+def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
+    """Computed from the runs of one table."""
     found = findings(runs, level)
     if not found:
-        return "No method was run both with a memory and without one, so nothing can be said about memories."
+        return Answer("No method was run both with a memory and without one, so nothing can be said about memories.")
     helped = sum(finding.helps for finding in found)
     lead = f"On {_where(runs)}, a memory is better than none for {helped} of {len(found)} methods."
     if len(found) == 1:
         lead = f"On {_where(runs)}:"
-    return " ".join([lead, *(finding.sentence for finding in found), _uncertainty(found, level)])
+    return Answer(lead, tuple(found), _uncertainty(found, level))
+
+
+def headline(runs: Sequence[Run], level: float = LEVEL) -> str:
+    """The answer as one text, with its uncertainty."""
+    return str(answer(runs, level))
 
 
 def _finding(column: str, rows: dict[str, list[Run]], level: float) -> Finding | None:

@@ -1,11 +1,8 @@
-"""The whole report as one Markdown file, from the store alone: the same store gives the same bytes."""
+"""The tables of a report as one Markdown text, from the store alone: the same store gives the same bytes."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from gotta.errors import GottaError
 from gotta.experiment.store import Run, Store
-from gotta.files import write_atomically
 from gotta.report.answer import headline
 from gotta.report.axes import panels
 from gotta.report.beside import beside_table
@@ -32,16 +29,6 @@ def report_markdown(store: Store) -> str:
         parts += ["## Damaged runs", "Left out of every table. Delete their folders and run them again."]
         parts += [_bullets(f"`{id}`: {reason}" for id, reason in damaged)]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
-
-
-def write_report(root: str | Path) -> Path:
-    """Write `report.md` into the folder of a store, and return its path."""
-    store = Store(root)
-    if not store.runs() and not store.damaged():
-        raise GottaError(f"there are no runs in '{root}'. Name the folder that `gotta bench` wrote to.")
-    path = store.root / "report.md"
-    write_atomically(path, report_markdown(store))
-    return path
 
 
 def _tables(runs: Sequence[Run]) -> list[str]:

@@ -7,11 +7,12 @@ from gotta.report.captions import environment_lines, setup_lines
 from gotta.report.cells import Cell, Row, Table
 from gotta.report.comparison import table
 from gotta.report.details import calibration_table, cost_table, domain_table, memory_table
-from gotta.report.document import report_markdown, write_report
+from gotta.report.document import report_markdown
 from gotta.report.gains import gain_table
 from gotta.report.matrix import matrix_table
 from gotta.report.places import setups
 from gotta.report.render import markdown, plain, rich_table
+from gotta.report.write import write_report
 
 __all__ = [
     "Cell",

@@ -1,0 +1,97 @@
+"""A picture as a list of marks, before anybody decides whether it becomes SVG or pixels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+# Colours that follow the page between light and dark; any other colour is written as it is.
+INK, FAINT, GRID, PAPER, BAND = "ink", "faint", "grid", "paper", "band"
+LIGHT = {INK: "#1d1f24", FAINT: "#60646c", GRID: "#d9dce1", PAPER: "#ffffff", BAND: "#f1f2f5"}
+DARK = {INK: "#e8eaee", FAINT: "#a3a8b2", GRID: "#3a3f48", PAPER: "#15171b", BAND: "#1f2228"}
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Line:
+    points: tuple[Point, ...]
+    colour: str = INK
+    width: float = 1.0
+    dash: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Box:
+    """A filled rectangle, with an outline in the colour `border` if that is given."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str = BAND
+    border: str = ""
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A filled polygon."""
+
+    points: tuple[Point, ...]
+    colour: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """`anchor` is start, middle or end; `upright` is read from below to above."""
+
+    x: float
+    y: float
+    text: str
+    colour: str = INK
+    size: float = 12
+    anchor: str = "start"
+    bold: bool = False
+    upright: bool = False
+
+
+Mark = Line | Box | Shape | Text
+
+
+@dataclass
+class Drawing:
+    """`title` and `words` are what a reader who cannot see the picture is told."""
+
+    width: float
+    height: float
+    title: str
+    words: str = ""
+    marks: list[Mark] = field(default_factory=list)
+
+    def add(self, *marks: Mark) -> None:
+        self.marks += marks
+
+
+def marker(kind: str, x: float, y: float, colour: str, size: float = 4) -> list[Mark]:
+    """A marker of about `size` to each side. Shapes are polygons, so that both back ends draw them alike."""
+    if kind in ("cross", "plus"):
+        ends = [(1, 1), (1, -1)] if kind == "cross" else [(1.2, 0), (0, 1.2)]
+        return [Line(((x - a * size, y - b * size), (x + a * size, y + b * size)), colour, 2) for a, b in ends]
+    return [Shape(tuple((x + size * a, y + size * b) for a, b in OUTLINES[kind]), colour)]
+
+
+def _regular(corners: int, inner: float = 1.0, outer: float = 1.0) -> list[Point]:
+    from math import cos, pi, sin
+
+    radii = [outer, inner] * corners if inner != 1.0 else [outer] * corners
+    angles = [2 * pi * k / len(radii) - pi / 2 for k in range(len(radii))]
+    return [(round(r * cos(a), 3), round(r * sin(a), 3)) for r, a in zip(radii, angles, strict=True)]
+
+
+OUTLINES: dict[str, Sequence[Point]] = {
+    "circle": _regular(16),
+    "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+    "diamond": _regular(4, outer=1.3),
+    "triangle": _regular(3, outer=1.35),
+    "down": [(-1.0, -0.8), (1.0, -0.8), (0.0, 0.9)],
+    "up": [(-1.0, 0.8), (1.0, 0.8), (0.0, -0.9)],
+    "star": _regular(5, inner=0.62, outer=1.5),
+}

@@ -1,0 +1,74 @@
+"""Accuracy against seconds: what is on the front cannot be bettered in both."""
+
+from collections.abc import Sequence
+from math import log10
+
+from gotta.experiment.store import Run
+from gotta.report.cells import Cell
+from gotta.report.chart import SMALL, Frame, legend, legend_height, room, shown, text_width, x_axis, y_axis
+from gotta.report.drawing import FAINT, INK, Drawing, Line, Text, marker
+from gotta.report.figures.figure import WIDTH, Figure, columns, mean
+from gotta.report.palette import styles
+
+Point = tuple[float, float, str, str]  # seconds, accuracy, method, row
+
+
+def cost_figures(runs: Sequence[Run]) -> list[Figure]:
+    """Every cell as a point, the front as a line."""
+    points = []
+    for method, rows in columns(runs).items():
+        for row, group in rows.items():
+            seconds, accuracy = mean(group, "seconds"), mean(group)
+            if _usable(seconds) and accuracy.value is not None:
+                points.append((seconds.value or 1.0, accuracy.value, method, row))
+    return [_figure(points)] if len(points) > 1 else []
+
+
+def front(points: Sequence[Point]) -> list[Point]:
+    """The points that no other is both quicker and better than, by seconds.
+
+    >>> front([(1, 50, "a", "x"), (2, 40, "a", "y"), (3, 60, "a", "z")])
+    [(1, 50, 'a', 'x'), (3, 60, 'a', 'z')]
+    """
+    best: list[Point] = []
+    for point in sorted(points, key=lambda p: (p[0], -p[1])):
+        if not best or point[1] > best[-1][1]:
+            best.append(point)
+    return best
+
+
+def _figure(points: Sequence[Point]) -> Figure:
+    looks = styles(list(dict.fromkeys(row for *_, row in points)))
+    methods = len({point[2] for point in points})
+    top = 28 + legend_height(looks, WIDTH - 60)
+    spans = room([log10(p[0]) for p in points], 0.06, 0.05)
+    frame = Frame(48, top, WIDTH - 70, 280, spans, room([p[1] for p in points], 0.1))
+    best = front(points)
+    words = "On the front: " + "; ".join(f"{m} + {r}, {a:.1f} % in {s:.1f} s" for s, a, m, r in best) + "."
+    title = "Cost against accuracy"
+    drawing = Drawing(WIDTH, top + 280 + 44, title, words)
+    y_axis(drawing, frame, "accuracy in %")
+    x_axis(drawing, frame, "seconds per run (logarithmic)", [(log10(v), shown(v)) for v in _decades(points)])
+    legend(drawing, looks, 48, 16, WIDTH - 60)
+    drawing.add(Line(tuple(frame.at(log10(s), a) for s, a, *_ in best), FAINT, 1.2, (4, 3)))
+    for seconds, accuracy, _, row in points:
+        drawing.add(*marker(looks[row].marker, *frame.at(log10(seconds), accuracy), looks[row].colour, 5))
+    for seconds, accuracy, method, row in best:
+        x, y = frame.at(log10(seconds), accuracy)
+        label = f"{method} + {row.removeprefix('control: ')}" if methods > 1 else row.removeprefix("control: ")
+        left = x + text_width(label, SMALL) + 8 > frame.right
+        drawing.add(Text(x + (-8 if left else 8), y - 8, label, INK, SMALL, "end" if left else "start"))
+    caption = (
+        "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."
+    )
+    return Figure("cost", title, caption + " Seconds are this machine's.", drawing)
+
+
+def _usable(cell: Cell) -> bool:
+    return cell.value is not None and cell.value > 0
+
+
+def _decades(points: Sequence[Point]) -> list[float]:
+    low, high = min(p[0] for p in points), max(p[0] for p in points)
+    marks = [base * 10.0**power for power in range(-3, 7) for base in (1, 2, 5)]
+    return [round(mark, 6) for mark in marks if low * 0.97 <= mark <= high * 1.03] or [round(low, 2)]

@@ -1,0 +1,108 @@
+"""Accuracy against one setting of the memory: its capacity, or epsilon with the best value starred."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from gotta.experiment.store import Run
+from gotta.report.cells import Cell
+from gotta.report.chart import Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
+from gotta.report.drawing import FAINT, Drawing, Line, Text, marker
+from gotta.report.figures.figure import WIDTH, Figure, mean, slug
+from gotta.report.palette import style
+from gotta.report.places import SOURCE, cell_key, settings
+
+CAPACITY, EPSILON = "memory.capacity", "memory.arguments.epsilon"
+ByValue = defaultdict[str, defaultdict[float, list[Run]]]
+Curves = dict[str, dict[float, Cell]]  # row: value of the setting: accuracy
+
+
+def capacity_figures(runs: Sequence[Run]) -> list[Figure]:
+    """For each method whose memories were run with several capacities."""
+    return [
+        _figure(
+            f"capacity-{slug(method)}",
+            f"Accuracy by capacity of the memory, {method}",
+            "rows in the memory",
+            curves,
+            star=False,
+        )
+        for method, curves in _curves(runs, CAPACITY).items()
+    ]
+
+
+def epsilon_figures(runs: Sequence[Run]) -> list[Figure]:
+    """For each method whose diverse memories were run with several epsilons."""
+    return [
+        _figure(f"epsilon-{slug(method)}", f"Accuracy by epsilon, {method}", "epsilon", curves, star=True)
+        for method, curves in _curves(runs, EPSILON).items()
+    ]
+
+
+def _curves(runs: Sequence[Run], axis: str) -> dict[str, Curves]:
+    """Method, row, value: only where a row has two values or more and all other settings are the same."""
+    cells: dict[tuple[str, str], ByValue] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for run in runs:
+        row, column = cell_key(run)
+        value = settings(run).get(axis)
+        if column != SOURCE and isinstance(value, int | float) and row != "none":
+            cells[column, _rest(run, axis)][row][float(value)].append(run)
+    found: dict[str, Curves] = {}
+    for (method, _), rows in cells.items():
+        curves = {row: {v: mean(group) for v, group in sorted(by.items())} for row, by in rows.items() if len(by) > 1}
+        if curves and len(curves) >= len(found.get(method, {})):
+            found[method] = curves
+    return found
+
+
+def _rest(run: Run, axis: str) -> str:
+    """Everything else that makes runs incomparable; the regime follows the capacity, so its sizes do not count."""
+    known: dict[str, Any] = settings(run, ("data", "stream", "model", "pairing"))
+    reset = settings(run, ("regime",)).get("regime.reset")
+    other = settings(run).get(CAPACITY if axis == EPSILON else EPSILON)
+    return repr(sorted((name, repr(value)) for name, value in known.items())) + f"{reset} {other}"
+
+
+def _figure(name: str, title: str, what: str, curves: Curves, star: bool) -> Figure:
+    values = sorted({value for curve in curves.values() for value in curve})
+    place = {value: k for k, value in enumerate(values)}
+    cells = [cell for curve in curves.values() for cell in curve.values()]
+    ends = [v for cell in cells if cell.value is not None for v in _interval(cell)]
+    looks = {row: style(row) for row in curves}
+    top = 28 + legend_height(looks, WIDTH - 60)
+    frame = Frame(48, top, WIDTH - 60, 250, (-0.3, len(values) - 0.7), room(ends))
+    drawing = Drawing(WIDTH, top + 250 + 44, title, _words(curves))
+    y_axis(drawing, frame, "accuracy in %")
+    x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()])
+    legend(drawing, looks, 48, 16, WIDTH - 60)
+    for row, curve in curves.items():
+        known = [(place[v], cell) for v, cell in curve.items() if cell.value is not None]
+        drawing.add(Line(tuple(frame.at(x, c.value or 0.0) for x, c in known), looks[row].colour, 2, looks[row].dash))
+        for x, cell in known:
+            if cell.interval is not None:
+                whisker(drawing, frame, x, *_interval(cell), looks[row].colour)
+            drawing.add(*marker(looks[row].marker, *frame.at(x, cell.value or 0.0), looks[row].colour))
+        if star:
+            x, cell = max(known, key=lambda pair: pair[1].value or 0.0)
+            middle, level = frame.at(x, cell.value or 0.0)
+            drawing.add(*marker("star", middle, level - 14, looks[row].colour, 6))
+            drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11))
+    caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if _several(cells) else "One seed."
+    return Figure(name, title, caption + (" A star marks the best of a line." if star else ""), drawing)
+
+
+def _interval(cell: Cell) -> tuple[float, float]:
+    assert cell.value is not None
+    return cell.value - (cell.interval or 0.0), cell.value + (cell.interval or 0.0)
+
+
+def _several(cells: Sequence[Cell]) -> bool:
+    return any(cell.seeds > 1 for cell in cells)
+
+
+def _words(curves: Curves) -> str:
+    told = []
+    for row, curve in curves.items():
+        best = max(curve, key=lambda value: curve[value].value or 0.0)
+        told.append(f"{row} is best at {shown(best)} with {curve[best].number}")
+    return "; ".join(told) + "."

@@ -1,0 +1,124 @@
+"""Accuracy over the stream, with a band for each domain; and the state of the memory over the same stream."""
+
+from collections.abc import Mapping, Sequence
+from zlib import crc32
+
+from gotta.experiment.store import Run
+from gotta.report.chart import Frame, legend, legend_height, room, shown, ticks, x_axis, y_axis
+from gotta.report.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
+from gotta.report.figures.figure import WIDTH, Figure, columns, slug
+from gotta.report.palette import Style, styles
+from gotta.report.series import Series, Visit, series
+
+WINDOW = 6  # values of about a hundred: some 6 % of the stream
+PANELS = {
+    "purity": "Purity: share stored under the true label",
+    "balance": "Class balance: 1 = every class alike",
+    "near_duplicates": "Near-duplicates: share within 0.005",
+    "coverage": "Coverage: distance of the stream, lower is closer",
+}
+Lines = dict[str, Series]
+
+
+def stream_figures(runs: Sequence[Run]) -> list[Figure]:
+    """One figure for each method whose runs recorded their steps."""
+    found = []
+    for method, rows in columns(runs).items():
+        lines = first_seed(rows)
+        if lines:
+            found.append(_accuracy(method, lines))
+    return found
+
+
+def diagnostics_figures(runs: Sequence[Run]) -> list[Figure]:
+    """Purity, balance, near-duplicates and coverage over time, for each method with a memory."""
+    found = []
+    for method, rows in columns(runs).items():
+        lines = {name: line for name, line in first_seed(rows).items() if _holds(name) and line.state}
+        if lines:
+            found.append(_diagnostics(method, lines))
+    return found
+
+
+def first_seed(rows: Mapping[str, Sequence[Run]]) -> Lines:
+    """Each row's run of its smallest seed, where its steps were recorded."""
+    chosen = {name: min(runs, key=lambda run: (run.spec.get("seed", 0), run.id)) for name, runs in rows.items()}
+    lines = {name: series(run) for name, run in chosen.items()}
+    return {name: line for name, line in lines.items() if len(line) > 1}
+
+
+def _accuracy(method: str, lines: Lines) -> Figure:
+    looks = styles(list(lines))
+    title = f"Accuracy over the stream, {method}"
+    values = [value for line in lines.values() for value in line.accuracy(WINDOW)[WINDOW - 1 :] or [0.0]]
+    total = max(line.at[-1] for line in lines.values())
+    top = 28 + legend_height(looks, WIDTH - 60)
+    frame = Frame(48, top, WIDTH - 60, 260, (0, total), room(values))
+    drawing = Drawing(WIDTH, top + 260 + 44, title, f"One line for each of {', '.join(lines)}.")
+    _bands(drawing, frame, _visits(lines), names=True)
+    y_axis(drawing, frame, "accuracy in %")
+    x_axis(drawing, frame, "samples of the stream", [(x, shown(x)) for x in ticks(0, total)])
+    legend(drawing, looks, 48, 16, WIDTH - 60)
+    for name, line in lines.items():
+        _line(drawing, frame, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
+    share = f"{100 * WINDOW / max(len(line) for line in lines.values()):.0f} %"
+    caption = f"Mean over the last {share} of the stream; first seed; bands are domains in their order."
+    return Figure(f"stream-{slug(method)}", title, caption, drawing)
+
+
+def _diagnostics(method: str, lines: Lines) -> Figure:
+    looks = styles(list(lines))
+    title = f"The memory over the stream, {method}"
+    shown_panels = [name for name in PANELS if any(name in line.state for line in lines.values())]
+    top, height, across = 20 + legend_height(looks, WIDTH - 60), 150.0, WIDTH / 2
+    rows = (len(shown_panels) + 1) // 2
+    drawing = Drawing(WIDTH, top + rows * (height + 58), title, f"Lines for {', '.join(lines)}.")
+    legend(drawing, looks, 48, 16, WIDTH - 60)
+    total = max(line.at[-1] for line in lines.values())
+    for k, name in enumerate(shown_panels):
+        values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
+        place = 48 + (k % 2) * across, top + 22 + (k // 2) * (height + 58)
+        frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
+        _bands(drawing, frame, _visits(lines), names=False)
+        y_axis(drawing, frame, PANELS[name], 4)
+        marks = [(x, shown(x)) for x in ticks(0, total, 4)]
+        x_axis(drawing, frame, "", marks)
+        for row, line in lines.items():
+            known = [(x, y) for x, y in zip(line.at, line.state.get(name, ()), strict=False) if y is not None]
+            if len(known) > 1:
+                _line(drawing, frame, [x for x, _ in known], [y for _, y in known], looks[row])
+    caption = "After each step, first seed, over the samples of the stream; alternating bands are domains."
+    return Figure(f"diagnostics-{slug(method)}", title, caption, drawing)
+
+
+def _line(drawing: Drawing, frame: Frame, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:
+    points = tuple(frame.at(x, y) for x, y in zip(xs, ys, strict=True))
+    if len(points) < 2:
+        return
+    drawing.add(Line(points, look.colour, 1.8, look.dash))
+    apart = max(1, len(points) // 4)
+    first = (
+        2 + crc32(repr(look).encode()) % apart
+    )  # not all lines at the same places, where they would hide one another
+    for k in range(first, len(points), apart):
+        drawing.add(*marker(look.marker, *points[k], look.colour, 3.5))
+
+
+def _bands(drawing: Drawing, frame: Frame, visits: Sequence[Visit], names: bool) -> None:
+    for k, visit in enumerate(visits):
+        left, right = frame.across(visit.start), frame.across(min(visit.end, frame.x[1]))
+        if k % 2 == 0:
+            drawing.add(Box(left, frame.top, right - left, frame.height, BAND))
+        if names and right - left >= 12:
+            label = visit.name.replace("_", " ")
+            drawing.add(Text((left + right) / 2 + 4, frame.bottom - 6, label, FAINT, 10, "start", upright=True))
+
+
+def _visits(lines: Lines) -> Sequence[Visit]:
+    found = {line.visits for line in lines.values()}
+    names = {tuple(visit.name for visit in visits) for visits in found}
+    return next(iter(found)) if len(names) == 1 else ()
+
+
+def _holds(name: str) -> bool:
+    return name != "none" and not name.startswith(("control: running", "control: same"))

@@ -1,0 +1,62 @@
+"""Who wins against whom, as a matrix of squares."""
+
+from collections.abc import Sequence
+
+from gotta.experiment.store import Run
+from gotta.report.chart import text_width
+from gotta.report.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
+from gotta.report.figures.figure import WIDTH, Figure
+from gotta.report.matrix import Outcomes, win_tie_loss
+
+WON, LOST = "#4393c3", "#d6804a"  # apart for colour-blind readers; the letters say it without colour
+
+
+def win_figures(runs: Sequence[Run]) -> list[Figure]:
+    """One matrix over all methods and seeds."""
+    names, matrix = win_tie_loss(runs)
+    played = {pair: found for pair, found in matrix.items() if found.wins + found.ties + found.losses}
+    if len(names) < 2 or not played:
+        return []
+    left = 14 + max(text_width(_short(name), 12) for name in names)
+    side = min(64.0, (WIDTH - left - 8) / len(names))
+    tall = 34.0
+    top = 12 + max(text_width(_short(name), 12) for name in names)
+    title = "Wins, ties and losses"
+    drawing = Drawing(left + side * len(names) + 8, top + tall * len(names) + 10, title, _words(names, played))
+    for column, name in enumerate(names):
+        drawing.add(Text(left + side * (column + 0.5) + 4, top - 6, _short(name), INK, 12, "start", upright=True))
+    for row, name in enumerate(names):
+        y = top + tall * row
+        drawing.add(Text(left - 6, y + tall / 2 + 4, _short(name), INK, 12, "end"))
+        for column, other in enumerate(names):
+            x = left + side * column
+            _square(drawing, x, y, side, tall, played.get((name, other)))
+    caption = (
+        "The row's wins/ties/losses against the column; a game is one method on one stream, and a difference that "
+        "cannot be told from zero is a tie. A triangle points up where the row has more wins, down where more losses."
+    )
+    return [Figure("wins", title, caption, drawing)]
+
+
+def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, found: Outcomes | None) -> None:
+    if found is None:
+        drawing.add(Box(x, y, side - 2, tall - 2, GRID, opacity=0.35))
+        return
+    games = found.wins + found.ties + found.losses
+    lead = (found.wins - found.losses) / games
+    drawing.add(Box(x, y, side - 2, tall - 2, WON if lead > 0 else LOST, opacity=round(0.08 + 0.42 * abs(lead), 2)))
+    counts = f"{found.wins}/{found.ties}/{found.losses}"
+    size = 12 if text_width(counts, 12) < side - 4 else 9
+    drawing.add(Text(x + side / 2 - 1, y + tall / 2 + (0 if lead else 4), counts, INK, size, "middle"))
+    if lead:
+        drawing.add(*marker("up" if lead > 0 else "down", x + side / 2 - 1, y + tall - 9, FAINT, 4))
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("control: ").partition(" (")[0]
+
+
+def _words(names: Sequence[str], played: dict[tuple[str, str], Outcomes]) -> str:
+    totals = {name: sum(found.wins for pair, found in played.items() if pair[0] == name) for name in names}
+    best = max(totals, key=lambda name: totals[name])
+    return f"Most wins: {best} with {totals[best]}."

@@ -1,0 +1,64 @@
+// The page: toggles of the tables, and the run that the address names.
+import { follow } from "./live.js";
+import { runsIn } from "./numbers.js";
+import { openRuns } from "./run.js";
+
+const live = "live" in document.documentElement.dataset;
+const dialog = document.getElementById("run");
+let data = JSON.parse(document.getElementById("data").textContent);
+
+function choose(part, key) {
+  for (const view of part.querySelectorAll(".view")) view.hidden = view.dataset.view !== key;
+}
+
+function chosen(part) {
+  return part.querySelector(".toggle input:checked")?.value;
+}
+
+async function recording(id) {
+  const there = document.getElementById(`record-${id}`);
+  if (there) return JSON.parse(there.textContent);
+  if (!live || !data.recorded.includes(id)) return null;
+  const answer = await fetch(`records/${encodeURIComponent(id)}.json`);
+  return answer.ok ? answer.json() : null;
+}
+
+function route() {
+  const ids = runsIn(location.hash);
+  if (ids.length) openRuns(dialog, ids, data, recording);
+  else if (dialog.open) dialog.close();
+}
+
+function leave() {
+  const ids = location.hash;
+  if (!runsIn(ids).length) return;
+  history.pushState(null, "", location.pathname + location.search);
+  document.querySelector(`.view:not([hidden]) a[href="${CSS.escape(ids)}"]`)?.focus();
+}
+
+/** Take over a newer page; toggles stay as they were. */
+function renew(main) {
+  const before = new Map([...document.querySelectorAll(".part")].map((part) => [part.id, chosen(part)]));
+  document.querySelector("main").replaceWith(main);
+  data = JSON.parse(document.getElementById("data").textContent);
+  for (const [id, key] of before) {
+    const part = id && document.getElementById(id);
+    const input = part && [...part.querySelectorAll(".toggle input")].find((one) => one.value === key);
+    if (input) {
+      input.checked = true;
+      choose(part, key);
+    }
+  }
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches(".toggle input")) choose(event.target.closest(".part"), event.target.value);
+});
+dialog.addEventListener("close", leave);
+dialog.addEventListener("click", (event) => {
+  if (event.target === dialog) dialog.close();
+});
+addEventListener("hashchange", route);
+for (const part of document.querySelectorAll(".part")) choose(part, chosen(part));
+route();
+if (live) follow(renew);

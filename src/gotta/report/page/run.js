@@ -1,0 +1,132 @@
+// One run in a dialog: its numbers, its way over the stream, its settings, its recording.
+import { bars, element, lineChart } from "./draw.js";
+import { fixed } from "./numbers.js";
+import { recordView } from "./record.js";
+
+const STATE = {
+  purity: "Purity: share under the true label",
+  balance: "Class balance: 1 = all classes alike",
+  near_duplicates: "Near-duplicates: share within 0.005",
+  coverage: "Coverage: distance of the stream",
+};
+
+/** Fill the dialog with the runs of a cell, the first recorded one in front. `recording(id)` promises its recording or null. */
+export function openRuns(dialog, ids, data, recording) {
+  const known = ids.filter((id) => id in data.runs);
+  const chosen = known.find((id) => data.recorded.includes(id)) ?? known[0];
+  if (chosen === undefined) return show(dialog, [element("p", {}, "This page has no such run.")], "No such run");
+  show(
+    dialog,
+    body(dialog, known, chosen, data, recording),
+    data.runs[chosen].label,
+    picker(dialog, known, chosen, data, recording),
+  );
+}
+
+function picker(dialog, ids, chosen, data, recording) {
+  if (ids.length < 2) return null;
+  const change = (event) =>
+    openRuns(
+      dialog,
+      [event.target.value, ...ids.filter((id) => id !== event.target.value)],
+      { ...data, recorded: [event.target.value] },
+      recording,
+    );
+  const options = ids.map((id) =>
+    element("option", { value: id, selected: id === chosen }, `seed ${data.runs[id].seed}`),
+  );
+  return element("label", {}, "Run: ", element("select", { on: { change } }, ...options));
+}
+
+function show(dialog, children, title, extra = null) {
+  const close = element("button", { type: "button", class: "button", on: { click: () => dialog.close() } }, "Close");
+  const bar = element("div", { class: "bar" }, element("h2", { id: "run-title", tabindex: -1 }, title), extra, close);
+  dialog.replaceChildren(bar, ...children);
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+}
+
+function body(_dialog, _ids, id, data, recording) {
+  const run = data.runs[id];
+  const place = element("div", { class: "place" });
+  recording(id).then((record) => {
+    if (record) place.replaceChildren(recordView(record));
+    else place.replaceChildren(element("p", { class: "legend" }, missing(id, data)));
+  });
+  return [facts(run), place, overStream(run), perDomain(run), decided(run), settings(run)].filter(
+    (part) => part !== null,
+  );
+}
+
+function missing(id, data) {
+  if (data.recorded.includes(id))
+    return "This run was recorded; to keep this file small its images are left out. `gotta watch` shows them.";
+  return "The images in its memory were not recorded; `gotta run ... --record` keeps them.";
+}
+
+function facts(run) {
+  const shown = { "accuracy %": fixed(run.accuracy), "error %": fixed(run.error), seconds: fixed(run.seconds) };
+  for (const [phase, seconds] of Object.entries(run.cost)) shown[`${phase} s`] = fixed(seconds, 2);
+  const pairs = Object.entries(shown).map(([name, text]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, text)),
+  );
+  return element("dl", { class: "facts" }, ...pairs);
+}
+
+function overStream(run) {
+  if (run.at.length < 2) return null;
+  const charts = [lineChart({ title: "Accuracy in %, moving mean", at: run.at, values: run.over, visits: run.visits })];
+  for (const [name, title] of Object.entries(STATE)) {
+    if (name in run.state)
+      charts.push(
+        lineChart({ title, at: run.at, values: run.state[name], visits: run.visits, colour: "var(--wrong)" }),
+      );
+  }
+  return element(
+    "section",
+    {},
+    element("h3", {}, "Over the stream"),
+    element("div", { class: "columns" }, ...charts.map((c) => element("div", { class: "chart" }, c))),
+  );
+}
+
+function perDomain(run) {
+  if (!run.domains.length) return null;
+  const entries = run.domains.map(([name, value]) => [
+    name.replaceAll("_", " "),
+    Number(value.toFixed(1)),
+    "var(--good)",
+  ]);
+  return element(
+    "section",
+    {},
+    element("h3", {}, "Accuracy in each domain"),
+    element("div", { class: "chart domains" }, bars("Accuracy in percent", entries, 100)),
+  );
+}
+
+function decided(run) {
+  const entries = Object.entries(run.decisions);
+  if (!entries.length) return null;
+  const rows = entries.map(([reason, count]) =>
+    element("tr", {}, element("th", { scope: "row" }, reason.replaceAll("_", " ")), element("td", {}, String(count))),
+  );
+  return element(
+    "section",
+    {},
+    element("h3", {}, "Decisions of the memory"),
+    element("table", {}, element("tbody", {}, ...rows)),
+  );
+}
+
+function settings(run) {
+  const lines = (pairs) =>
+    pairs.map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)));
+  const all = [...run.settings, ...Object.entries(run.made)];
+  return element(
+    "details",
+    {},
+    element("summary", {}, "Settings and environment"),
+    element("div", { class: "scroll" }, element("table", {}, element("tbody", {}, ...lines(all)))),
+  );
+}

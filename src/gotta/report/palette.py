@@ -1,0 +1,58 @@
+"""How each memory is drawn everywhere: colour, dash and marker, so that it can be told without colour as well."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+
+class Style(NamedTuple):
+    """A colour with contrast on white and on near-black; a dash (`()` is a whole line); the name of a marker."""
+
+    colour: str
+    dash: tuple[int, ...] = ()
+    marker: str = "circle"
+
+
+# Hues after Okabe and Ito, which stay apart for colour-blind readers; darkened where white paper would swallow them.
+KNOWN = {
+    "none": Style("#7f7f7f", (), "cross"),
+    "fifo": Style("#0072b2", (), "circle"),
+    "reservoir": Style("#3f97c7", (7, 3), "square"),
+    "pbrs": Style("#009e73", (), "triangle"),
+    "cstu": Style("#c0689a", (), "diamond"),
+    "cds": Style("#a97f00", (7, 3), "circle"),
+    "fps": Style("#d55e00", (), "star"),
+    "fpsd": Style("#e0762a", (2, 3), "diamond"),
+    "hus": Style("#9c6b3c", (7, 3), "triangle"),
+    "rbm": Style("#5d8700", (2, 3), "square"),
+    "kcenter": Style("#6f6bd1", (), "square"),
+    "control: running statistics": Style("#7f7f7f", (7, 3, 2, 3), "plus"),
+    "control: same samples per step": Style("#7f7f7f", (2, 3), "plus"),
+    "control: oracle (true labels)": Style("#7f7f7f", (12, 3), "plus"),
+}
+OTHERS = (
+    Style("#b24a4a", (2, 3), "circle"),
+    Style("#2f8f8f", (7, 3), "diamond"),
+    Style("#8a5fb0", (2, 3), "triangle"),
+    Style("#4f79b8", (12, 3), "star"),
+)
+
+
+def style(name: str) -> Style:
+    """The style of a row by its name; settings after the name (`fps epsilon=0.1`) do not change it."""
+    bare = name if name in KNOWN else name.split(" ")[0]
+    return KNOWN.get(bare) or OTHERS[crc32(bare.encode()) % len(OTHERS)]
+
+
+def styles(names: Sequence[str]) -> dict[str, Style]:
+    """A style for each name. Rows of one memory share its colour and take turns in dash and marker."""
+    dashes, markers = ((), (7, 3), (2, 3), (12, 3)), ("circle", "square", "triangle", "diamond", "star")
+    seen: dict[str, int] = {}
+    found = {}
+    for name in names:
+        first = style(name)
+        turn = seen.get(first.colour, 0)
+        seen[first.colour] = turn + 1
+        alike = name not in KNOWN and turn > 0
+        found[name] = Style(first.colour, dashes[turn % 4], markers[turn % 5]) if alike else first
+    return found

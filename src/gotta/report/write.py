@@ -1,0 +1,76 @@
+"""Everything that `gotta report` writes beside the runs, from the store alone: the same store gives the same bytes."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gotta.errors import GottaError
+from gotta.experiment.record import record_path
+from gotta.experiment.store import Run, Store
+from gotta.files import write_atomically
+from gotta.report.axes import panels
+from gotta.report.document import report_markdown
+from gotta.report.figures import Figure, figures
+from gotta.report.latex import tex
+from gotta.report.raster import png
+from gotta.report.svg import svg
+from gotta.report.table_rows import table_csv
+from gotta.report.webpage import page, recorded
+
+ROOM = 2_200_000  # bytes of recordings in the page, so that it stays below 5 MB
+
+
+def write_report(root: str | Path, pictures: bool = True) -> Path:
+    """Write report.html, tables.md, tables.tex, tables.csv and figures/; the path of the page."""
+    store = Store(root)
+    runs = store.runs()
+    if not runs and not store.damaged():
+        raise GottaError(f"there are no runs in '{root}'. Name the folder that `gotta bench` wrote to.")
+    write_atomically(store.root / "tables.md", report_markdown(store))
+    if runs:
+        write_atomically(store.root / "tables.tex", tex(runs))
+        write_atomically(store.root / "tables.csv", table_csv(runs))
+        _write_figures(store.root / "figures", named_figures(runs) if pictures else {})
+    path = store.root / "report.html"
+    write_atomically(path, page(store, recordings(store, runs)))
+    return path
+
+
+def named_figures(runs: Sequence[Run]) -> dict[str, Figure]:
+    """Every figure by the name of its file; several set-ups are numbered as on the page."""
+    found = panels(runs)
+    named = {figure.name: figure for figure in figures(runs, across=True)}
+    for number, panel in enumerate(found, 1):
+        prefix = f"{number}-" if len(found) > 1 else ""
+        named |= {f"{prefix}{figure.name}": figure for figure in figures(panel.runs)}
+    return named
+
+
+def recordings(store: Store, runs: Sequence[Run], room: int = ROOM) -> dict[str, Any]:
+    """The recordings of finished runs, the first seeds and the small ones first, as many as there is room for."""
+    have = recorded(store)
+    paths = {run.id: record_path(store.root, run.id) for run in runs if run.id in have}
+    seeds = {run.id: run.spec.get("seed", 0) for run in runs}
+    chosen: dict[str, Any] = {}
+    for id in sorted(paths, key=lambda id: (seeds[id], paths[id].stat().st_size, id)):
+        size = paths[id].stat().st_size
+        document = read_record(paths[id]) if size <= room else None
+        if document is not None:
+            chosen[id], room = document, room - size
+    return chosen
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """None where the file is damaged: the page then says that there is no recording."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) and document.get("format") == 1 else None
+
+
+def _write_figures(folder: Path, found: dict[str, Figure]) -> None:
+    for name, figure in found.items():
+        write_atomically(folder / f"{name}.svg", svg(figure.drawing) + "\n")
+        write_atomically(folder / f"{name}.png", png(figure.drawing))

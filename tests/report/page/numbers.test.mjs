@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { fixed, grouped, range, runsIn, scale, ticks, told } from "../../../src/gotta/report/page/numbers.js";
+
+test("ticks are round and inside", () => {
+  assert.deepEqual(ticks(0, 100), [0, 20, 40, 60, 80, 100]);
+  assert.deepEqual(ticks(0.12, 0.31, 4), [0.15, 0.2, 0.25, 0.3]);
+  assert.deepEqual(ticks(3, 3), [3]);
+});
+
+test("ranges leave air and pass over gaps", () => {
+  const [low, high] = range([null, 0, 10], 0.1);
+  assert.deepEqual([low, high], [-1, 11]);
+  assert.deepEqual(range([null]), [0, 1]);
+});
+
+test("scales are linear", () => {
+  assert.equal(scale([0, 10], [100, 0])(2.5), 75);
+});
+
+test("numbers that are missing are dashes", () => {
+  assert.equal(fixed(null), "–");
+  assert.equal(fixed(0.126, 2), "0.13");
+});
+
+test("rows are grouped by pseudo-label, wrong and fresh ones known", () => {
+  const record = {
+    samples: { truth: [0, 1, 1] },
+    frames: [
+      { rows: [0], labels: [0] },
+      { rows: [0, 1, 2], labels: [1, 1, 0] },
+    ],
+  };
+  const groups = grouped(record, 1);
+  assert.deepEqual(
+    groups.map(([label, rows]) => [label, rows.map((row) => [row.sample, row.wrong, row.fresh])]),
+    [
+      [0, [[2, true, true]]],
+      [
+        1,
+        [
+          [0, true, false],
+          [1, false, true],
+        ],
+      ],
+    ],
+  );
+});
+
+test("decisions are told in words", () => {
+  const names = ["ant", "bee"];
+  assert.equal(
+    told([12, 1, "replaced nearest", 3, 4], names),
+    "#12 (bee) replaced #4: it was the nearest to the new one.",
+  );
+  assert.equal(told([12, 0, "room", 3, null], names), "#12 (ant) stored: there was room.");
+  assert.equal(told([12, 0, "coin", -1, null], names), "#12 (ant) not stored: the draw went against it.");
+  assert.equal(told([1, 7, "my_reason", 0, null], names), "#1 (7) stored: my reason.");
+});
+
+test("addresses name runs", () => {
+  assert.deepEqual(runsIn("#run=a,b"), ["a", "b"]);
+  assert.deepEqual(runsIn("#set-up-1"), []);
+});
