@@ -12,6 +12,7 @@ from gotta.report.statistics import LEVEL
 
 NONE = "none"
 CONTROL = BASELINES["running_statistics"]
+USELESS = 20.0  # points: an interval so wide comes from two seeds, not from the memories
 
 
 @dataclass(frozen=True)
@@ -155,4 +156,6 @@ def _points(found: Difference) -> str:
 
 
 def _half(half: float | None) -> str:
-    return "unknown" if half is None else f"{half:.1f}"
+    if half is None:
+        return "unknown"
+    return f"{half:.1f}" if half <= USELESS else f"{half:.0f}, too few seeds to tell"
