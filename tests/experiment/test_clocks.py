@@ -4,11 +4,11 @@ import shutil
 import pytest
 
 from gotta import GottaError
+from gotta.experiment.cell import Work, execute
 from gotta.experiment.clocks import make_clock, recording
 from gotta.experiment.run import run
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Store
-from gotta.experiment.sweep import execute
 
 SMALL = {"per_class": 4, "domains": ["snow"]}
 
@@ -28,13 +28,13 @@ def missed(store, made):
 
 def test_measured_costs_are_recorded_once_and_replayed(tmp_path):
     store, made = Store(tmp_path, writable=True), spec(pace=0.5)
-    assert execute(made, store, lambda event: None).kind == "finished"
+    assert execute(made, Work(str(tmp_path)), lambda event: None).kind == "finished"
     first, kept = store.read(made.id), recording(tmp_path, made).read_bytes()
     pattern = missed(store, made)
     assert any(pattern)
     assert first.summary["missed"] == sum(pattern)
     shutil.rmtree(store.folder / made.id)
-    execute(made, store, lambda event: None)
+    execute(made, Work(str(tmp_path)), lambda event: None)
     again = store.read(made.id)
     assert recording(tmp_path, made).read_bytes() == kept
     assert missed(store, made) == pattern
