@@ -95,7 +95,13 @@ def test_missing_labels_of_the_sheets(tmp_path, batches):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"<!DOCTYPE html><html>Not found</html>", gzip.compress(b"<html>", mtime=0), b"\x1f\x8b\x08 broken", bytes(5000)],
+    [
+        b"",
+        b"<!DOCTYPE html><html>Not found</html>",
+        gzip.compress(b"<html>", mtime=0),
+        b"\x1f\x8b\x08 broken",
+        bytes(5000),
+    ],
 )
 def test_something_else_under_an_archives_name(tmp_path, content):
     path = tmp_path / "cifar-10-binary.tar.gz"
