@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gotta.errors import GottaError
-from gotta.experiment.model import find_weights
+from gotta.experiment.model import check_model, find_weights
 from gotta.experiment.run import run
 from gotta.experiment.spec import RunSpec
 from gotta.models import load
@@ -102,3 +102,10 @@ def test_checkpoint_of_other_classes(home):
     weights(home, classes=100)
     with pytest.raises(GottaError, match="tells 100 classes apart and data set 'cifar10-mini' has 10"):
         run(spec(name="wrn40-2", weights="Standard.pt"))
+
+
+def test_a_path_that_begins_with_a_dot_is_one_from_here(monkeypatch):
+    monkeypatch.delenv("GOTTA_DATA", raising=False)
+    assert find_weights("./mine.pt") == Path("./mine.pt")
+    with pytest.raises(GottaError, match=r"no weights at mine\.pt"):
+        check_model("wrn40-2", "./mine.pt", None)

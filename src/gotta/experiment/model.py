@@ -20,11 +20,11 @@ def check_model(name: str, weights: str | None, preprocessing: str | None) -> No
 
 
 def find_weights(named: str | None) -> Path | str | None:
-    """A checkpoint by its whole path as it is, by any other path in the data home."""
+    """A checkpoint by a whole path or one that begins with a dot as it is, by any other in the data home."""
     if named is None or named == RANDOM:
         return named
     path = Path(named).expanduser()
-    return path if path.is_absolute() else locate("the weights file", named)
+    return path if path.is_absolute() or named.startswith(("./", "../")) else locate("the weights file", named)
 
 
 def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
