@@ -66,6 +66,8 @@ export const REASONS = {
   coin: "the draw went against it",
   uncertain: "the model was not certain enough",
   unexplained: "the policy did not say why",
+  missed: "the method was still busy with an earlier batch",
+  "not offered": "the source model predicted in place of the adapted one",
 };
 
 /** One decision as a sentence. */
