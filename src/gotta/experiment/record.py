@@ -43,6 +43,7 @@ class Recorder:
         self.frames: list[dict[str, Any]] = []
         self._position: dict[int, int] = {}  # in the stream, by the memory's own number of a sample
         self._clock = self._noted = 0
+        self._reduced = False
         self._journal: Any = None
         self._pictures: dict[int, NDArray[np.uint8]] = {}  # by position
         self._points: dict[int, Floats] = {}  # embeddings of stored samples
@@ -136,6 +137,7 @@ class Recorder:
         batch, ids = memory.peek(), memory.ids.tolist()
         known = [k for k, id in enumerate(ids) if id in self._position]
         positions = [self._position[ids[k]] for k in known]
+        self._reduced |= max(batch.x.shape[-2:], default=0) > SIDE_LIMIT
         fresh = [k for k, position in zip(known, positions, strict=True) if position not in self._pictures]
         for k, picture in zip(fresh, thumbnails(batch.x[fresh]), strict=True):
             self._pictures[self._position[ids[k]]] = picture
@@ -154,9 +156,8 @@ class Recorder:
         )
 
     def _note(self, frames: int, steps: int) -> str:
-        large = [max(picture.shape[:2]) for picture in self._pictures.values()]
         notes = [f"{frames} of {steps} steps are shown, evenly chosen."] if frames < steps else []
-        notes += [f"Pictures are reduced to {SIDE_LIMIT} pixels."] if large and max(large) >= SIDE_LIMIT else []
+        notes += [f"Pictures are reduced to {SIDE_LIMIT} pixels."] if self._reduced else []
         return " ".join(notes)
 
 

@@ -80,6 +80,20 @@ export function told(decision, names) {
   return `${what} replaced #${evicted}: ${why}.`;
 }
 
+/** How many samples of a frame were stored and how many were not, as a sentence. */
+export function counted(frame) {
+  const shown = frame.decisions;
+  const stored = shown.filter(([, , , slot]) => slot >= 0).length;
+  const replaced = shown.filter(([, , , , evicted]) => evicted !== null).length;
+  const which = frame.decided > shown.length ? `Of the first ${shown.length} samples` : `Of ${shown.length} samples`;
+  return `${which} ${stored} ${stored === 1 ? "was" : "were"} stored, ${replaced} of them in place of another.`;
+}
+
+/** The name of a domain as people write it. */
+export function place(domain) {
+  return domain.replaceAll("_", " ");
+}
+
 /** The ids in an address such as `#run=a,b`, or none. */
 export function runsIn(hash) {
   return hash.startsWith("#run=") ? hash.slice(5).split(",").map(decodeURIComponent) : [];
