@@ -57,7 +57,9 @@ def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):
     """What a process that runs a sweep does; 1 if a cell failed."""
     patch(pause)
     work = Work(str(root), snapshot_every=snapshot_every, beat=0.5)
-    failures = Sweep(Store(root, writable=True), work, Local(jobs, "fork"), lambda event: None).run(specs(count))
+    failures = Sweep(
+        Store(root, writable=True), work, Local(jobs, multiprocessing.get_context("fork")), lambda event: None
+    ).run(specs(count))
     raise SystemExit(bool(failures))
 
 

@@ -80,7 +80,16 @@ def bench(
 
     - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
+    from gotta.experiment import forking
+
+    if jobs < 0 or threads < 1 or not snapshot_every > 0:
+        raise GottaError(
+            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
+            "threads >= 1 and snapshot_every > 0."
+        )
     os.environ["OMP_NUM_THREADS"] = str(threads)
+    if engine == "local" and (jobs or os.cpu_count() or 1) > 1 and not dry_run and recipe != "teaser":
+        forking.begin(threads)
     from rich.console import Console
 
     from gotta.cli.engine import make_engine
@@ -94,11 +103,6 @@ def bench(
     from gotta.experiment.sweep import sweep
 
     console = Console()
-    if jobs < 0 or threads < 1 or not snapshot_every > 0:
-        raise GottaError(
-            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
-            "threads >= 1 and snapshot_every > 0."
-        )
     if "=" in recipe:
         recipe, settings = "mini", [recipe, *(settings or [])]
     if recipe == "teaser":

@@ -86,11 +86,13 @@ class Table:
 
 
 def over_seeds(by_seed: dict[int, float], decimals: int, seconds: float | None = None, interval: bool = True) -> Cell:
-    """The mean over seeds, with its interval over other seeds if there are several."""
+    """The mean over seeds, with its interval over other seeds; of two seeds, too few for one, half their range."""
     if not by_seed:
         return Cell(decimals=decimals)
     values = list(by_seed.values())
     half = estimate([[value] for value in values], over="seeds").half if interval else None
+    if interval and len(values) == 2:
+        half = abs(values[0] - values[1]) / 2
     return Cell(sum(values) / len(values), half, len(values), seconds, decimals)
 
 
