@@ -1,9 +1,10 @@
 """Cells that are recorded: the recording is whole, and their numbers are those of cells that are not."""
 
 import json
+from multiprocessing import get_context
 
 import pytest
-from experiment.tiny_sweep import completions, leftovers, numbers, specs
+from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs
 from tiny import TinyData, seeded_net
 
 from gotta.cli.recording import record_run
@@ -31,12 +32,8 @@ def swept(root, record=frozenset(), jobs=1):
     """The events of a sweep over all cells."""
     events = []
     work = Work(str(root), record=record)
-    assert Sweep(Store(root, writable=True), work, Local(jobs, "fork"), events.append).run(CELLS) == []
+    assert Sweep(Store(root, writable=True), work, Local(jobs, get_context("fork")), events.append).run(CELLS) == []
     return events
-
-
-def recordings(root):
-    return {path.stem: path.read_bytes() for path in (root / "records").glob("*")}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
