@@ -134,7 +134,10 @@ def test_a_recorded_sweep_records_its_first_seed_and_says_what_is_run_again(tmp_
     gotta(*arguments)
     shown = gotta(*arguments, "--record", "--dry-run")
     assert f"{2 * runs} runs, {runs} finished before, {runs} to do" in shown
-    assert f"Recording {runs} of the {runs} runs of seed 4. {runs} of them are finished and run again" in shown
+    assert (
+        f"Recording {runs} of the {runs} runs of seed 4. {runs} of them {'is' if runs == 1 else 'are'} run again for it"
+        in shown
+    )
     gotta(*arguments, "--record")
     recorded = {path.stem for path in (tmp_path / "records").glob("*.json")}
     seeds = {json.loads((tmp_path / "runs" / id / "spec.json").read_text())["seed"] for id in recorded}

@@ -31,7 +31,7 @@ def tell_recording(console: "Console", specs: Sequence[RunSpec], lacking: frozen
     text = f"Recording {len(lacking)} of the {len(first)} runs of seed {first[0].seed}"
     text += f"; {len(first) - len(lacking)} were recorded before." if len(lacking) < len(first) else "."
     if again := sum(store.has(id) for id in lacking):
-        text += f" {again} of them are finished and run again for it; their stored numbers stay."
+        text += f" {again} of them {'is' if again == 1 else 'are'} run again for it; the numbers stored before stay."
     if lacking:
         text += " A recorded run keeps no snapshots: one that is stopped starts anew."
     console.print(text, highlight=False, soft_wrap=True)

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { counted, fixed, grouped, place, range, runsIn, scale, ticks, told } from "../../../src/gotta/report/page/numbers.js";
+import {
+  counted,
+  fixed,
+  grouped,
+  place,
+  range,
+  runsIn,
+  scale,
+  ticks,
+  told,
+} from "../../../src/gotta/report/page/numbers.js";
 
 test("ticks are round and inside", () => {
   assert.deepEqual(ticks(0, 100), [0, 20, 40, 60, 80, 100]);

@@ -99,11 +99,7 @@ function domainsOf(run) {
 
 function perDomain(run) {
   if (!run.domains.length) return null;
-  const entries = run.domains.map(([name, value]) => [
-    place(name),
-    Number(value.toFixed(1)),
-    "var(--good)",
-  ]);
+  const entries = run.domains.map(([name, value]) => [place(name), Number(value.toFixed(1)), "var(--good)"]);
   return element(
     "section",
     {},
