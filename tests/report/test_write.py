@@ -11,6 +11,7 @@ from made_store import EVIL, many_runs, with_recording, write
 from PIL import Image
 
 from gotta.errors import GottaError
+from gotta.experiment.record import record_path
 from gotta.report.comparison import table
 from gotta.report.drawing import Drawing, Line, Text, marker
 from gotta.report.figures import figures
@@ -173,6 +174,17 @@ def test_svg_escapes_texts():
     root = ElementTree.fromstring(svg(drawing))
     assert [child.text for child in root if child.tag.endswith("text")] == ["<b>&"]
     assert "<style" not in svg(drawing, alone=False)
+
+
+def test_recordings_of_memories_go_before_those_of_runs_without(tmp_path):
+    made = write(tmp_path, many_runs(seeds=(0,)))
+    for id in ("norm-none-0", "norm-fps-0"):
+        with_recording(tmp_path, id)
+    path = record_path(tmp_path, "norm-fps-0")
+    size = path.stat().st_size
+    path.write_text(path.read_text() + " " * 100)  # larger, and first all the same
+    assert list(recordings(made, made.runs(), room=3 * size)) == ["norm-fps-0", "norm-none-0"]
+    assert list(recordings(made, made.runs(), room=size + 100)) == ["norm-fps-0"]
 
 
 def test_recordings_that_do_not_fit_stay_out(store):

@@ -62,7 +62,7 @@ function body(_dialog, _ids, id, data, recording) {
 function missing(id, data) {
   if (data.recorded.includes(id))
     return "This run was recorded; to keep this file small its images are left out. `gotta watch` shows them.";
-  return "The images in its memory were not recorded; `gotta run ... --record` keeps them.";
+  return "The images in its memory were not recorded; `--record` of `gotta bench` and `gotta run` keeps them.";
 }
 
 function facts(run) {
@@ -103,7 +103,7 @@ function perDomain(run) {
   return element(
     "section",
     {},
-    element("h3", {}, "Accuracy in each domain"),
+    element("h3", {}, "Accuracy in each domain, in %"),
     element("div", { class: "chart domains" }, bars("Accuracy in percent", entries, 100)),
   );
 }
