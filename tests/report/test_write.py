@@ -11,6 +11,7 @@ from made_store import EVIL, many_runs, with_recording, write
 from PIL import Image
 
 from gotta.errors import GottaError
+from gotta.report import write as writing
 from gotta.report.comparison import table
 from gotta.report.drawing import Drawing, Line, Text
 from gotta.report.figures import figures
@@ -181,3 +182,9 @@ def test_recordings_that_do_not_fit_stay_out(store):
         assert list(recordings(store, runs)) == ["norm-fps-0"]
     finally:
         damaged.unlink()
+
+
+def test_recordings_give_way_to_the_rest_of_the_page(store, monkeypatch):
+    assert 'id="record-norm-fps-0"' in write_report(store.root, pictures=False).read_text(encoding="utf-8")
+    monkeypatch.setattr(writing, "LARGEST", len(page(store).encode()) + 10)
+    assert 'id="record-' not in write_report(store.root, pictures=False).read_text(encoding="utf-8")
