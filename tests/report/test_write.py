@@ -12,6 +12,7 @@ from PIL import Image
 
 from gotta.errors import GottaError
 from gotta.report import write as writing
+from gotta.report.chart import Frame, x_axis
 from gotta.report.comparison import table
 from gotta.report.drawing import Drawing, Line, Text
 from gotta.report.figures import figures
@@ -25,6 +26,7 @@ from gotta.report.table_rows import table_csv
 from gotta.report.views import views
 from gotta.report.webpage import bundle, embedded, page
 from gotta.report.write import named_figures, recordings, write_report
+from gotta.sheet import font
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +149,14 @@ def test_series_follow_the_stream(store):
     assert line.accuracy(2)[2] == 63.5
     assert [visit.start for visit in line.visits] == [0, 200, 400, 600]
     assert len(series(store.read("norm-fps-0"), bins=4)) == 4
+
+
+def test_names_on_an_axis_stay_inside_the_drawing():
+    drawing = Drawing(100, 50, "")
+    x_axis(drawing, Frame(10, 10, 88, 20, (0, 1), (0, 1)), "", [(0.5, "middle"), (1, "1500000")])
+    middle, last = [mark for mark in drawing.marks if isinstance(mark, Text) and mark.text]
+    assert middle.x == 54
+    assert last.x + font(22).getlength("1500000") / 4 <= 100
 
 
 def test_the_front_and_dashes():
