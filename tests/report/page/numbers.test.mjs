@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fixed, grouped, range, runsIn, scale, ticks, told } from "../../../src/gotta/report/page/numbers.js";
+import { fixed, grouped, range, runsIn, scale, thinned, ticks, told } from "../../../src/gotta/report/page/numbers.js";
 
 test("ticks are round and inside", () => {
   assert.deepEqual(ticks(0, 100), [0, 20, 40, 60, 80, 100]);
@@ -61,4 +61,9 @@ test("decisions are told in words", () => {
 test("addresses name runs", () => {
   assert.deepEqual(runsIn("#run=a,b"), ["a", "b"]);
   assert.deepEqual(runsIn("#set-up-1"), []);
+});
+
+test("a line with fewer points than steps says so", () => {
+  assert.match(thinned(96, 2350), /^96 points stand for 2350 steps/);
+  assert.equal(thinned(8, 8), "");
 });

@@ -1,6 +1,6 @@
 // One run in a dialog: its numbers, its way over the stream, its settings, its recording.
 import { bars, element, lineChart } from "./draw.js";
-import { fixed } from "./numbers.js";
+import { fixed, thinned } from "./numbers.js";
 import { recordView } from "./record.js";
 
 const STATE = {
@@ -75,6 +75,7 @@ function facts(run) {
 
 function overStream(run) {
   if (run.at.length < 2) return null;
+  const fewer = thinned(run.at.length, run.steps);
   const charts = [lineChart({ title: "Accuracy in %, moving mean", at: run.at, values: run.over, visits: run.visits })];
   for (const [name, title] of Object.entries(STATE)) {
     if (name in run.state)
@@ -87,6 +88,7 @@ function overStream(run) {
     {},
     element("h3", {}, "Over the stream"),
     element("div", { class: "columns" }, ...charts.map((c) => element("div", { class: "chart" }, c))),
+    fewer ? element("p", { class: "legend" }, fewer) : null,
   );
 }
 
