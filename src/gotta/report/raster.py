@@ -28,7 +28,9 @@ def png(drawing: Drawing) -> bytes:
     for text in texts:  # after averaging: letters are smoothed by the font itself
         _write(picture, text)
     buffer = BytesIO()
-    picture.quantize(128).save(buffer, "PNG")  # `optimize` takes five times as long for a twentieth of the size
+    picture.save(
+        buffer, "PNG"
+    )  # a palette would halve it, but gives a memory that is drawn thinly another one's colour
     return buffer.getvalue()
 
 
