@@ -5,6 +5,7 @@ import subprocess
 from io import BytesIO, StringIO
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from made_runs import made
 from made_store import EVIL, many_runs, with_recording, write
@@ -19,7 +20,7 @@ from gotta.report.figures import figures
 from gotta.report.figures.cost import front
 from gotta.report.latex import escape, tex
 from gotta.report.palette import KNOWN, styles
-from gotta.report.raster import dashes, png
+from gotta.report.raster import dashes, few_colours, png
 from gotta.report.series import series
 from gotta.report.svg import svg
 from gotta.report.table_rows import table_csv
@@ -164,6 +165,14 @@ def test_the_front_and_dashes():
     assert front(points) == [points[0], points[3]]
     pieces = list(dashes(((0, 0), (10, 0)), (3, 2)))
     assert pieces == [[(0, 0), (3, 0)], [(5, 0), (8, 0)]]
+
+
+def test_pictures_keep_their_frequent_colours():
+    pixels = np.full((20, 20, 3), 255, np.uint8)
+    pixels[:5], pixels[5:7, :3], pixels[19, 19] = (10, 20, 30), (200, 0, 0), (11, 21, 30)
+    reduced = np.asarray(few_colours(Image.fromarray(pixels), most=3).convert("RGB"))
+    assert (reduced[19, 19] == (10, 20, 30)).all()
+    assert (reduced != pixels).any(2).sum() == 1
 
 
 def test_styles_can_be_told_without_colour():

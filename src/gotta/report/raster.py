@@ -5,12 +5,15 @@ from io import BytesIO
 from itertools import pairwise
 from math import hypot
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw
 
 from gotta.report.drawing import LIGHT, PAPER, Box, Drawing, Line, Point, Shape, Text
 from gotta.sheet import font
 
 SCALE, FINE = 2, 2  # pixels per unit in the file, and how much finer lines are drawn before averaging
+Ints = NDArray[np.int32]
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 
 
@@ -28,8 +31,30 @@ def png(drawing: Drawing) -> bytes:
     for text in texts:  # after averaging: letters are smoothed by the font itself
         _write(picture, text)
     buffer = BytesIO()
-    picture.quantize(128).save(buffer, "PNG")  # `optimize` takes five times as long for a twentieth of the size
+    few_colours(picture).save(buffer, "PNG")  # `optimize` takes five times as long for a twentieth of the size
     return buffer.getvalue()
+
+
+def few_colours(picture: Image.Image, most: int = 256) -> Image.Image:
+    """With a palette of the most frequent colours, which stay as they are; the others become the nearest of these.
+
+    Line drawings have few colours, and this is three times as fast as Pillow's way and closer to the original.
+    """
+    found = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)
+    colours = np.array([colour for _, colour in found], np.int32)
+    palette = colours[:most]
+    nearest = np.square(colours[:, None] - palette[None]).sum(2).argmin(1)
+    index = np.zeros(1 << 24, np.uint8)
+    index[_key(colours)] = nearest
+    result = Image.fromarray(index[_key(np.asarray(picture, np.int32))])
+    result.putpalette(palette.astype(np.uint8).tobytes())
+    return result
+
+
+def _key(colours: Ints) -> Ints:
+    """Red, green and blue as one number."""
+    key: Ints = colours[..., 0] << 16 | colours[..., 1] << 8 | colours[..., 2]
+    return key
 
 
 def _draw(pen: ImageDraw.ImageDraw, mark: Line | Box | Shape, times: float) -> None:
