@@ -83,6 +83,11 @@ def numbers(root):
     }
 
 
+def recordings(root):
+    """What a store recorded, by run."""
+    return {path.stem: path.read_bytes() for path in (root / "records").glob("*")}
+
+
 def completions(root):
     """How often each cell was run to its end."""
     return Counter(line["id"] for line in Leases(root).history() if line["event"] == "finished")

@@ -15,11 +15,11 @@ from gotta.errors import GottaError
 from gotta.report import write as writing
 from gotta.report.chart import Frame, x_axis
 from gotta.report.comparison import table
-from gotta.report.drawing import Drawing, Line, Text
+from gotta.report.drawing import Drawing, Line, Text, marker
 from gotta.report.figures import figures
 from gotta.report.figures.cost import front
 from gotta.report.latex import escape, tex
-from gotta.report.palette import KNOWN, styles
+from gotta.report.palette import KNOWN, OTHERS, styles
 from gotta.report.raster import dashes, few_colours, png
 from gotta.report.series import series
 from gotta.report.svg import svg
@@ -178,6 +178,10 @@ def test_pictures_keep_their_frequent_colours():
 def test_styles_can_be_told_without_colour():
     looks = [(look.dash, look.marker) for look in KNOWN.values()]
     assert len(set(looks)) == len(looks)
+    alone = [look.marker for look in (*KNOWN.values(), *OTHERS)]  # points of the cost figure have no line
+    assert len(set(alone)) == len(alone)
+    drawn = {tuple((type(part), part.points) for part in marker(name, 0, 0, "black")) for name in alone}
+    assert len(drawn) == len(alone)
     two = styles(["fps epsilon=0.1", "fps epsilon=0.2"])
     first, second = two.values()
     assert first.colour == second.colour == KNOWN["fps"].colour

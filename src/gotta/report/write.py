@@ -51,12 +51,12 @@ def named_figures(runs: Sequence[Run]) -> dict[str, Figure]:
 
 
 def recordings(store: Store, runs: Sequence[Run], room: int = ROOM) -> dict[str, Any]:
-    """The recordings of finished runs, the first seeds and the small ones first, as many as there is room for."""
+    """The recordings of finished runs, as many as there is room for: first seeds, memories, and small ones first."""
     have = recorded(store)
     paths = {run.id: record_path(store.root, run.id) for run in runs if run.id in have}
-    seeds = {run.id: run.spec.get("seed", 0) for run in runs}
+    ranks = {run.id: (run.spec.get("seed", 0), run.spec["memory"]["name"] == "none") for run in runs}
     chosen: dict[str, Any] = {}
-    for id in sorted(paths, key=lambda id: (seeds[id], paths[id].stat().st_size, id)):
+    for id in sorted(paths, key=lambda id: (ranks[id], paths[id].stat().st_size, id)):
         size = paths[id].stat().st_size
         document = read_record(paths[id]) if size <= room else None
         if document is not None:

@@ -72,6 +72,8 @@ export const REASONS = {
   coin: "the draw went against it",
   uncertain: "the model was not certain enough",
   unexplained: "the policy did not say why",
+  missed: "the method was still busy with an earlier batch",
+  "not offered": "the source model predicted in place of the adapted one",
 };
 
 /** One decision as a sentence. */
@@ -82,6 +84,20 @@ export function told(decision, names) {
   if (slot < 0) return `${what} not stored: ${why}.`;
   if (evicted === null) return `${what} stored: ${why}.`;
   return `${what} replaced #${evicted}: ${why}.`;
+}
+
+/** How many samples of a frame were stored and how many were not, as a sentence. */
+export function counted(frame) {
+  const shown = frame.decisions;
+  const stored = shown.filter(([, , , slot]) => slot >= 0).length;
+  const replaced = shown.filter(([, , , , evicted]) => evicted !== null).length;
+  const which = frame.decided > shown.length ? `Of the first ${shown.length} samples` : `Of ${shown.length} samples`;
+  return `${which} ${stored} ${stored === 1 ? "was" : "were"} stored, ${replaced} of them in place of another.`;
+}
+
+/** The name of a domain as people write it. */
+export function place(domain) {
+  return domain.replaceAll("_", " ");
 }
 
 /** The ids in an address such as `#run=a,b`, or none. */
