@@ -28,9 +28,7 @@ def png(drawing: Drawing) -> bytes:
     for text in texts:  # after averaging: letters are smoothed by the font itself
         _write(picture, text)
     buffer = BytesIO()
-    picture.save(
-        buffer, "PNG"
-    )  # a palette would halve it, but gives a memory that is drawn thinly another one's colour
+    picture.save(buffer, "PNG")  # in all colours: a palette gave a thin line the colour of another memory
     return buffer.getvalue()
 
 
