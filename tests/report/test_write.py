@@ -12,6 +12,8 @@ from PIL import Image
 
 from gotta.errors import GottaError
 from gotta.experiment.record import record_path
+from gotta.report import write as writing
+from gotta.report.chart import Frame, x_axis
 from gotta.report.comparison import table
 from gotta.report.drawing import Drawing, Line, Text, marker
 from gotta.report.figures import figures
@@ -25,6 +27,7 @@ from gotta.report.table_rows import table_csv
 from gotta.report.views import views
 from gotta.report.webpage import bundle, embedded, page
 from gotta.report.write import named_figures, recordings, write_report
+from gotta.sheet import font
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +152,14 @@ def test_series_follow_the_stream(store):
     assert len(series(store.read("norm-fps-0"), bins=4)) == 4
 
 
+def test_names_on_an_axis_stay_inside_the_drawing():
+    drawing = Drawing(100, 50, "")
+    x_axis(drawing, Frame(10, 10, 88, 20, (0, 1), (0, 1)), "", [(0.5, "middle"), (1, "1500000")])
+    middle, last = [mark for mark in drawing.marks if isinstance(mark, Text) and mark.text]
+    assert middle.x == 54
+    assert last.x + font(22).getlength("1500000") / 4 <= 100
+
+
 def test_the_front_and_dashes():
     points = [(1.0, 50.0, "a", "x"), (1.0, 40.0, "a", "y"), (2.0, 50.0, "a", "z"), (3.0, 51.0, "b", "x")]
     assert front(points) == [points[0], points[3]]
@@ -197,3 +208,9 @@ def test_recordings_that_do_not_fit_stay_out(store):
         assert list(recordings(store, runs)) == ["norm-fps-0"]
     finally:
         damaged.unlink()
+
+
+def test_recordings_give_way_to_the_rest_of_the_page(store, monkeypatch):
+    assert 'id="record-norm-fps-0"' in write_report(store.root, pictures=False).read_text(encoding="utf-8")
+    monkeypatch.setattr(writing, "LARGEST", len(page(store).encode()) + 10)
+    assert 'id="record-' not in write_report(store.root, pictures=False).read_text(encoding="utf-8")

@@ -64,7 +64,7 @@ def bench(
 
     Examples:
 
-    - `gotta bench` : the default benchmark, about six minutes on two cores
+    - `gotta bench` : the default benchmark, about four minutes on two cores
 
     - `gotta bench --quick` : the same in under a minute
 

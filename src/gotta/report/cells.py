@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from gotta.report.pairs import Difference
 from gotta.report.statistics import estimate
@@ -65,7 +66,7 @@ class Table:
     rows: tuple[Row, ...]
     caption: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def seeds(self) -> int:
         """The usual number of seeds of a cell: the largest."""
         return max((cell.seeds for row in self.rows for cell in row.cells), default=0)

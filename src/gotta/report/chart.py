@@ -74,7 +74,8 @@ def x_axis(drawing: Drawing, frame: Frame, title: str, marks: Sequence[tuple[flo
     """A base line with named places."""
     drawing.add(Line(((frame.left, frame.bottom), (frame.right, frame.bottom)), FAINT))
     for value, name in marks:
-        drawing.add(Text(frame.across(value), frame.bottom + 16, name, FAINT, SMALL, "middle"))
+        middle = min(frame.across(value), drawing.width - text_width(name, SMALL) / 2)  # the last one stays inside
+        drawing.add(Text(middle, frame.bottom + 16, name, FAINT, SMALL, "middle"))
     drawing.add(Text((frame.left + frame.right) / 2, frame.bottom + 33, title, FAINT, SMALL, "middle"))
 
 

@@ -59,7 +59,8 @@ def table(runs: Sequence[Run], metric: str = "accuracy") -> Table:
             if metric in PAIRED:
                 lines = _tied(lines, index, {row: cells[row, column] for row in rows})
     result = Table(how.title, ("memory",), tuple(columns), tuple(lines))
-    return replace(result, caption=(_explain(result, how, metric), *setup_lines(runs)))
+    brackets = () if metric == "seconds" else ("In brackets: the seconds of one run.",)
+    return replace(result, caption=(_explain(result, how), *brackets, *setup_lines(runs)))
 
 
 def _tied(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
@@ -115,7 +116,7 @@ def _ordered(found: Sequence[Place], key: Callable[[Place], tuple[Any, str]]) ->
     return list(dict.fromkeys(name for _, name in sorted({key(place) for place in found})))
 
 
-def _explain(result: Table, how: Metric, metric: str) -> str:
+def _explain(result: Table, how: Metric) -> str:
     if not result.rows:
         return "There are no finished runs."
     text = f"{how.meaning}; mean over seeds" if result.seeds > 1 else f"{how.meaning}; one seed"
@@ -124,7 +125,6 @@ def _explain(result: Table, how: Metric, metric: str) -> str:
         few = "one seed says" if result.seeds == 1 else f"{result.seeds} seeds say"
         other = "seeds and domains" if result.seeds >= ENOUGH else f"domains: {few} nothing about other streams"
         text += f"; ≈ cannot be told from the best of its column (paired difference at 95 % over {other})"
-    text += "; in brackets the seconds of one run" if metric != "seconds" else ""
     if any(row.names[0].startswith("control: ") for row in result.rows):
         text += "; controls take as many samples per step as the memory rows"
     absent = {cell.absent for row in result.rows for cell in row.cells if cell.value is None}

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import gotta
 from gotta.experiment.record import FOLDER as FOLDER_OF_RECORDS
 from gotta.experiment.store import Run, Store
-from gotta.report.answer import Answer, answer
+from gotta.report.answer import Answer, answer, overall
 from gotta.report.axes import Panel, panels
 from gotta.report.beside_matrix import Beside, beside_matrix
 from gotta.report.captions import environment_lines, setup_lines
@@ -29,6 +29,7 @@ from gotta.report.views import View, views
 
 FOLDER = Path(__file__).parent / "page"
 MODULES = ("numbers.js", "draw.js", "record.js", "run.js", "live.js", "page.js")  # each uses only those before it
+PLACE_OF_RECORDINGS = "<!-- recordings -->"
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
 
@@ -50,19 +51,30 @@ def page(store: Store, records: Mapping[str, Any] | None = None, live: bool = Fa
     """The whole report. `records` are the recordings to embed; a live page fetches those and looks for news."""
     runs, damaged = store.runs(), store.damaged()
     found = panels(runs)
+    parts = [_part(k, panel, len(found)) for k, panel in enumerate(found, 1)]
     context = {
         "name": store.root.resolve().name,
         "count": len(runs),
-        "parts": [_part(k, panel, len(found)) for k, panel in enumerate(found, 1)],
+        "parts": parts,
+        "overall": overall([part.answer for part in parts]),
         "across": by_kind(figures(runs, across=True)),
         "environment": environment_lines(runs),
         "damaged": damaged,
         "version": gotta.__version__,
         "data": {"runs": run_facts(runs), "recorded": sorted(recorded(store))},
-        "records": records or {},
         "live": live,
     }
-    return render(context)
+    return with_recordings(render(context), records or {})
+
+
+def with_recordings(text: str, records: Mapping[str, Any]) -> str:
+    """The page with these recordings in it."""
+    scripts = [
+        f'<script type="application/json" id="record-{escape(id)}">{embedded(record)}</script>'
+        for id, record in records.items()
+    ]
+    before, place, after = text.partition(PLACE_OF_RECORDINGS)  # all other texts are escaped: there is one such place
+    return "\n".join([before + place, *scripts]) + after
 
 
 def recorded(store: Store) -> set[str]:
@@ -84,7 +96,9 @@ def render(context: Mapping[str, Any]) -> str:
     }
     told = "; ".join(f"{name} {value}" for name, value in policy.items())
     template = _environment().get_template("page.html.j2")
-    return template.render(**context, style=Markup(style), script=Markup(script), policy=told)
+    return template.render(
+        **context, recordings=Markup(PLACE_OF_RECORDINGS), style=Markup(style), script=Markup(script), policy=told
+    )
 
 
 @cache

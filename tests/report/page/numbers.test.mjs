@@ -8,6 +8,7 @@ import {
   range,
   runsIn,
   scale,
+  thinned,
   ticks,
   told,
 } from "../../../src/gotta/report/page/numbers.js";
@@ -91,4 +92,9 @@ test("domains are written with spaces", () => {
 test("addresses name runs", () => {
   assert.deepEqual(runsIn("#run=a,b"), ["a", "b"]);
   assert.deepEqual(runsIn("#set-up-1"), []);
+});
+
+test("a line with fewer points than steps says so", () => {
+  assert.match(thinned(96, 2350), /^96 points stand for 2350 steps/);
+  assert.equal(thinned(8, 8), "");
 });

@@ -5,6 +5,12 @@ export function fixed(value, decimals = 1) {
   return value === null || value === undefined ? "–" : value.toFixed(decimals);
 }
 
+/** What a reader must know of a line that has fewer points than its run had steps; nothing of a complete one. */
+export function thinned(points, steps) {
+  if (points >= steps) return "";
+  return `${points} points stand for ${steps} steps: accuracy counts every sample, the memory is shown as it was at each point.`;
+}
+
 /** Round numbers inside [low, high], about `count` of them. */
 export function ticks(low, high, count = 5) {
   if (!(high > low)) return [low];

@@ -1,6 +1,6 @@
 // One run in a dialog: its numbers, its way over the stream, its settings, its recording.
 import { bars, element, lineChart } from "./draw.js";
-import { fixed, place } from "./numbers.js";
+import { fixed, place, thinned } from "./numbers.js";
 import { recordView } from "./record.js";
 
 const SHARE = [0, 1];
@@ -76,6 +76,7 @@ function facts(run) {
 
 function overStream(run) {
   if (run.at.length < 2) return null;
+  const fewer = thinned(run.at.length, run.steps);
   const charts = [lineChart({ title: "Accuracy in %, moving mean", at: run.at, values: run.over, visits: run.visits })];
   for (const [name, [title, limits]] of Object.entries(STATE)) {
     if (name in run.state)
@@ -89,6 +90,7 @@ function overStream(run) {
     element("h3", {}, "Over the stream"),
     element("p", { class: "legend" }, `Bands: the domains in their order, ${domainsOf(run)}.`),
     element("div", { class: "columns" }, ...charts.map((c) => element("div", { class: "chart" }, c))),
+    fewer ? element("p", { class: "legend" }, fewer) : null,
   );
 }
 
