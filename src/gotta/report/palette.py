@@ -32,9 +32,9 @@ KNOWN = {
 }
 OTHERS = (
     Style("#b24a4a", (2, 3), "open down"),
-    Style("#2f8f8f", (7, 3), "bar"),
+    Style("#2f8f8f", (7, 3), "hourglass"),
     Style("#8a5fb0", (2, 3), "tall"),
-    Style("#4f79b8", (12, 3), "open bar"),
+    Style("#4f79b8", (12, 3), "bow"),
 )
 
 
