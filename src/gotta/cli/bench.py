@@ -159,7 +159,8 @@ def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None
         if len(found) > 1:
             console.rule(panel.title, align="left")
         show_table(console, table(panel.runs))
-        console.print(headline(panel.runs), highlight=False, markup=False)
+        if len(runs) > 1:
+            console.print(headline(panel.runs), highlight=False, markup=False)
     path = write_report(store.root)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
 
