@@ -42,6 +42,8 @@ def told(
     console.print(
         f"[bold]{plan.title}[/bold]" + (f" (the paper's {plan.paper})" if plan.paper else ""), highlight=False
     )
+    if plan.note:
+        console.print(plan.note, style="dim", highlight=False, markup=False)
     done = len(specs) - len(todo)
     where = where or f"in {workers} processes"
     console.print(f"{len(specs)} runs, {done} finished before, {len(todo)} to do {where}", highlight=False)

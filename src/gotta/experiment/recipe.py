@@ -15,6 +15,7 @@ from gotta.experiment.text import merged, nested, read
 from gotta.memory import policies
 
 FOLDER = Path(__file__).parents[1] / "recipes"
+PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Sections = dict[str, Any]
@@ -124,14 +125,31 @@ class Recipe(Part):
         return list(dict.fromkeys(found))
 
 
+class Picture(Part):
+    """A figure that is no table of runs."""
+
+    title: str
+    paper: str
+    note: str
+    setting: Sections
+    quick: Sections
+
+
 def recipes() -> list[str]:
-    """The names of the recipes that come with gotta."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    """The names of the recipes that come with gotta and stand for runs."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in PICTURES)
+
+
+def load_picture(name: str) -> Picture:
+    """The settings of a figure that is no table of runs."""
+    return Picture.model_validate(read(FOLDER / f"{name}.yaml"))
 
 
 def load_recipe(name_or_path: str) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
+    if name_or_path in PICTURES:
+        raise GottaError(f"'{name_or_path}' is a picture and stands for no runs. Draw it: gotta bench {name_or_path}")
     if path.suffix not in (".yaml", ".yml"):
         path = FOLDER / f"{name_or_path}.yaml"
         if not path.exists():
