@@ -38,7 +38,9 @@ def told(
     from gotta.experiment.estimate import estimate
     from gotta.experiment.labels import labels
     from gotta.experiment.missing import missing
+    from gotta.experiment.weights import check_same_weights
 
+    check_same_weights(specs, store)
     console.print(
         f"[bold]{plan.title}[/bold]" + (f" (the paper's {plan.paper})" if plan.paper else ""), highlight=False
     )
