@@ -35,13 +35,13 @@ def tiny(monkeypatch):
     monkeypatch.setattr(module, "shared_model", lambda **named: net)
 
 
-def spec(method="rotta", memory="cstu", reset="never", control=None, guard=None, clock="none", **settings):
+def spec(method="rotta", memory="cstu", reset="never", control=None, guard=None, clock="none", pace=1.0, **settings):
     return RunSpec.of(
         {
             "method": {"name": method, **settings},
             "memory": {"name": memory, "capacity": 6},
             "stream": STREAM,
-            "regime": {"reset": reset, "batch_size": 8, "clock": clock},
+            "regime": {"reset": reset, "batch_size": 8, "clock": clock, "pace": pace},
             "control": control,
             "guard": guard,
             "seed": 3,
@@ -60,7 +60,7 @@ def text(result):
     return json.dumps(untimed(plain(list(result))))
 
 
-def interrupted(spec, folder, stops):
+def interrupted(spec, folder, stops, recording=None):
     """The run as one after another is killed at these steps and the next one goes on from the last snapshot."""
     firsts, notices = [], []
     for stop in [*stops, None]:
@@ -72,7 +72,7 @@ def interrupted(spec, folder, stops):
                 raise Interrupted
 
         with contextlib.suppress(Interrupted):
-            result = run(spec, report, snapshots=Snapshots(folder, 0.0, notices.append))
+            result = run(spec, report, snapshots=Snapshots(folder, 0.0, notices.append), recording=recording)
         firsts.append(heard[0])
     return result, firsts, notices
 
@@ -128,6 +128,23 @@ def test_a_stream_that_does_not_wait_goes_on_without_waiting(tmp_path, reset):
     made = spec("sar", "fps", reset=reset, clock="analytic")
     assert run(made)[1]["missed"] > 0
     check(made, tmp_path)
+
+
+@pytest.mark.parametrize("reset", ["never", "each_domain"])
+def test_measured_costs_go_on_as_they_were_first_measured(tmp_path, reset, monkeypatch):
+    """An interrupted run gives what its own recorded costs give when they are replayed without interruption."""
+    made, costs, measured = spec("sar", "fps", reset=reset, clock="measured", pace=0.5), tmp_path / "costs.json", []
+    measure = module.measure_costs
+    monkeypatch.setattr(module, "measure_costs", lambda *given: measured.append(1) or measure(*given))
+    result, firsts, notices = interrupted(made, tmp_path / "snapshot", [4, 9], costs)
+    assert (firsts, notices, measured) == ([1, 4, 9], [], [1])
+    kept = costs.read_bytes()
+    replayed = run(made, recording=costs)
+    assert 0 < replayed[1]["missed"] < len(replayed[0])
+    assert text(result) == text(replayed)
+    assert (costs.read_bytes(), measured) == (kept, [1])
+    costs.write_text(json.dumps({"step": 1.0, "forward": 1.0}))
+    assert text(run(made, recording=costs)) != text(result), "other costs would show"
 
 
 def damaged(tmp_path, harm):
