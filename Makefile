@@ -34,8 +34,8 @@ lint: .venv/.dev  ## format, types and import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-lint-page: .venv/.dev  ## format and lint of the report's page, where npm can install its one tool
-	@if command -v npm >/dev/null && { [ -x node_modules/.bin/biome ] || npm ci --no-progress --loglevel=error; }; \
+lint-page:  ## format and lint of the report's page, where npm can install its one tool
+	@if command -v npm >/dev/null && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error; }; \
 	then node_modules/.bin/biome ci .; else echo "lint-page skipped: npm could not install biome"; fi
 
 screenshots: .venv/.dev  ## pictures of a report for the docs; ARGS names a folder of runs, the default is runs/mini

@@ -1,6 +1,6 @@
 """How much faster `gotta bench --jobs 2` finishes the same cells than `--jobs 1`, on two otherwise idle cores.
 
-    python benchmarks/sweep.py [--seeds 8] [--repeat 3]
+    python benchmarks/sweep.py [--seeds 12] [--repeat 2]
 
 Times the whole command, from typing it to its table, one and two workers in turn. Every sweep must give the same
 numbers. A busy machine makes the figure meaningless, so the load before the start is printed with it.
@@ -40,8 +40,8 @@ def timed(jobs: int, seeds: int) -> tuple[float, dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=8, help="Two cells each.")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=12, help="Two cells each.")
+    parser.add_argument("--repeat", type=int, default=2)
     given = parser.parse_args()
     load = os.getloadavg()[0]
     print(f"{2 * given.seeds} cells, {os.cpu_count()} cores, load before the start {load:.2f}", flush=True)

@@ -71,8 +71,8 @@ class OracleMemory(Memory):
     It exists here only, because nobody but the evaluation knows the truth.
     """
 
-    def __init__(self, capacity: int, num_classes: int, seed: int = 0) -> None:
-        super().__init__("kcenter", capacity, num_classes, seed)
+    def __init__(self, capacity: int, num_classes: int, seed: int = 0, journal: bool = False) -> None:
+        super().__init__("kcenter", capacity, num_classes, seed, journal=journal)
         self._truth: IntArray = np.empty(0, np.int64)
 
     def reveal(self, labels: IntArray) -> None:

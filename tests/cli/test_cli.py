@@ -126,6 +126,23 @@ def test_a_recorded_run_shows_its_memory(tmp_path):
     assert f'id="record-{path.stem}"' in (tmp_path / "report.html").read_text()
 
 
+def test_a_recorded_sweep_records_its_first_seed_and_says_what_is_run_again(tmp_path):
+    small = ("stream.per_class=1", "stream.domains=snow", "--memory", "fifo", "--method", "norm")
+    arguments = ("bench", "mini", *small, "--seeds", "4,2", "--jobs", 1, "--out", tmp_path)
+    (tmp_path / "runs").mkdir()
+    runs = len(re.findall(", seed 4", gotta(*arguments, "--dry-run")))
+    gotta(*arguments)
+    shown = gotta(*arguments, "--record", "--dry-run")
+    assert f"{2 * runs} runs, {runs} finished before, {runs} to do" in shown
+    assert f"Recording {runs} of the {runs} runs of seed 4. {runs} of them are finished and run again" in shown
+    gotta(*arguments, "--record")
+    recorded = {path.stem for path in (tmp_path / "records").glob("*.json")}
+    seeds = {json.loads((tmp_path / "runs" / id / "spec.json").read_text())["seed"] for id in recorded}
+    assert (len(recorded), seeds) == (runs, {4})
+    assert f"Recording 0 of the {runs} runs of seed 4; {runs} were recorded before." in gotta(*arguments, "--record")
+    assert "no runs to record" in gotta("bench", "teaser", "--record", "--out", tmp_path / "t", code=2)
+
+
 def test_a_policy_of_ones_own_in_one_file(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     settings = ("method.name=norm", "memory.name=mine:Newest", "memory.capacity=8", "stream.per_class=1")

@@ -1,10 +1,15 @@
 import json
+import time
 
 import numpy as np
 import pytest
 from made_store import BATCH, STEPS, made_recording
+from tiny import TinyData, seeded_net
 
-from gotta.experiment.record import IMAGES, fitted, principal, record_path
+from gotta.experiment import run as module
+from gotta.experiment.record import IMAGES, Recorder, fitted, principal, record_path
+from gotta.experiment.run import run
+from gotta.experiment.spec import RunSpec
 
 
 def test_frames_hold_what_the_memory_held():
@@ -81,3 +86,60 @@ def test_where_a_recording_lies(tmp_path):
     recorder, _, _ = made_recording()
     recorder.save(record_path(tmp_path, "abc"))
     assert json.loads((tmp_path / "records" / "abc.json").read_text())["format"] == 1
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """The recording of a real run on the tiny network."""
+    data, net = TinyData(per_class=15), seeded_net(classes=3)
+    net.num_classes = 3
+    monkeypatch.setattr(module, "shared_dataset", lambda name: data)
+    monkeypatch.setattr(module, "shared_model", lambda **named: net)
+
+    def of(method="norm", memory="fps", clock="none", **settings):
+        given = {"method": {"name": method}, "memory": {"name": memory, "capacity": 6}, **settings}
+        stream, regime = {"domains": ["dark", "bright"]}, {"batch_size": 8, "clock": clock}
+        recorder = Recorder()
+        steps, summary = run(RunSpec.of({**given, "stream": stream, "regime": regime}), recorder=recorder)
+        return recorder.document(), steps, summary
+
+    return of
+
+
+def decisions_of(document):
+    return [decision for frame in document["frames"] for decision in frame["decisions"]]
+
+
+def test_the_oracle_says_why_and_that_it_was_told_the_truth(recorded):
+    document, _, summary = recorded(control="oracle")
+    assert document["true_labels"]
+    reasons = [decision[2] for decision in decisions_of(document)]
+    counted = {name: n for name, n in summary["decisions"].items() if name not in ("stored", "rejected", "evicted")}
+    assert {name: reasons.count(name) for name in set(reasons)} == counted
+    assert len(counted) >= 2
+    truth = document["samples"]["truth"]
+    assert all([truth[row] for row in frame["rows"]] == frame["labels"] for frame in document["frames"])
+
+
+@pytest.mark.parametrize(("control", "decides"), [(None, True), ("running_statistics", False), ("same_samples", False)])
+def test_without_a_memory_nothing_is_decided(recorded, control, decides):
+    document, _, _ = recorded(control=control)
+    assert document["decides"] is decides
+    assert document["true_labels"] is False
+    assert all(frame["rows"] for frame in document["frames"])
+
+
+def test_samples_that_never_came_before_the_memory_are_told_apart(recorded):
+    document, steps, _ = recorded("sar", clock="analytic")
+    missed = [step["step"] for step in steps if step["missed"]]
+    assert missed
+    for frame in document["frames"]:
+        assert ({d[2] for d in frame["decisions"]} == {"missed"}) is (frame["step"] in missed)
+        assert all(d[0] // 8 == frame["step"] for d in frame["decisions"])
+
+
+def test_looking_on_costs_a_run_no_seconds(recorded, monkeypatch):
+    monkeypatch.setattr(Recorder, "_keep", lambda *given: time.sleep(0.1))
+    monkeypatch.setattr(Recorder, "document", lambda self: {})
+    _, steps, summary = recorded()
+    assert summary["seconds"] < 0.1 * len(steps)

@@ -57,7 +57,9 @@ def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):
     """What a process that runs a sweep does; 1 if a cell failed."""
     patch(pause)
     work = Work(str(root), snapshot_every=snapshot_every, beat=0.5)
-    failures = Sweep(Store(root, writable=True), work, Local(jobs, "fork"), lambda event: None).run(specs(count))
+    failures = Sweep(
+        Store(root, writable=True), work, Local(jobs, multiprocessing.get_context("fork")), lambda event: None
+    ).run(specs(count))
     raise SystemExit(bool(failures))
 
 
@@ -79,6 +81,11 @@ def numbers(root):
         run.id: json.dumps(untimed(plain([run.spec, run.summary, list(run.steps())])), sort_keys=True)
         for run in Store(root).runs()
     }
+
+
+def recordings(root):
+    """What a store recorded, by run."""
+    return {path.stem: path.read_bytes() for path in (root / "records").glob("*")}
 
 
 def completions(root):

@@ -70,6 +70,35 @@ def test_one_seed_says_so():
     assert "one seed, so other streams are not covered" in text
 
 
+def test_two_seeds_are_taken_as_they_are():
+    text = headline([*none(seeds=[0, 1]), *runs(10, seeds=[0, 1])])
+    assert "the best memory is fps, 10.0 ± " in text
+    assert "2 seeds, so other streams are not covered" in text
+
+
+def test_memories_are_compared_with_each_other_where_there_is_no_row_without():
+    (found,) = findings([*runs(10), *runs(4, "fifo"), *runs(9.9, "cds", noise=5)])
+    assert not found.helps
+    text = headline([*runs(10), *runs(4, "fifo"), *runs(9.9, "cds", noise=5)])
+    assert (
+        "without a row for no memory: norm: the best of 3 memories is fps at 67.5 %; not distinguishable from cds."
+        in text
+    )
+    assert "cover other seeds (n=3)" in text
+
+
+def test_many_ties_are_counted_not_named():
+    many = [run for rows in range(12) for run in runs(5, f"mine{rows}", noise=1)]
+    assert "not distinguishable from 11 of the 11 others" in headline(many)
+
+
+def test_what_is_equal_to_the_control_is_said_to_be():
+    control = runs(10, "none", control="running_statistics")
+    assert "fps is equal to running statistics without a memory in every domain" in headline(
+        [*none(), *runs(10), *control]
+    )
+
+
 def test_intervals_are_wider_with_more_memories():
     few = findings([*none(), *runs(10, noise=1)])[0].over_none.estimate.half
     many = findings([*none(), *runs(10, noise=1), *(r for m in ("fifo", "cds", "pbrs") for r in runs(1, m))])

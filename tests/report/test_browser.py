@@ -1,5 +1,6 @@
 """The page in a real browser, with the network off."""
 
+import json
 import re
 import shutil
 import threading
@@ -8,6 +9,7 @@ from itertools import pairwise
 import pytest
 from made_store import EVIL, many_runs, with_recording, write
 
+from gotta.experiment.record import record_path
 from gotta.report.comparison import table
 from gotta.report.gains import gain_table
 from gotta.report.serve import server
@@ -136,8 +138,34 @@ def test_the_slider_moves_the_images(visit):
     assert "#4 (" in page.locator(".decisions").text_content()
     assert re.search(r"#6 \(.*?\) replaced #0: it was the oldest", page.locator(".decisions").text_content())
     assert page.locator(".held rect").count() == 6
+    assert "Of 10 samples 10 were stored, 4 of them in place of another." in page.locator(".decisions").text_content()
+    assert slider.get_attribute("aria-valuetext") == "step 1 of 8, fog-5"
+    newest = page.locator(".decisions li").last  # both of its samples: the first is held, the other made way unseen
+    assert [int(t) for t in newest.locator(".tile").evaluate_all("all => all.map(t => t.dataset.sample)")] == [9]
+    page.keyboard.press("Tab")  # a long list can be scrolled by keys
+    assert page.evaluate("document.activeElement.className") == "decisions"
     wrong = page.locator(".groups .tile.wrong").count()
     assert f"{wrong} under a wrong label" in page.locator("output").text_content()
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"decides": False}, ["The batch of each step", "There is no memory in this run", "None: without a memory"]),
+        ({"true_labels": True}, ["This control is told the true classes", "images by true class"]),
+    ],
+)
+def test_a_recording_of_a_control_says_what_it_is(browser, tmp_path, told, words):
+    write(tmp_path, many_runs(seeds=(0,)))
+    with_recording(tmp_path, "norm-fps-0")
+    path = record_path(tmp_path, "norm-fps-0")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **told}))
+    page = browser.new_page()
+    page.goto(write_report(tmp_path, pictures=False).as_uri() + "#run=norm-fps-0")
+    text = page.locator(".recording").text_content()
+    assert [word for word in words if word not in text] == []
+    assert ("under a wrong label" in text) is ("decides" in told)
+    page.close()
 
 
 def test_hostile_names_do_nothing(visit):

@@ -105,7 +105,7 @@ def test_one_seed_has_no_interval():
 def test_fewer_seeds_than_elsewhere_are_said_in_the_cell():
     found = table([run(), run(seed=1), run("fifo", accuracy=40.0)])
     assert "| fifo | <u>40.0</u> (n=1, 2.0 s) |" in markdown(found)
-    assert "fewer where n= says so" in found.caption[0]
+    assert "fewer seeds where n= says so" in found.caption[0]
 
 
 def test_best_and_second_are_marked_by_what_is_shown():
@@ -361,7 +361,7 @@ def test_the_report_has_every_part(tmp_path):
     assert "4 finished runs." in text
     assert "On bundled with resnet20" in text
     assert "- python: 3.11.7" in text
-    assert "| fps | n/a | **51.0** ± 12.7 (2.0 s) |" in text
+    assert "| fps | n/a | **51.0** ± 1.0 (2.0 s) |" in text
 
 
 def test_the_report_names_damaged_runs_and_set_ups(tmp_path):

@@ -11,12 +11,14 @@ from made_store import EVIL, many_runs, with_recording, write
 from PIL import Image
 
 from gotta.errors import GottaError
+from gotta.report import write as writing
+from gotta.report.chart import Frame, x_axis
 from gotta.report.comparison import table
-from gotta.report.drawing import Drawing, Line, Text
+from gotta.report.drawing import Drawing, Line, Text, marker
 from gotta.report.figures import figures
 from gotta.report.figures.cost import front
 from gotta.report.latex import escape, tex
-from gotta.report.palette import KNOWN, styles
+from gotta.report.palette import KNOWN, OTHERS, styles
 from gotta.report.raster import dashes, png
 from gotta.report.series import series
 from gotta.report.svg import svg
@@ -24,6 +26,7 @@ from gotta.report.table_rows import table_csv
 from gotta.report.views import views
 from gotta.report.webpage import bundle, embedded, page
 from gotta.report.write import named_figures, recordings, write_report
+from gotta.sheet import font
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +151,14 @@ def test_series_follow_the_stream(store):
     assert len(series(store.read("norm-fps-0"), bins=4)) == 4
 
 
+def test_names_on_an_axis_stay_inside_the_drawing():
+    drawing = Drawing(100, 50, "")
+    x_axis(drawing, Frame(10, 10, 88, 20, (0, 1), (0, 1)), "", [(0.5, "middle"), (1, "1500000")])
+    middle, last = [mark for mark in drawing.marks if isinstance(mark, Text) and mark.text]
+    assert middle.x == 54
+    assert last.x + font(22).getlength("1500000") / 4 <= 100
+
+
 def test_the_front_and_dashes():
     points = [(1.0, 50.0, "a", "x"), (1.0, 40.0, "a", "y"), (2.0, 50.0, "a", "z"), (3.0, 51.0, "b", "x")]
     assert front(points) == [points[0], points[3]]
@@ -158,6 +169,10 @@ def test_the_front_and_dashes():
 def test_styles_can_be_told_without_colour():
     looks = [(look.dash, look.marker) for look in KNOWN.values()]
     assert len(set(looks)) == len(looks)
+    alone = [look.marker for look in (*KNOWN.values(), *OTHERS)]  # points of the cost figure have no line
+    assert len(set(alone)) == len(alone)
+    drawn = {tuple((type(part), part.points) for part in marker(name, 0, 0, "black")) for name in alone}
+    assert len(drawn) == len(alone)
     two = styles(["fps epsilon=0.1", "fps epsilon=0.2"])
     first, second = two.values()
     assert first.colour == second.colour == KNOWN["fps"].colour
@@ -181,3 +196,9 @@ def test_recordings_that_do_not_fit_stay_out(store):
         assert list(recordings(store, runs)) == ["norm-fps-0"]
     finally:
         damaged.unlink()
+
+
+def test_recordings_give_way_to_the_rest_of_the_page(store, monkeypatch):
+    assert 'id="record-norm-fps-0"' in write_report(store.root, pictures=False).read_text(encoding="utf-8")
+    monkeypatch.setattr(writing, "LARGEST", len(page(store).encode()) + 10)
+    assert 'id="record-' not in write_report(store.root, pictures=False).read_text(encoding="utf-8")

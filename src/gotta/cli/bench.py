@@ -48,6 +48,12 @@ def bench(
     snapshot_every: Annotated[
         float, typer.Option(help="Seconds between two snapshots of a running cell; inf for none.")
     ] = 60.0,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record", help="Keep what the memories of the first seed's runs held, with images, for the report."
+        ),
+    ] = False,
     log: Annotated[
         list[str] | None,
         typer.Option(help="Log runs to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
@@ -58,7 +64,7 @@ def bench(
 
     Examples:
 
-    - `gotta bench` : the default benchmark, about six minutes on two cores
+    - `gotta bench` : the default benchmark, about four minutes on two cores
 
     - `gotta bench --quick` : the same in under a minute
 
@@ -70,14 +76,26 @@ def bench(
 
     - `gotta bench table1 --data cifar10-mini --model resnet20 regime.name=fixed method.lr=1e-4`
 
+    - `gotta bench --quick --record` : then a run in the report shows the images in its memory, and why they are there
+
     - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
+    from gotta.experiment import forking
+
+    if jobs < 0 or threads < 1 or not snapshot_every > 0:
+        raise GottaError(
+            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
+            "threads >= 1 and snapshot_every > 0."
+        )
     os.environ["OMP_NUM_THREADS"] = str(threads)
+    if engine == "local" and (jobs or os.cpu_count() or 1) > 1 and not dry_run and recipe != "teaser":
+        forking.begin(threads)
     from rich.console import Console
 
     from gotta.cli.engine import make_engine
     from gotta.cli.plan import chosen, told
     from gotta.cli.progress import follow
+    from gotta.cli.recording import tell_recording, unrecorded
     from gotta.experiment.labels import labels
     from gotta.experiment.loggers import Log
     from gotta.experiment.recipe import load_recipe
@@ -85,14 +103,11 @@ def bench(
     from gotta.experiment.sweep import sweep
 
     console = Console()
-    if jobs < 0 or threads < 1 or not snapshot_every > 0:
-        raise GottaError(
-            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
-            "threads >= 1 and snapshot_every > 0."
-        )
     if "=" in recipe:
         recipe, settings = "mini", [recipe, *(settings or [])]
     if recipe == "teaser":
+        if record:
+            raise GottaError("--record: the teaser is one picture of all memories and has no runs to record.")
         teaser(console, out or Path("runs/teaser"), memory, quick, data, *_numbers(seeds)[:1])
         return
     where = make_engine(engine, jobs, address, gpus, slurm)
@@ -103,16 +118,20 @@ def bench(
     specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
     store = Store(root, writable=not dry_run)
-    todo = [spec for spec in specs if not store.has(spec.id)]
+    recorded = unrecorded(specs, store) if record else frozenset()
+    todo = [spec for spec in specs if spec.id in recorded or not store.has(spec.id)]
     workers = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
     told(console, plan, specs, todo, store, workers, device, dry_run, "" if engine == "local" else f"on {engine}")
+    if record:
+        tell_recording(console, specs, recorded, store)
     warn_of_no_effect(console, todo)
     if dry_run:
         return
     try:
         logged = Log(log or [], store, specs)
         with follow(console, labels(todo)) as listen:
-            failures = sweep(todo, store, jobs, threads, logged.listening(listen), device, where, snapshot_every)
+            heard = logged.listening(listen)
+            failures = sweep(todo, store, jobs, threads, heard, device, where, snapshot_every, recorded)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)

@@ -1,14 +1,40 @@
-"""Running one spec with a recorder looking on."""
+"""Running specs with a recorder looking on."""
 
-from gotta.data.cifar import CLASSES
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from gotta.experiment.clocks import recording
 from gotta.experiment.environment import environment
-from gotta.experiment.record import Recorder, record_path
+from gotta.experiment.record import record_path, recorder_of
 from gotta.experiment.run import run
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Store
 from gotta.experiment.sweep import Event, Listener
 from gotta.files import check_writable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def first_seed(specs: Sequence[RunSpec]) -> list[RunSpec]:
+    """The cells that `gotta bench --record` records: recordings are large, and a second seed shows little more."""
+    return [spec for spec in specs if spec.seed == specs[0].seed]
+
+
+def unrecorded(specs: Sequence[RunSpec], store: Store) -> frozenset[str]:
+    return frozenset(spec.id for spec in first_seed(specs) if not record_path(store.root, spec.id).exists())
+
+
+def tell_recording(console: "Console", specs: Sequence[RunSpec], lacking: frozenset[str], store: Store) -> None:
+    """Say which runs are recorded, and what that means for them."""
+    first = first_seed(specs)
+    text = f"Recording {len(lacking)} of the {len(first)} runs of seed {first[0].seed}"
+    text += f"; {len(first) - len(lacking)} were recorded before." if len(lacking) < len(first) else "."
+    if again := sum(store.has(id) for id in lacking):
+        text += f" {again} of them are finished and run again for it; their stored numbers stay."
+    if lacking:
+        text += " A recorded run keeps no snapshots: one that is stopped starts anew."
+    console.print(text, highlight=False, soft_wrap=True)
 
 
 def record_run(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu") -> list[Event]:
@@ -16,8 +42,7 @@ def record_run(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu
     path = record_path(store.root, spec.id)
     check_writable(path)
     listen(Event("started", spec.id))
-    known = spec.data.name.startswith("cifar10") and not spec.data.name.startswith("cifar100")
-    recorder = Recorder(spec.method.embedding, CLASSES if known else ())
+    recorder = recorder_of(spec)
 
     def moved(step: int, steps: int, accuracy: float) -> None:
         listen(Event("moved", spec.id, step, steps, accuracy))

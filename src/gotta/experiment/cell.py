@@ -6,15 +6,18 @@ from functools import lru_cache
 from math import inf
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.clocks import recording
 from gotta.experiment.environment import environment
 from gotta.experiment.leases import BEAT, LIMIT, Lease, Leases
-from gotta.experiment.run import Result, run
+from gotta.experiment.record import record_path, recorder_of
+from gotta.experiment.run import run
 from gotta.experiment.snapshots import EVERY, Snapshots
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Store
+from gotta.files import write_atomically
 
 LAST = ("finished", "failed", "taken")
 
@@ -45,6 +48,11 @@ class Work:
     shared: bool = True  # whether who computes sees the store
     beat: float = BEAT
     limit: float = LIMIT
+    record: frozenset[str] = frozenset()  # the ids of the cells to record
+
+    def done(self, id: str) -> bool:
+        """Is the run stored, and its recording as well if there is to be one?"""
+        return Store(self.root).has(id) and (id not in self.record or record_path(self.root, id).exists())
 
     def leases(self) -> Leases:
         return _leases(self.root, self.beat, self.limit)
@@ -58,6 +66,16 @@ class Work:
 
     def snapshots(self, id: str, notice: Callable[[str], None] = lambda message: None) -> Snapshots:
         return Snapshots(Path(self.root) / "snapshots" / id, self.snapshot_every, notice)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What a cell gave, wherever that was."""
+
+    steps: list[dict[str, Any]]
+    summary: dict[str, Any]
+    made_by: dict[str, Any]
+    recording: str | None = None
 
 
 _leases = lru_cache(maxsize=8)(Leases)  # one heartbeat per process, however many cells it runs
@@ -74,8 +92,8 @@ def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
     return last
 
 
-def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None) -> Result:
-    """The numbers of one run, from its last snapshot on if there is one."""
+def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None) -> Computed:
+    """The numbers of one run, from its last snapshot on if there is one. A recording must see every step."""
 
     def moved(step: int, steps: int, accuracy: float) -> None:
         if lease is not None:
@@ -84,27 +102,54 @@ def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = N
             lease.progress = {"step": step, "steps": steps, "accuracy": accuracy}
         listen(Event("moved", spec.id, step, steps, accuracy))
 
+    def notice(message: str) -> None:
+        listen(Event("notice", spec.id, message=message))
+
     listen(Event("started", spec.id))
-    snapshots = work.snapshots(spec.id, lambda message: listen(Event("notice", spec.id, message=message)))
-    return run(
+    snapshots, recorder = work.snapshots(spec.id, notice), recorder_of(spec) if spec.id in work.record else None
+    if recorder is not None and work.shared and snapshots.folder.exists():
+        notice("it starts anew and not from its snapshot, because a recording must see every step")
+    steps, summary = run(
         spec,
         moved,
         device=work.device,
-        snapshots=snapshots if work.shared and work.snapshot_every < inf else None,
+        snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
         recording=recording(Path(work.root), spec) if work.shared else None,
+        recorder=recorder,
     )
+    return Computed(steps, summary, environment(), None if recorder is None else recorder.text())
 
 
-def keep(spec: RunSpec, work: Work, lease: Lease, result: Result, made_by: dict[str, object]) -> Event:
-    """Store a result and give the lease back."""
-    steps, summary = result
+def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: Listener) -> Event:
+    """Store a result, and its recording if there is one, and give the lease back."""
     lease.renew()
     if lease.lost:
         raise LeaseLost
-    Store(work.root).write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment=made_by)
+    store, accuracy = Store(work.root), result.summary["accuracy"]
+    content: dict[str, Any] = {"steps": result.steps, "summary": result.summary, "environment": result.made_by}
+    if not store.write(spec.id, spec=spec.model_dump(), **content):
+        accuracy = store.read(spec.id).summary["accuracy"]  # stored before, and here for its recording
+    if result.recording is not None:
+        _keep_recording(record_path(work.root, spec.id), result.recording)
+        if accuracy != result.summary["accuracy"]:
+            listen(Event("notice", spec.id, message=_differs(accuracy, result.summary["accuracy"])))
     work.snapshots(spec.id).remove()
     work.leases().release(lease, "finished")
-    return Event("finished", spec.id, accuracy=summary["accuracy"])
+    return Event("finished", spec.id, accuracy=accuracy)
+
+
+def _keep_recording(path: Path, text: str) -> None:
+    try:
+        write_atomically(path, text)
+    except GottaError as error:
+        raise GottaError(f"its numbers are stored, its recording is not: {error}") from error
+
+
+def _differs(stored: float, now: float) -> str:
+    return (
+        f"the stored run has accuracy {stored:.2f} and stays; the run that was recorded has {now:.2f}, "
+        "so its versions, threads or machine are not those of then"
+    )
 
 
 def claim(spec: RunSpec, work: Work) -> Lease | Event:
@@ -113,7 +158,7 @@ def claim(spec: RunSpec, work: Work) -> Lease | Event:
     if lease is None:
         return Event("taken", spec.id)
     store = Store(work.root)
-    if store.has(spec.id):  # finished by somebody between our look and our claim
+    if work.done(spec.id):  # finished by somebody between our look and our claim
         work.leases().release(lease, "finished before", done=True)
         return Event("finished", spec.id, accuracy=store.read(spec.id).summary["accuracy"])
     return lease
@@ -134,7 +179,7 @@ def _attempt(spec: RunSpec, work: Work, listen: Listener) -> Event:
         return lease
     why = "stopped"
     try:
-        return keep(spec, work, lease, compute(spec, work, listen, lease), environment())
+        return keep(spec, work, lease, compute(spec, work, listen, lease), listen)
     except LeaseLost:
         return Event("taken", spec.id)
     except Exception as error:

@@ -25,7 +25,7 @@ PROBED = (8, 8)  # pixels of the images whose passes are counted
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of computing, and until the end with so many processes. An estimate, within a factor of two as a rule."""
+    """Seconds of computing, and until the end with so many processes."""
 
     computing: float
     processes: int

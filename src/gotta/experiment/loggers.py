@@ -97,11 +97,16 @@ class Log:
         self.loggers = [make_logger(text, store.root) for text in texts]
         self.store, self.names = store, labels(specs) if texts else {}
         self.problems: dict[str, str] = {}
+        self._logged: set[str] = set()
         for spec in specs if texts else ():
             if store.has(spec.id):
                 self.log(spec.id)
 
     def log(self, id: str) -> None:
+        """A run is logged once, even if it is run again for its recording."""
+        if id in self._logged:
+            return
+        self._logged.add(id)
         run = self.store.read(id)
         for logger in self.loggers:
             try:

@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.cifar import CLASSES
 from gotta.data.sheet import class_names
+from gotta.experiment.spec import RunSpec
 from gotta.experiment.sprite import SIDE_LIMIT, data_uri, sprite, thumbnails
 from gotta.files import write_atomically
-from gotta.loop import Record
+from gotta.loop import OracleMemory, Record
 from gotta.memory import Memory
 from gotta.sheet import class_colours
 from gotta.streams import Stream
 
 FRAMES, IMAGES, POINTS, DECISIONS = 200, 1000, 500, 64  # at most so many steps, pictures, dots, and decisions of a step
 FOLDER, FORMAT = "records", 1
+MISSED, NOT_OFFERED = "missed", "not offered"  # why a sample never came before the memory
 Floats = NDArray[np.float64]
 
 
@@ -26,29 +29,35 @@ def record_path(root: str | Path, id: str) -> Path:
     return Path(root) / FOLDER / f"{id}.json"
 
 
+def recorder_of(spec: RunSpec) -> "Recorder":
+    """A recorder that knows the names of the classes where the data set does not."""
+    known = spec.data.name.startswith("cifar10") and not spec.data.name.startswith("cifar100")
+    return Recorder(spec.method.embedding, CLASSES if known else ())
+
+
 class Recorder:
-    """Looks on while a run goes over its stream: give it each step's record, then save."""
+    """Looks on while a run goes over its stream: give it each step's record, then save. The memory needs a journal."""
 
     def __init__(self, embedding: str = "probs", known_classes: Sequence[str] = ()) -> None:
         self.embedding, self.known_classes = embedding, known_classes
         self.frames: list[dict[str, Any]] = []
-        self._held: dict[int, int] = {}  # slot: position in the stream
-        self._offered = self._clock = self._noted = 0
+        self._position: dict[int, int] = {}  # in the stream, by the memory's own number of a sample
+        self._clock = self._noted = 0
+        self._reduced = False
         self._journal: Any = None
         self._pictures: dict[int, NDArray[np.uint8]] = {}  # by position
         self._points: dict[int, Floats] = {}  # embeddings of stored samples
         self._dots: list[tuple[int, Floats]] = []  # predicted label and embedding of some of the stream
         self._stream: Stream | None = None
+        self._memory: Memory | None = None
 
     def step(self, record: Record, memory: Memory, stream: Stream) -> None:
         """Take note of a step; of some steps all that the memory holds."""
-        self._stream = stream
-        chosen = self._chosen(len(stream))
-        slots = record.outcome.slots.tolist()
-        decisions = self._decisions(slots, memory, record)
+        self._stream, self._memory = stream, memory
+        decisions = self._decisions(memory, record)
         self._sample_dots(record, stream)
-        self._clock += len(slots)
-        if record.step in chosen:
+        self._clock += len(decisions)
+        if record.step in self._chosen(len(stream)):
             self._keep(record.step, memory, decisions, stream)
 
     def document(self) -> dict[str, Any]:
@@ -82,44 +91,41 @@ class Recorder:
             "explained": round(explained, 4),
             "across": across,
             "sprite": data_uri(whole),
+            "true_labels": isinstance(self._memory, OracleMemory),
+            "decides": self._memory is not None and not self._memory.policy.holds_batch,
             "note": self._note(len(frames), len(stream)),
         }
 
+    def text(self) -> str:
+        return json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
     def save(self, path: Path) -> None:
-        text = json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        write_atomically(path, text + "\n")
+        write_atomically(path, self.text())
 
     def _chosen(self, steps: int) -> set[int]:
         return set(np.linspace(0, steps - 1, min(steps, FRAMES)).round().astype(int).tolist())
 
-    def _decisions(self, slots: list[int], memory: Memory, record: Record) -> list[list[Any]]:
+    def _decisions(self, memory: Memory, record: Record) -> list[list[Any]]:
         """[position, label, reason, slot, position that made way] for each sample of the step."""
-        offered = memory.stats["stored"] + memory.stats["rejected"]
-        if memory.policy.holds_batch or (offered < self._offered + len(slots) and max(slots, default=-1) >= 0):
-            self._held = {}  # a new page, or the memory was reset before this step
-        self._offered = offered
-        labels, reasons = self._explained(memory, len(slots))
-        labels = labels or record.outcome.prediction.label.tolist()
+        slots, offers = record.outcome.slots.tolist(), self._offers(memory)
+        if len(offers) != len(slots):  # the source predicted for the model, the method was busy, or all was reset
+            labels, why = record.outcome.prediction.label.tolist(), MISSED if record.missed else NOT_OFFERED
+            return [[self._clock + k, labels[k], why if slot < 0 else "", slot, None] for k, slot in enumerate(slots)]
         decisions: list[list[Any]] = []
-        for k, slot in enumerate(slots):
-            position = self._clock + k
-            left = None if slot < 0 or memory.policy.holds_batch else self._held.get(slot)
-            decisions.append([position, labels[k], reasons[k], slot, left])
-            if slot >= 0:
-                self._held[slot] = position
+        for position, (id, label, reason, slot, left) in enumerate(offers, self._clock):
+            self._position[id] = position
+            decisions.append([position, label, reason, slot, self._position.get(left)])
         return decisions
 
-    def _explained(self, memory: Memory, size: int) -> tuple[list[int], list[str]]:
-        """What the journal says of the samples since the last step; nothing if it has none or does not cover them."""
+    def _offers(self, memory: Memory) -> list[tuple[int, int, str, int, int]]:
+        """(number, label, reason, slot, number that made way or -1) of the samples since the last step."""
         journal = memory.journal
         if journal is not self._journal:
             self._journal, self._noted = journal, 0
         batches = journal.batches[self._noted :] if journal is not None else []
         self._noted += len(batches)
-        if not batches or sum(len(batch["slot"]) for batch in batches) != size:
-            return [], [""] * size
-        labels = [int(y) for batch in batches for y in batch.get("label", ())]
-        return labels if len(labels) == size else [], [str(r) for batch in batches for r in batch["reason"]]
+        columns = ("id", "label", "reason", "slot", "evicted")
+        return [row for b in batches for row in zip(*(b[name].tolist() for name in columns), strict=True)]
 
     def _sample_dots(self, record: Record, stream: Stream) -> None:
         every = -(-stream.num_samples // POINTS)
@@ -128,13 +134,14 @@ class Recorder:
             self._dots.append((labels[k], points[k].detach().double().cpu().numpy()))
 
     def _keep(self, step: int, memory: Memory, decisions: list[list[Any]], stream: Stream) -> None:
-        batch, slots = memory.peek(), memory.slots.tolist()
-        known = [k for k, slot in enumerate(slots) if slot in self._held]
-        positions = [self._held[slots[k]] for k in known]
+        batch, ids = memory.peek(), memory.ids.tolist()
+        known = [k for k, id in enumerate(ids) if id in self._position]
+        positions = [self._position[ids[k]] for k in known]
+        self._reduced |= max(batch.x.shape[-2:], default=0) > SIDE_LIMIT
         fresh = [k for k, position in zip(known, positions, strict=True) if position not in self._pictures]
         for k, picture in zip(fresh, thumbnails(batch.x[fresh]), strict=True):
-            self._pictures[self._held[slots[k]]] = picture
-            self._points[self._held[slots[k]]] = batch.embedding[k].detach().double().cpu().numpy()
+            self._pictures[self._position[ids[k]]] = picture
+            self._points[self._position[ids[k]]] = batch.embedding[k].detach().double().cpu().numpy()
         domain = stream.domains[int(stream.domain[min(self._clock, stream.num_samples) - 1])]
         labels = batch.label.tolist()
         self.frames.append(
@@ -149,9 +156,8 @@ class Recorder:
         )
 
     def _note(self, frames: int, steps: int) -> str:
-        large = [max(picture.shape[:2]) for picture in self._pictures.values()]
         notes = [f"{frames} of {steps} steps are shown, evenly chosen."] if frames < steps else []
-        notes += [f"Pictures are reduced to {SIDE_LIMIT} pixels."] if large and max(large) >= SIDE_LIMIT else []
+        notes += [f"Pictures are reduced to {SIDE_LIMIT} pixels."] if self._reduced else []
         return " ".join(notes)
 
 

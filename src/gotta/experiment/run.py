@@ -78,7 +78,7 @@ def run(
     A `recorder` looks on, and keeps what the memory held.
     """
     if (journal is not None or recorder is not None) and snapshots is not None:
-        raise GottaError("a journal must see a run from its first step, so it goes without snapshots.")
+        raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
     stream = Stream(data_of(spec), spec.stream_spec())
     weights = weights_used(spec)
     model = deepcopy(model_of(spec)).to(device)
@@ -99,7 +99,8 @@ def run(
         for record in quietly(records):
             scoring.add(record)
             if recorder is not None:
-                recorder.step(record, adapted.memory, stream)
+                with scoring.paused():
+                    recorder.step(record, adapted.memory, stream)
             report(record.step + 1, len(stream), scoring.accuracy)
             if snapshots is not None and snapshots.due():
                 snapshots.save(adapted, scoring)
@@ -182,7 +183,7 @@ def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
     if spec.memory.name == ORACLE:
         assert spec.memory.capacity
-        return OracleMemory(spec.memory.capacity, num_classes, spec.seed)
+        return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
     return Memory(
         spec.memory.name,
         spec.memory.capacity if spec.has_memory else None,

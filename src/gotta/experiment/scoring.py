@@ -1,7 +1,8 @@
 """The records of a run as they grow, in a form that can be kept in the middle."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -81,6 +82,13 @@ class Scoring:
         self.steps = json.loads(np.asarray(state["steps"]).tobytes())
         self._right, self._seen = state["right"], state["seen"]
         self._since, self._before = perf_counter(), state["seconds"]
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The seconds inside are not the run's own, but those of somebody who looks on."""
+        began = perf_counter()
+        yield
+        self._before -= perf_counter() - began
 
     def _seconds(self) -> float:
         return self._before + perf_counter() - self._since

@@ -1,6 +1,6 @@
 """Many runs: what is finished is kept and not run again, what another sweep is running is waited for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from time import sleep
 
 from gotta.experiment.cell import LAST, Event, Listener, Work, execute
@@ -24,9 +24,13 @@ def sweep(
     device: str = "cpu",
     engine: Engine | None = None,
     snapshot_every: float = EVERY,
+    record: Collection[str] = (),
 ) -> list[Event]:
-    """Run what the store lacks, on this machine unless another engine is given; the failures."""
-    work = Work(str(store.root.resolve()), threads, device, snapshot_every)
+    """Run what the store lacks, on this machine unless another engine is given; the failures.
+
+    `record` names the cells that also get a recording; one that is stored without is run again for it.
+    """
+    work = Work(str(store.root.resolve()), threads, device, snapshot_every, record=frozenset(record))
     return Sweep(store, work, engine or Local(jobs), listen).run(specs)
 
 
@@ -40,7 +44,7 @@ class Sweep:
     def run(self, specs: Iterable[RunSpec]) -> list[Event]:
         specs, leases = list(specs), self.work.leases()
         self._tidy(specs)
-        waiting = {spec.id: spec for spec in specs if not self.store.has(spec.id)}
+        waiting = {spec.id: spec for spec in specs if not self.work.done(spec.id)}
         try:
             while waiting:
                 free = [spec for spec in waiting.values() if leases.holder(spec.id) is None]
@@ -69,9 +73,9 @@ class Sweep:
         last = self.last.get(id)
         if last and last.kind == "failed":
             return True
-        if not self.store.has(id):
+        if not self.work.done(id):
             if last and last.kind == "finished":
-                self._hear(Event("failed", id, message="it was stored and then could not be read back"))
+                self._hear(Event("failed", id, message="what was stored of it could not be read back"))
                 return True
             return False
         if last is None or last.kind == "taken":  # somebody else's work

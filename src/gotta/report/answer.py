@@ -8,11 +8,11 @@ from gotta.experiment.store import Run
 from gotta.report.gains import BASELINES
 from gotta.report.pairs import Difference, difference
 from gotta.report.places import SOURCE, places, settings
-from gotta.report.statistics import LEVEL
+from gotta.report.statistics import LEVEL, Estimate
 
 NONE = "none"
 CONTROL = BASELINES["running_statistics"]
-USELESS = 20.0  # points: an interval so wide comes from two seeds, not from the memories
+NAMED = 10  # memories that a sentence names; more are counted
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class Finding:
     memories: int
     best: str
     accuracy: float
-    over_none: Difference
+    over_none: Difference | None  # None if there is no row without a memory
     tied: tuple[str, ...]
     over_control: Difference | None
+    covers: str  # what its intervals speak about
 
     @property
     def helps(self) -> bool:
         """Is the best memory better than none, beyond doubt at the stated level?"""
-        return (
-            self.over_none.distinguishable and self.over_none.estimate is not None and self.over_none.estimate.mean > 0
-        )
+        gain = None if self.over_none is None else self.over_none.estimate
+        return gain is not None and gain.distinguishable and gain.mean > 0
 
     @property
     def sentence(self) -> str:
@@ -40,6 +40,8 @@ class Finding:
         return f"{self.method}: " + "; ".join(part for part in parts if part) + "."
 
     def _gain(self) -> str:
+        if self.over_none is None:
+            return f"the best of {self.memories} memories is {self.best} at {self.accuracy:.1f} %"
         gain = self.over_none.estimate
         if gain is None:
             why = f" ({self.over_none.refused[0]})" if self.over_none.refused else ""
@@ -49,28 +51,32 @@ class Finding:
             return f"the best memory is {self.best}, {shown} points above no memory"
         if self.over_none.distinguishable:
             return f"no memory beats none: the best, {self.best}, is {shown} points below it"
-        return (
-            f"no memory can be told from none: the best, {self.best}, differs by {gain.mean:+.1f} ± {_half(gain.half)}"
-        )
+        return f"no memory can be told from none: the best, {self.best}, differs by {_signed(gain)}"
 
     def _ties(self) -> str:
-        return f"not distinguishable from {', '.join(self.tied)}" if self.tied else ""
+        count = len(self.tied)
+        names = f"{count} of the {self.memories - 1} others" if count > NAMED else ", ".join(self.tied)
+        return f"not distinguishable from {names}" if self.tied else ""
 
     def _control(self) -> str:
-        if self.over_control is None or self.over_control.estimate is None or self.over_none.estimate is None:
+        if self.over_control is None or self.over_control.estimate is None:
             return ""
-        gain, rest = self.over_none.estimate.mean, self.over_control.estimate
-        if rest.distinguishable:
+        rest = self.over_control.estimate
+        if rest.mean == 0 and rest.half == 0:
+            compared = f"{self.best} is equal to running statistics without a memory in every domain"
+        elif rest.distinguishable:
             side = "above" if rest.mean > 0 else "below"
             compared = f"{self.best} is {_points(self.over_control)} {side} running statistics without a memory"
         else:
-            shown = f"{rest.mean:+.1f} ± {_half(rest.half)}"
-            compared = f"{self.best} cannot be told from running statistics without a memory ({shown})"
-        return f"{compared}, which account for {gain - rest.mean:+.1f} of {gain:+.1f}" if self.helps else compared
+            compared = f"{self.best} cannot be told from running statistics without a memory ({_signed(rest)})"
+        gain = None if self.over_none is None else self.over_none.estimate
+        if not self.helps or gain is None:
+            return compared
+        return f"{compared}, which account for {gain.mean - rest.mean:+.1f} of {gain.mean:+.1f}"
 
 
 def findings(runs: Sequence[Run], level: float = LEVEL) -> list[Finding]:
-    """One finding for each method that has a memory beside something to compare it with."""
+    """One finding for each method that has a memory beside something to compare it with: none, or another one."""
     columns: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run, place in sorted(
         zip(runs, places(runs), strict=True), key=lambda pair: (pair[1].column_order, pair[1].row_order)
@@ -97,10 +103,12 @@ def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
     """Computed from the runs of one table."""
     found = findings(runs, level)
     if not found:
-        return Answer("No method was run both with a memory and without one, so nothing can be said about memories.")
-    helped = sum(finding.helps for finding in found)
-    lead = f"On {_where(runs)}, a memory is better than none for {helped} of {len(found)} methods."
-    if len(found) == 1:
+        return Answer("No method was run with two memories, or with one and without, so nothing can be said.")
+    helped, compared = sum(finding.helps for finding in found), sum(f.over_none is not None for f in found)
+    lead = f"On {_where(runs)}, a memory is better than none for {helped} of {compared} methods."
+    if not compared:
+        lead = f"On {_where(runs)}, without a row for no memory:"
+    elif len(found) == 1:
         lead = f"On {_where(runs)}:"
     return Answer(lead, tuple(found), _uncertainty(found, level))
 
@@ -113,15 +121,16 @@ def headline(runs: Sequence[Run], level: float = LEVEL) -> str:
 def _finding(column: str, rows: dict[str, list[Run]], level: float) -> Finding | None:
     memories = {row: runs for row, runs in rows.items() if row != NONE and not row.startswith("control: ")}
     means = {row: mean for row, runs in memories.items() if (mean := _mean(runs)) is not None}
-    if not means or NONE not in rows:
+    if not means or (NONE not in rows and len(means) == 1):
         return None
     corrected = 1 - (1 - level) / len(means)
     best = max(means, key=lambda row: means[row])
     against = {row: difference(memories[best], memories[row], corrected) for row in means if row != best}
     tied = tuple(row for row, gap in against.items() if gap.estimate is not None and not gap.distinguishable)
     control = difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
-    over_none = difference(memories[best], rows[NONE], corrected)
-    return Finding(column, len(means), best, means[best], over_none, tied, control)
+    over_none = difference(memories[best], rows[NONE], corrected) if NONE in rows else None
+    covers = next((e.covers for gap in (over_none, control, *against.values()) if gap and (e := gap.estimate)), "")
+    return Finding(column, len(means), best, means[best], over_none, tied, control, covers)
 
 
 def _mean(runs: Sequence[Run]) -> float | None:
@@ -144,7 +153,7 @@ def _where(runs: Sequence[Run]) -> str:
 
 
 def _uncertainty(found: Sequence[Finding], level: float) -> str:
-    covers = {e.covers for f in found if (e := f.over_none.estimate) is not None}
+    covers = {finding.covers for finding in found if finding.covers}
     if not covers:
         return "Nothing could be compared in pairs, so there are no intervals."
     return f"Intervals at {level:.0%}, corrected for the memories compared, cover {'; or '.join(sorted(covers))}."
@@ -152,10 +161,12 @@ def _uncertainty(found: Sequence[Finding], level: float) -> str:
 
 def _points(found: Difference) -> str:
     assert found.estimate is not None
-    return f"{abs(found.estimate.mean):.1f} ± {_half(found.estimate.half)}"
+    return f"{abs(found.estimate.mean):.1f} ± {_half(found.estimate)}"
 
 
-def _half(half: float | None) -> str:
-    if half is None:
-        return "unknown"
-    return f"{half:.1f}" if half <= USELESS else f"{half:.0f}, too few seeds to tell"
+def _signed(found: Estimate) -> str:
+    return f"{found.mean:+.1f} ± {_half(found)}"
+
+
+def _half(found: Estimate) -> str:
+    return "unknown" if found.half is None else f"{found.half:.1f}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from gotta.report.pairs import Difference
 from gotta.report.statistics import estimate
@@ -65,7 +66,7 @@ class Table:
     rows: tuple[Row, ...]
     caption: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def seeds(self) -> int:
         """The usual number of seeds of a cell: the largest."""
         return max((cell.seeds for row in self.rows for cell in row.cells), default=0)
@@ -86,11 +87,13 @@ class Table:
 
 
 def over_seeds(by_seed: dict[int, float], decimals: int, seconds: float | None = None, interval: bool = True) -> Cell:
-    """The mean over seeds, with its interval over other seeds if there are several."""
+    """The mean over seeds, with its interval over other seeds; of two seeds, too few for one, half their range."""
     if not by_seed:
         return Cell(decimals=decimals)
     values = list(by_seed.values())
     half = estimate([[value] for value in values], over="seeds").half if interval else None
+    if interval and len(values) == 2:
+        half = abs(values[0] - values[1]) / 2
     return Cell(sum(values) / len(values), half, len(values), seconds, decimals)
 
 

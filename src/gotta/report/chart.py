@@ -74,7 +74,8 @@ def x_axis(drawing: Drawing, frame: Frame, title: str, marks: Sequence[tuple[flo
     """A base line with named places."""
     drawing.add(Line(((frame.left, frame.bottom), (frame.right, frame.bottom)), FAINT))
     for value, name in marks:
-        drawing.add(Text(frame.across(value), frame.bottom + 16, name, FAINT, SMALL, "middle"))
+        middle = min(frame.across(value), drawing.width - text_width(name, SMALL) / 2)  # the last one stays inside
+        drawing.add(Text(middle, frame.bottom + 16, name, FAINT, SMALL, "middle"))
     drawing.add(Text((frame.left + frame.right) / 2, frame.bottom + 33, title, FAINT, SMALL, "middle"))
 
 
@@ -82,12 +83,12 @@ def legend(drawing: Drawing, styles: dict[str, Style], left: float, top: float, 
     """Names with their line and marker, in as many lines as needed; the height it took."""
     x, y = left, top
     for name, look in styles.items():
-        length = 36 + text_width(name, 12) + 14
+        length = 48 + text_width(name, 12) + 14
         if x + length > left + width and x > left:
             x, y = left, y + 18
-        drawing.add(Line(((x, y - 4), (x + 28, y - 4)), look.colour, 2, look.dash))
-        drawing.add(*marker(look.marker, x + 14, y - 4, look.colour))
-        drawing.add(Text(x + 34, y, name, INK, 12))
+        drawing.add(Line(((x, y - 4), (x + 40, y - 4)), look.colour, 2, look.dash))
+        drawing.add(*marker(look.marker, x + 20, y - 4, look.colour))
+        drawing.add(Text(x + 46, y, name, INK, 12))
         x += length
     return y - top + 18
 

@@ -12,6 +12,7 @@ from gotta.report.captions import setup_lines
 from gotta.report.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
 from gotta.report.pairs import difference
 from gotta.report.places import SOURCE, Place, places
+from gotta.report.statistics import ENOUGH
 
 PAIRED = ("accuracy", "error")
 Value = Callable[[Run], float | None]
@@ -58,7 +59,8 @@ def table(runs: Sequence[Run], metric: str = "accuracy") -> Table:
             if metric in PAIRED:
                 lines = _tied(lines, index, {row: cells[row, column] for row in rows})
     result = Table(how.title, ("memory",), tuple(columns), tuple(lines))
-    return replace(result, caption=(_explain(result, how, metric), *setup_lines(runs)))
+    brackets = () if metric == "seconds" else ("In brackets: the seconds of one run.",)
+    return replace(result, caption=(_explain(result, how), *brackets, *setup_lines(runs)))
 
 
 def _tied(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
@@ -114,21 +116,27 @@ def _ordered(found: Sequence[Place], key: Callable[[Place], tuple[Any, str]]) ->
     return list(dict.fromkeys(name for _, name in sorted({key(place) for place in found})))
 
 
-def _explain(result: Table, how: Metric, metric: str) -> str:
+def _explain(result: Table, how: Metric) -> str:
     if not result.rows:
         return "There are no finished runs."
     text = f"{how.meaning}; mean over seeds" if result.seeds > 1 else f"{how.meaning}; one seed"
-    if result.seeds > 1:
-        cells = [cell for row in result.rows for cell in row.cells if cell.value is not None]
-        differing = any(cell.seeds != result.seeds for cell in cells)
-        text += f"; ± covers other seeds on these domains at 95 % (Student's t, {result.seeds} seeds"
-        text += ", fewer where n= says so)" if differing else ")"
+    text += _explain_spread(result)
     if result.has_ties:
-        other = "seeds and domains" if result.seeds > 1 else "domains: one seed says nothing about other streams"
+        few = "one seed says" if result.seeds == 1 else f"{result.seeds} seeds say"
+        other = "seeds and domains" if result.seeds >= ENOUGH else f"domains: {few} nothing about other streams"
         text += f"; ≈ cannot be told from the best of its column (paired difference at 95 % over {other})"
-    text += "; in brackets the seconds of one run" if metric != "seconds" else ""
     if any(row.names[0].startswith("control: ") for row in result.rows):
         text += "; controls take as many samples per step as the memory rows"
     absent = {cell.absent for row in result.rows for cell in row.cells if cell.value is None}
     text += "; · was not run" if "·" in absent else ""
     return text + ("; n/a: a memory cannot change the source model." if MEANINGLESS in absent else ".")
+
+
+def _explain_spread(result: Table) -> str:
+    counts = {cell.seeds for row in result.rows for cell in row.cells if cell.value is not None}
+    parts = []
+    if result.seeds >= ENOUGH:
+        parts.append(f"± covers other seeds on these domains at 95 % (Student's t, {result.seeds} seeds)")
+    parts += ["± of two seeds is half their range"] if 2 in counts else []
+    parts += ["fewer seeds where n= says so"] if len(counts) > 1 else []
+    return "".join(f"; {part}" for part in parts)

@@ -72,10 +72,16 @@ class Drawing:
 
 def marker(kind: str, x: float, y: float, colour: str, size: float = 4) -> list[Mark]:
     """A marker of about `size` to each side. Shapes are polygons, so that both back ends draw them alike."""
-    if kind in ("cross", "plus"):
-        ends = [(1, 1), (1, -1)] if kind == "cross" else [(1.2, 0), (0, 1.2)]
-        return [Line(((x - a * size, y - b * size), (x + a * size, y + b * size)), colour, 2) for a, b in ends]
-    return [Shape(tuple((x + size * a, y + size * b) for a, b in OUTLINES[kind]), colour)]
+    if kind in STROKES:
+        ends = [(a * size, b * size) for a, b in STROKES[kind]]
+        return [Line(((x - a, y - b), (x + a, y + b)), colour, 2) for a, b in ends]
+    name = kind.removeprefix("open ")
+    filled = _shape(name, x, y, colour, size)
+    return [filled] if name == kind else [filled, _shape(name, x, y, PAPER, 0.5 * size)]
+
+
+def _shape(name: str, x: float, y: float, colour: str, size: float) -> Shape:
+    return Shape(tuple((x + size * a, y + size * b) for a, b in OUTLINES[name]), colour)
 
 
 def _regular(corners: int, inner: float = 1.0, outer: float = 1.0) -> list[Point]:
@@ -86,6 +92,11 @@ def _regular(corners: int, inner: float = 1.0, outer: float = 1.0) -> list[Point
     return [(round(r * cos(a), 3), round(r * sin(a), 3)) for r, a in zip(radii, angles, strict=True)]
 
 
+STROKES: dict[str, Sequence[Point]] = {
+    "cross": [(1, 1), (1, -1)],
+    "plus": [(1.2, 0), (0, 1.2)],
+    "asterisk": [(1.2, 0), (0.6, 1.04), (0.6, -1.04)],
+}
 OUTLINES: dict[str, Sequence[Point]] = {
     "circle": _regular(16),
     "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
@@ -94,4 +105,6 @@ OUTLINES: dict[str, Sequence[Point]] = {
     "down": [(-1.0, -0.8), (1.0, -0.8), (0.0, 0.9)],
     "up": [(-1.0, 0.8), (1.0, 0.8), (0.0, -0.9)],
     "star": _regular(5, inner=0.62, outer=1.5),
+    "bar": [(-1.4, -0.6), (1.4, -0.6), (1.4, 0.6), (-1.4, 0.6)],
+    "tall": [(-0.6, -1.4), (0.6, -1.4), (0.6, 1.4), (-0.6, 1.4)],
 }

@@ -28,13 +28,12 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
     mine, theirs = _first_by_seed(ours), _first_by_seed(baseline)
     rows, seeds, refused = [], [], []
     for seed in sorted(mine.keys() | theirs.keys()):
-        reason = unpaired(mine.get(seed), theirs.get(seed))
-        if reason:
-            refused.append(f"seed {seed}: {reason}")
-            continue
-        scored, base = scores(mine[seed]), scores(theirs[seed])
-        rows.append({name: scored[name] - base[name] for name in scored})
-        seeds.append(seed)
+        gaps = paired(mine.get(seed), theirs.get(seed))
+        if isinstance(gaps, str):
+            refused.append(f"seed {seed}: {gaps}")
+        else:
+            rows.append(gaps)
+            seeds.append(seed)
     shared = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
     if not shared:
         return Difference(None, (), tuple(refused))
@@ -42,15 +41,16 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
     return Difference(estimate(table, level), tuple(seeds), tuple(refused))
 
 
-def unpaired(ours: Run | None, theirs: Run | None) -> str:
-    """Why the two cannot be subtracted; empty if they can."""
+def paired(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
+    """The difference in each domain, or why the two cannot be subtracted."""
     if ours is None or theirs is None:
         return "only one of the two was run"
     if not same_stream(ours, theirs):
         return "the streams differ"
-    if not scores(ours) or scores(ours).keys() != scores(theirs).keys():
+    mine, base = scores(ours), scores(theirs)
+    if not mine or mine.keys() != base.keys():
         return "the domains differ"
-    return ""
+    return {name: mine[name] - base[name] for name in mine}
 
 
 def same_stream(a: Run, b: Run) -> bool:

@@ -17,24 +17,24 @@ class Style(NamedTuple):
 KNOWN = {
     "none": Style("#7f7f7f", (), "cross"),
     "fifo": Style("#0072b2", (), "circle"),
-    "reservoir": Style("#3f97c7", (7, 3), "square"),
-    "pbrs": Style("#009e73", (), "triangle"),
-    "cstu": Style("#c0689a", (), "diamond"),
-    "cds": Style("#a97f00", (7, 3), "circle"),
+    "reservoir": Style("#3f97c7", (7, 3), "open square"),
+    "pbrs": Style("#009e73", (12, 3), "triangle"),
+    "cstu": Style("#c0689a", (9, 3, 2, 3, 2, 3), "diamond"),
+    "cds": Style("#a97f00", (7, 3), "open circle"),
     "fps": Style("#d55e00", (), "star"),
-    "fpsd": Style("#e0762a", (2, 3), "diamond"),
-    "hus": Style("#9c6b3c", (7, 3), "triangle"),
-    "rbm": Style("#5d8700", (2, 3), "square"),
+    "fpsd": Style("#e0762a", (2, 3), "open diamond"),
+    "hus": Style("#9c6b3c", (7, 3), "open triangle"),
+    "rbm": Style("#5d8700", (2, 3), "down"),
     "kcenter": Style("#6f6bd1", (), "square"),
     "control: running statistics": Style("#7f7f7f", (7, 3, 2, 3), "plus"),
-    "control: same samples per step": Style("#7f7f7f", (2, 3), "plus"),
-    "control: oracle (true labels)": Style("#7f7f7f", (12, 3), "plus"),
+    "control: same samples per step": Style("#7f7f7f", (2, 3), "asterisk"),
+    "control: oracle (true labels)": Style("#7f7f7f", (12, 3), "open star"),
 }
 OTHERS = (
-    Style("#b24a4a", (2, 3), "circle"),
-    Style("#2f8f8f", (7, 3), "diamond"),
-    Style("#8a5fb0", (2, 3), "triangle"),
-    Style("#4f79b8", (12, 3), "star"),
+    Style("#b24a4a", (2, 3), "open down"),
+    Style("#2f8f8f", (7, 3), "bar"),
+    Style("#8a5fb0", (2, 3), "tall"),
+    Style("#4f79b8", (12, 3), "open bar"),
 )
 
 

@@ -89,7 +89,8 @@ def flat(section: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def section_name(run: Run, section: str) -> str:
-    return str(flat(run.spec.get(section)).get("name"))
+    found = run.spec.get(section)
+    return str(found.get("name") if isinstance(found, dict) else found)
 
 
 def _place(run: Run, row_axes: dict[str, list[str]], column_axes: dict[str, list[str]]) -> Place:
@@ -135,6 +136,8 @@ def _axes(runs: Sequence[Run]) -> tuple[dict[str, list[str]], dict[str, list[str
 
 def _telling(runs: Sequence[Run]) -> list[str]:
     """The first settings that tell the runs apart: what only follows from another setting is not repeated."""
+    if len(runs) < 2:
+        return []
     settings = [_settings(run, AXES) for run in runs]
     chosen: list[str] = []
     seen = [""] * len(runs)
@@ -150,7 +153,7 @@ def _settings(run: Run, parts: Sequence[str]) -> dict[str, Any]:
 
 
 def _label(run: Run, name: str, axes: Sequence[str]) -> str:
-    settings = _settings(run, AXES)
+    settings = _settings(run, AXES) if axes else {}
     return " ".join([name, *(f"{axis.split('.')[-1]}={settings.get(axis)}" for axis in axes)])
 
 

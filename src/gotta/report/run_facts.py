@@ -35,6 +35,7 @@ def _facts(run: Run, row: str, column: str, bins: int) -> dict[str, Any]:
         "seconds": summary.get("seconds"),
         "settings": [[name, _text(value)] for name, value in _settings(run).items()],
         "domains": [[name, round(value, 2)] for name, value in scores(run).items()],
+        "steps": line.steps,
         "at": list(line.at),
         "over": [round(value, 1) for value in line.accuracy(WINDOW)],
         "state": {name: _rounded(line.state[name]) for name in SHOWN_STATE if name in line.state},

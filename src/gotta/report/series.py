@@ -1,14 +1,20 @@
 """A run over its stream, from the records of its steps: accuracy, the state of the memory, the domains it met."""
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from gotta.experiment.store import Run
+from gotta.experiment.store import STEPS, Run
 
 BINS = 96
+HEAD = re.compile(
+    rb'\{"step": \d+, "samples": (\d+), "correct": (\d+), [^{}]*"domains": (\{[^{}]*\})[,}]'
+)  # as the store writes a step
 STATE = ("purity", "balance", "coverage", "near_duplicates", "age_mean", "occupancy")
 
 
@@ -23,13 +29,17 @@ class Visit:
 
 @dataclass(frozen=True)
 class Series:
-    """Values at `at` samples into the stream. `right[i]` of `samples[i]` were right since the value before."""
+    """Values at `at` samples into the stream. `right[i]` of `samples[i]` were right since the value before.
+
+    `steps` is how many steps they stand for.
+    """
 
     at: tuple[int, ...]
     samples: tuple[int, ...]
     right: tuple[int, ...]
     state: Mapping[str, tuple[float | None, ...]]
     visits: tuple[Visit, ...]
+    steps: int
 
     def __len__(self) -> int:
         return len(self.at)
@@ -51,44 +61,72 @@ def series(run: Run, bins: int = BINS) -> Series:
 
 @lru_cache(maxsize=2048)
 def _read(folder: Path, bins: int) -> Series:
-    return _binned(list(Run("", {}, {}, {}, folder).steps()), bins)
+    return _binned((folder / STEPS).read_bytes().splitlines(), bins)
 
 
-def _binned(records: Sequence[Mapping[str, Any]], bins: int) -> Series:
-    steps = [step for step in records if isinstance(step.get("samples"), int)]
-    total = sum(step["samples"] for step in steps)
+class Count(NamedTuple):
+    """What every step adds: samples of which so many were right, by domain."""
+
+    samples: int
+    right: int
+    domains: Mapping[str, int]
+
+
+def counted(line: bytes) -> Count | None:
+    """The counts of a step. Sweeps have a million steps, so only a line of unusual order is parsed as a whole."""
+    head = HEAD.match(line)
+    if head is not None:
+        try:
+            return _count(*head.groups())
+        except ValueError:  # a brace in a domain's name
+            pass
+    step = json.loads(line)
+    if not isinstance(step.get("samples"), int):
+        return None
+    return Count(step["samples"], int(step.get("correct", 0)), step.get("domains") or {})
+
+
+@lru_cache(maxsize=4096)  # steps are alike: as many samples, one domain
+def _count(samples: bytes, right: bytes, domains: bytes) -> Count:
+    return Count(int(samples), int(right), json.loads(domains))
+
+
+def _binned(lines: Sequence[bytes], bins: int) -> Series:
+    steps = [(count, line) for line in lines if (count := counted(line)) is not None]
+    total = sum(count.samples for count, _ in steps)
     at: list[int] = []
     samples: list[int] = []
     right: list[int] = []
     rows: list[Mapping[str, Any]] = []
     position = seen = correct = 0
-    for k, step in enumerate(steps):
-        position, seen = position + step["samples"], seen + step["samples"]
-        correct += int(step.get("correct", 0))
+    for k, (count, line) in enumerate(steps):
+        position, seen = position + count.samples, seen + count.samples
+        correct += count.right
         if position * bins >= (len(at) + 1) * total or k == len(steps) - 1:
             at.append(position)
             samples.append(seen)
             right.append(correct)
-            rows.append(step.get("memory") or {})
+            rows.append(json.loads(line).get("memory") or {})
             seen = correct = 0
     state = {name: tuple(_number(row.get(name)) for row in rows) for name in STATE}
     known = {name: values for name, values in state.items() if any(value is not None for value in values)}
-    return Series(tuple(at), tuple(samples), tuple(right), known, tuple(visits(steps)))
+    met = tuple(visits(count.domains for count, _ in steps))
+    return Series(tuple(at), tuple(samples), tuple(right), known, met, len(steps))
 
 
-def visits(steps: Iterable[Mapping[str, Any]]) -> list[Visit]:
+def visits(steps: Iterable[Mapping[str, int]]) -> list[Visit]:
     """The domains in the order in which they came; domains that are mixed in every step have no order to show."""
-    spans: list[Visit] = []
+    spans: list[tuple[str, int]] = []  # name and first sample
     position = 0
-    for step in steps:
-        for name, count in (step.get("domains") or {}).items():
-            if spans and spans[-1].name == name:
-                spans[-1] = Visit(name, spans[-1].start, position + count)
-            else:
-                spans.append(Visit(name, position, position + count))
+    for domains in steps:
+        for name, count in domains.items():
+            if not spans or spans[-1][0] != name:
+                spans.append((name, position))
             position += count
-    distinct = {visit.name for visit in spans}
-    return spans if len(spans) == len(distinct) else []
+    if len(spans) > len({name for name, _ in spans}):
+        return []
+    edges = [*(start for _, start in spans), position]
+    return [Visit(name, start, end) for (name, _), (start, end) in zip(spans, pairwise(edges), strict=True)]
 
 
 def _number(value: Any) -> float | None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from gotta.errors import GottaError
 
 LEVEL = 0.95
+ENOUGH = 3  # seeds: from two, t with one degree of freedom makes intervals that say nothing
 Floats = NDArray[np.float64]
 
 
@@ -39,12 +40,13 @@ class Estimate:
     @property
     def covers(self) -> str:
         """What the interval speaks about, in words."""
+        few = "one seed" if self.seeds == 1 else f"{self.seeds} seeds"
         if self.half is None:
-            return "no interval: one seed" if self.over == "seeds" else "no interval: one seed and one domain"
+            return f"no interval: {few}" if self.over == "seeds" else f"no interval: {few} and one domain"
         if self.over == "seeds":
             return f"other seeds, on these domains (n={self.seeds})"
-        if self.seeds == 1:
-            return f"other domains like these {self.domains}; one seed, so other streams are not covered"
+        if self.seeds < ENOUGH:
+            return f"other domains like these {self.domains}; {few}, so other streams are not covered"
         if self.domains == 1:
             return f"other seeds (n={self.seeds}), on this domain"
         return f"other seeds (n={self.seeds}) and other domains like these {self.domains}"
@@ -54,7 +56,8 @@ def estimate(values: ArrayLike, level: float = LEVEL, over: str = "both") -> Est
     """The mean of `values[seed, domain]` with an interval over seeds and domains, or over seeds alone.
 
     The squared half width is that of Student's t over the means of the seeds, plus that over the means of the domains
-    where they vary more than seeds and chance explain.
+    where they vary more than seeds and chance explain. Fewer than three seeds are taken as they are: the interval is
+    then over domains alone.
     """
     table = _checked(values, level)
     if over not in ("both", "seeds"):
@@ -62,12 +65,12 @@ def estimate(values: ArrayLike, level: float = LEVEL, over: str = "both") -> Est
     seeds, domains = table.shape
     mean = float(table.mean())
     parts = []
-    if seeds > 1:
+    if seeds >= ENOUGH:
         parts.append(_squared_t(seeds - 1, level) * float(table.mean(1).var(ddof=1)) / seeds)
     if over == "both" and domains > 1:
         spread = float(table.mean(0).var(ddof=1)) / domains
-        excess = max(0.0, spread - _interaction(table) / (seeds * domains))
-        parts.append(_squared_t(domains - 1, level) * excess)
+        chance = _interaction(table) / (seeds * domains) if seeds >= ENOUGH else 0.0
+        parts.append(_squared_t(domains - 1, level) * max(0.0, spread - chance))
     half = sqrt(sum(parts)) if parts else None
     return Estimate(mean, half, level, seeds, domains, over)
 
@@ -105,10 +108,8 @@ def _squared_t(degrees: int, level: float) -> float:
 
 
 def _interaction(table: Floats) -> float:
-    """The variance left when seeds and domains have explained what they can; with one seed it cannot be told."""
+    """The variance left when seeds and domains have explained what they can."""
     seeds, domains = table.shape
-    if seeds == 1:
-        return 0.0
     rest = table - table.mean(0) - table.mean(1, keepdims=True) + table.mean()
     squares: float = float(np.square(rest).sum())
     return squares / float((seeds - 1) * (domains - 1))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import gotta
 from gotta.experiment.record import FOLDER as FOLDER_OF_RECORDS
@@ -29,6 +29,7 @@ from gotta.report.views import View, views
 
 FOLDER = Path(__file__).parent / "page"
 MODULES = ("numbers.js", "draw.js", "record.js", "run.js", "live.js", "page.js")  # each uses only those before it
+PLACE_OF_RECORDINGS = "<!-- recordings -->"
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
 
@@ -59,10 +60,19 @@ def page(store: Store, records: Mapping[str, Any] | None = None, live: bool = Fa
         "damaged": damaged,
         "version": gotta.__version__,
         "data": {"runs": run_facts(runs), "recorded": sorted(recorded(store))},
-        "records": records or {},
         "live": live,
     }
-    return render(context)
+    return with_recordings(render(context), records or {})
+
+
+def with_recordings(text: str, records: Mapping[str, Any]) -> str:
+    """The page with these recordings in it."""
+    scripts = [
+        f'<script type="application/json" id="record-{escape(id)}">{embedded(record)}</script>'
+        for id, record in records.items()
+    ]
+    before, place, after = text.partition(PLACE_OF_RECORDINGS)  # all other texts are escaped: there is one such place
+    return "\n".join([before + place, *scripts]) + after
 
 
 def recorded(store: Store) -> set[str]:
@@ -84,7 +94,9 @@ def render(context: Mapping[str, Any]) -> str:
     }
     told = "; ".join(f"{name} {value}" for name, value in policy.items())
     template = _environment().get_template("page.html.j2")
-    return template.render(**context, style=Markup(style), script=Markup(script), policy=told)
+    return template.render(
+        **context, recordings=Markup(PLACE_OF_RECORDINGS), style=Markup(style), script=Markup(script), policy=told
+    )
 
 
 @cache

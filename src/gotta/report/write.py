@@ -16,9 +16,10 @@ from gotta.report.latex import tex
 from gotta.report.raster import png
 from gotta.report.svg import svg
 from gotta.report.table_rows import table_csv
-from gotta.report.webpage import page, recorded
+from gotta.report.webpage import page, recorded, with_recordings
 
-ROOM = 2_200_000  # bytes of recordings in the page, so that it stays below 5 MB
+LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it leaves
+ROOM = 2_200_000  # bytes of recordings at most
 
 
 def write_report(root: str | Path, pictures: bool = True) -> Path:
@@ -33,7 +34,9 @@ def write_report(root: str | Path, pictures: bool = True) -> Path:
         write_atomically(store.root / "tables.csv", table_csv(runs))
         _write_figures(store.root / "figures", named_figures(runs) if pictures else {})
     path = store.root / "report.html"
-    write_atomically(path, page(store, recordings(store, runs)))
+    bare = page(store)
+    room = min(ROOM, LARGEST - len(bare.encode()))
+    write_atomically(path, with_recordings(bare, recordings(store, runs, room)))
     return path
 
 
@@ -48,12 +51,12 @@ def named_figures(runs: Sequence[Run]) -> dict[str, Figure]:
 
 
 def recordings(store: Store, runs: Sequence[Run], room: int = ROOM) -> dict[str, Any]:
-    """The recordings of finished runs, the first seeds and the small ones first, as many as there is room for."""
+    """The recordings of finished runs, as many as there is room for: first seeds, memories, and small ones first."""
     have = recorded(store)
     paths = {run.id: record_path(store.root, run.id) for run in runs if run.id in have}
-    seeds = {run.id: run.spec.get("seed", 0) for run in runs}
+    ranks = {run.id: (run.spec.get("seed", 0), run.spec["memory"]["name"] == "none") for run in runs}
     chosen: dict[str, Any] = {}
-    for id in sorted(paths, key=lambda id: (seeds[id], paths[id].stat().st_size, id)):
+    for id in sorted(paths, key=lambda id: (ranks[id], paths[id].stat().st_size, id)):
         size = paths[id].stat().st_size
         document = read_record(paths[id]) if size <= room else None
         if document is not None:

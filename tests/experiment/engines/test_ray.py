@@ -1,7 +1,7 @@
 """The Ray engine on real Ray: one node, and two nodes of which one is killed."""
 
 import pytest
-from experiment.tiny_sweep import completions, leftovers, numbers
+from experiment.tiny_sweep import completions, leftovers, numbers, recordings
 
 from gotta import GottaError
 from gotta.experiment.engines import ray as module
@@ -33,17 +33,20 @@ def ray():
     found.shutdown()
 
 
-def expected(tmp_path, count):
-    assert sweep(specs(count), Store(tmp_path / "local", writable=True), 1, 1, lambda event: None) == []
+def expected(tmp_path, count, record=()):
+    store = Store(tmp_path / "local", writable=True)
+    assert sweep(specs(count), store, 1, 1, lambda event: None, record=record) == []
     return numbers(tmp_path / "local")
 
 
 @pytest.mark.slow
 def test_ray_gives_the_numbers_of_local(ray, tmp_path):
     bad = specs(1)[0].model_copy(update={"stream": {"domains": ["nowhere"]}})
-    events = []
-    failures = sweep([*specs(2), bad], Store(tmp_path / "ray", writable=True), 1, 1, events.append, engine=Ray(2))
-    assert numbers(tmp_path / "ray") == expected(tmp_path, 2)
+    events, record, store = [], {specs(1)[0].id}, Store(tmp_path / "ray", writable=True)
+    failures = sweep([*specs(2), bad], store, 1, 1, events.append, engine=Ray(2), record=record)
+    assert numbers(tmp_path / "ray") == expected(tmp_path, 2, record)
+    assert recordings(tmp_path / "ray") == recordings(tmp_path / "local")
+    assert recordings(tmp_path / "local").keys() == record
     assert [failure.id for failure in failures] == [bad.id]
     assert "nowhere" in failures[0].message
     assert {"started", "moved", "finished"} <= {event.kind for event in events}

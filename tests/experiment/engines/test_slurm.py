@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from experiment.tiny_sweep import completions, leftovers, numbers
+from experiment.tiny_sweep import completions, leftovers, numbers, recordings
 
 from gotta import GottaError
 from gotta.experiment.cell import Work
@@ -33,8 +33,8 @@ def submitit():
     return pytest.importorskip("submitit", reason="submitit is not installed: pip install 'gotta[slurm]'")
 
 
-def run(root, cells, listen, **options):
-    work = Work(str(root), snapshot_every=0.1, beat=0.1)
+def run(root, cells, listen, record=(), **options):
+    work = Work(str(root), snapshot_every=0.1, beat=0.1, record=frozenset(record))
     return Sweep(Store(root, writable=True), work, Slurm(2, options=options), listen).run(cells)
 
 
@@ -74,6 +74,19 @@ def test_jobs_give_the_numbers_of_local_and_a_preempted_one_goes_on(submitit, tm
     assert "stopped" in events
     assert "taken over" in events
     assert max(completions(tmp_path / "jobs").values()) == 1
+
+
+@pytest.mark.slow
+def test_a_job_records_its_cell(submitit, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LOOK", 0.05)
+    cells = specs(2, per_class=1)
+    record = {cells[0].id}
+    assert run(tmp_path / "jobs", cells, lambda event: None, record, cluster="local") == []
+    local = Store(tmp_path / "local", writable=True)
+    assert sweep(cells, local, 1, 1, lambda event: None, record=record) == []
+    assert numbers(tmp_path / "jobs") == numbers(local.root)
+    assert recordings(tmp_path / "jobs") == recordings(local.root)
+    assert recordings(local.root).keys() == record
 
 
 @pytest.mark.slow

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fixed, grouped, range, runsIn, scale, ticks, told } from "../../../src/gotta/report/page/numbers.js";
+import {
+  counted,
+  fixed,
+  grouped,
+  place,
+  range,
+  runsIn,
+  scale,
+  thinned,
+  ticks,
+  told,
+} from "../../../src/gotta/report/page/numbers.js";
 
 test("ticks are round and inside", () => {
   assert.deepEqual(ticks(0, 100), [0, 20, 40, 60, 80, 100]);
@@ -58,7 +69,32 @@ test("decisions are told in words", () => {
   assert.equal(told([1, 7, "my_reason", 0, null], names), "#1 (7) stored: my reason.");
 });
 
+test("samples that never came before the memory say why", () => {
+  const text = told([3, 0, "missed", -1, null], ["ant"]);
+  assert.equal(text, "#3 (ant) not stored: the method was still busy with an earlier batch.");
+});
+
+test("decisions are counted, and a cut list says so", () => {
+  const decisions = [
+    [0, 1, "room", 0, null],
+    [1, 1, "replaced oldest", 0, 0],
+    [2, 1, "coin", -1, null],
+  ];
+  const tail = "2 were stored, 1 of them in place of another.";
+  assert.equal(counted({ decisions, decided: 3 }), `Of 3 samples ${tail}`);
+  assert.equal(counted({ decisions, decided: 9 }), `Of the first 3 samples ${tail}`);
+});
+
+test("domains are written with spaces", () => {
+  assert.equal(place("shot_noise-5"), "shot noise-5");
+});
+
 test("addresses name runs", () => {
   assert.deepEqual(runsIn("#run=a,b"), ["a", "b"]);
   assert.deepEqual(runsIn("#set-up-1"), []);
+});
+
+test("a line with fewer points than steps says so", () => {
+  assert.match(thinned(96, 2350), /^96 points stand for 2350 steps/);
+  assert.equal(thinned(8, 8), "");
 });

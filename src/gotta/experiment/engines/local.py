@@ -1,6 +1,5 @@
 """Cells on this machine: worker processes with pinned threads."""
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -9,11 +8,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import torch
 
+from gotta.experiment import forking
 from gotta.experiment.cell import LAST, Event, Listener, Work, execute
 from gotta.experiment.spec import RunSpec
 
@@ -32,8 +33,8 @@ class _Worker:
 class Local:
     """Up to `jobs` processes that take one cell at a time. The cell of one that dies is run again."""
 
-    def __init__(self, jobs: int = 0, start: Literal["spawn", "fork", "forkserver"] = "spawn") -> None:
-        self.jobs, self.start = jobs or os.cpu_count() or 1, start
+    def __init__(self, jobs: int = 0, context: BaseContext | None = None) -> None:
+        self.jobs, self.context = jobs or os.cpu_count() or 1, context
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
         if self.jobs == 1 or len(specs) == 1:
@@ -41,13 +42,15 @@ class Local:
             for spec in specs:
                 execute(spec, work, listen)
         else:
-            _Pool(min(self.jobs, len(specs)), self.start, work, listen).run(specs)
+            _Pool(min(self.jobs, len(specs)), self.context, work, listen).run(specs)
 
 
 class _Pool:
-    def __init__(self, size: int, start: str, work: Work, listen: Listener) -> None:
+    def __init__(self, size: int, context: BaseContext | None, work: Work, listen: Listener) -> None:
         self.size, self.work, self.listen = size, work, listen
-        self.context: Any = multiprocessing.get_context(start)
+        if context is None:
+            forking.begin(work.threads)
+        self.context: Any = context or forking.workers_context()
         self.workers: list[_Worker] = []
         self.tried: Counter[str] = Counter()
 
@@ -96,8 +99,8 @@ class _Pool:
 
     def _start(self) -> _Worker:
         mine, theirs = self.context.Pipe()
-        os.environ["OMP_NUM_THREADS"] = str(self.work.threads)
-        process = self.context.Process(target=_work, args=(theirs, self.work, sys.path), daemon=True)
+        ours = (sys.path, dict(os.environ))  # a process forked from another one has that one's
+        process = self.context.Process(target=_work, args=(theirs, self.work, *ours), daemon=True)
         process.start()
         theirs.close()  # so that its end closes with the worker
         self.workers.append(_Worker(process, mine))
@@ -111,11 +114,13 @@ class _Pool:
             worker.process.join()
 
 
-def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str]) -> None:
+def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment: dict[str, str]) -> None:
     """The life of a worker: one cell after the other until it is stopped or nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
     signal.signal(signal.SIGTERM, _leave)
     sys.path[:] = path
+    os.environ.clear()
+    os.environ.update(environment)
     torch.set_num_threads(work.threads)
 
     parent = os.getppid()

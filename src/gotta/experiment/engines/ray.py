@@ -16,8 +16,7 @@ import torch
 
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.cell import Event, LeaseLost, Listener, Work, claim, compute, failure, keep
-from gotta.experiment.environment import environment
+from gotta.experiment.cell import Computed, Event, LeaseLost, Listener, Work, claim, compute, failure, keep
 from gotta.experiment.leases import Lease
 from gotta.experiment.run import place, shared_dataset
 from gotta.experiment.spec import DataSpec, RunSpec
@@ -168,8 +167,7 @@ class _Driver:
 
     def _settle(self, task: Any, spec: RunSpec, lease: Lease, data: dict[str, Any]) -> None:
         try:
-            steps, summary, made_by = self.ray.get(task)
-            last = keep(spec, self.work, lease, (steps, summary), made_by)
+            last = keep(spec, self.work, lease, self.ray.get(task), self.listen)
         except LeaseLost:
             last = Event("taken", spec.id)
         except self.ray.exceptions.RayTaskError as error:
@@ -195,7 +193,7 @@ class _Driver:
         self.sign.unlink(missing_ok=True)
 
 
-def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[str, Any]) -> Any:
+def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[str, Any]) -> Computed:
     """What a task does. Without the driver's store in sight it keeps no snapshots; its result goes through Ray."""
     torch.set_num_threads(work.threads)
     for text, reference in data.items():
@@ -209,8 +207,7 @@ def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[
             told = monotonic()
             board.add.remote(event)
 
-    steps, summary = compute(RunSpec.model_validate(given), work, tell)
-    return steps, summary, environment()
+    return compute(RunSpec.model_validate(given), work, tell)
 
 
 def _ray() -> Any:

@@ -77,6 +77,8 @@ def _diagnostics(method: str, lines: Lines) -> Figure:
     total = max(line.at[-1] for line in lines.values())
     for k, name in enumerate(shown_panels):
         values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
+        if max(values) == min(values):  # no air of a thousandth around a line that does not move
+            values = [0.0, 1.0, *values]
         place = 48 + (k % 2) * across, top + 22 + (k // 2) * (height + 58)
         frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
         _bands(drawing, frame, _visits(lines), names=False)

@@ -23,10 +23,9 @@ function filled(made, attributes, children) {
 }
 
 /** A line over the stream, with a band for each domain. */
-export function lineChart({ title, at, values, visits, height = 170, colour = "var(--accent)" }) {
-  const width = 560;
-  const frame = { left: 44, right: width - 8, top: 22, bottom: height - 22 };
-  const limits = range(values);
+export function lineChart({ title, at, values, visits, limits = range(values), colour = "var(--accent)" }) {
+  const [width, height] = [360, 184]; // about as wide as a column, so that letters keep their size
+  const frame = { left: 44, right: width - 14, top: 22, bottom: height - 36 };
   const x = scale([0, at.at(-1) ?? 1], [frame.left, frame.right]);
   const y = scale(limits, [frame.bottom, frame.top]);
   const known = values.map((value, k) => [at[k], value]).filter(([, value]) => value !== null);
@@ -43,7 +42,10 @@ export function lineChart({ title, at, values, visits, height = 170, colour = "v
       label(frame.left - 5, y(value) + 4, String(value), "end"),
     );
   }
-  for (const value of ticks(0, at.at(-1) ?? 1, 5)) drawing.append(label(x(value), height - 6, String(value), "middle"));
+  for (const value of ticks(0, at.at(-1) ?? 1, 4)) {
+    drawing.append(label(x(value), height - 21, String(value), "middle"));
+  }
+  drawing.append(label((frame.left + frame.right) / 2, height - 5, "samples of the stream", "middle"));
   drawing.append(label(frame.left, 14, title, "start"));
   const points = known.map(([a, value]) => `${x(a).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
   drawing.append(mark("polyline", { points, fill: "none", stroke: colour, "stroke-width": 2 }));

@@ -5,6 +5,12 @@ export function fixed(value, decimals = 1) {
   return value === null || value === undefined ? "–" : value.toFixed(decimals);
 }
 
+/** What a reader must know of a line that has fewer points than its run had steps; nothing of a complete one. */
+export function thinned(points, steps) {
+  if (points >= steps) return "";
+  return `${points} points stand for ${steps} steps: accuracy counts every sample, the memory is shown as it was at each point.`;
+}
+
 /** Round numbers inside [low, high], about `count` of them. */
 export function ticks(low, high, count = 5) {
   if (!(high > low)) return [low];
@@ -66,6 +72,8 @@ export const REASONS = {
   coin: "the draw went against it",
   uncertain: "the model was not certain enough",
   unexplained: "the policy did not say why",
+  missed: "the method was still busy with an earlier batch",
+  "not offered": "the source model predicted in place of the adapted one",
 };
 
 /** One decision as a sentence. */
@@ -76,6 +84,20 @@ export function told(decision, names) {
   if (slot < 0) return `${what} not stored: ${why}.`;
   if (evicted === null) return `${what} stored: ${why}.`;
   return `${what} replaced #${evicted}: ${why}.`;
+}
+
+/** How many samples of a frame were stored and how many were not, as a sentence. */
+export function counted(frame) {
+  const shown = frame.decisions;
+  const stored = shown.filter(([, , , slot]) => slot >= 0).length;
+  const replaced = shown.filter(([, , , , evicted]) => evicted !== null).length;
+  const which = frame.decided > shown.length ? `Of the first ${shown.length} samples` : `Of ${shown.length} samples`;
+  return `${which} ${stored} ${stored === 1 ? "was" : "were"} stored, ${replaced} of them in place of another.`;
+}
+
+/** The name of a domain as people write it. */
+export function place(domain) {
+  return domain.replaceAll("_", " ");
 }
 
 /** The ids in an address such as `#run=a,b`, or none. */

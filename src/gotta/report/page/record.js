@@ -1,13 +1,13 @@
 // A recorded run: the images in the memory at each step, and why they are there.
 import { bars, element, label, mark } from "./draw.js";
-import { fixed, grouped, range, scale, told } from "./numbers.js";
+import { counted, fixed, grouped, place, range, scale, told } from "./numbers.js";
 
 /** The section for a recording; the slider, its arrow keys and the play button move it. */
 export function recordView(record) {
   const output = element("output", { for: "step" });
   const groups = element("div", { class: "groups" });
   const balance = element("div", { class: "chart" });
-  const journal = element("ol", { class: "decisions" });
+  const journal = element("div", { class: "decisions", tabindex: 0, role: "region", "aria-label": "Decisions" });
   const plot = map(record);
   const slider = element("input", {
     type: "range",
@@ -19,6 +19,7 @@ export function recordView(record) {
     on: { input: () => show(Number(slider.value)) },
   });
   const play = element("button", { type: "button", class: "button", on: { click: toggle } }, "Play");
+  const labelled = record.true_labels ? "true class" : "pseudo-label";
   let timer = 0;
 
   function toggle() {
@@ -40,7 +41,10 @@ export function recordView(record) {
 
   function show(k) {
     const frame = record.frames[k];
-    output.textContent = `step ${frame.step + 1} of ${record.steps}, ${frame.domain}: ${frame.rows.length} images, ${wrongs(record, k)} under a wrong label`;
+    const at = `step ${frame.step + 1} of ${record.steps}, ${place(frame.domain)}`;
+    const wrong = record.true_labels ? "" : `, ${wrongs(record, k)} under a wrong label`;
+    output.textContent = `${at}: ${frame.rows.length} images${wrong}`;
+    slider.setAttribute("aria-valuetext", at);
     groups.replaceChildren(...grouped(record, k).map(([name, rows]) => group(record, name, rows)));
     const counts = record.classes.map((name, c) => [
       name,
@@ -48,26 +52,23 @@ export function recordView(record) {
       record.colours[c],
     ]);
     const few = counts.length <= 20 ? counts : counts.filter(([, n]) => n > 0);
-    balance.replaceChildren(bars("Images by pseudo-label", few, Math.max(...few.map(([, n]) => n))));
+    balance.replaceChildren(bars(`Images by ${labelled}`, few, Math.max(...few.map(([, n]) => n))));
     journal.replaceChildren(...decisions(record, frame));
+    journal.scrollTop = 0;
     plot.show(frame);
   }
 
   const section = element(
     "section",
     { "aria-label": "Inside the memory", class: "recording" },
-    element("h3", {}, "Inside the memory"),
+    element("h3", {}, record.decides === false ? "The batch of each step" : "Inside the memory"),
     element("div", { class: "slider" }, play, slider, output),
-    element(
-      "p",
-      { class: "legend" },
-      "Grouped by pseudo-label. Dashed: the true class is another. Framed: new since the recorded step before.",
-    ),
+    legendOf(record, labelled),
     groups,
     element(
       "div",
       { class: "columns" },
-      element("div", {}, element("h4", {}, "Class balance"), balance),
+      element("div", {}, element("h4", {}, `Class balance: images by ${labelled}`), balance),
       element(
         "div",
         { class: "chart" },
@@ -80,8 +81,22 @@ export function recordView(record) {
     record.note ? element("p", { class: "legend" }, record.note) : null,
   );
   section.style.setProperty("--sprite", `url(${record.sprite})`);
+  section.style.setProperty("--across", record.across);
   show(record.frames.length - 1);
   return section;
+}
+
+function legendOf(record, labelled) {
+  const key = (kind, text) => [element("span", { class: `key ${kind}` }), ` ${text} `];
+  const told = record.true_labels ? " This control is told the true classes, so no label is wrong." : "";
+  const batch = record.decides === false ? "There is no memory in this run: shown is the batch it adapts on. " : "";
+  return element(
+    "p",
+    { class: "legend" },
+    `${batch}Grouped by ${labelled}.${told} `,
+    ...(record.true_labels ? [] : key("wrong", "the true class is another;")),
+    ...key("new", "new since the recorded step before."),
+  );
 }
 
 function wrongs(record, k) {
@@ -102,7 +117,7 @@ function group(record, name, rows) {
 function tile(record, sample, row = {}) {
   const { truth, position, domain } = record.samples;
   const was = record.classes[truth[sample]] ?? truth[sample];
-  const text = `#${position[sample]}, ${record.domains[domain[sample]]}, true class ${was}${row.wrong ? ", pseudo-label wrong" : ""}`;
+  const text = `#${position[sample]}, ${place(record.domains[domain[sample]])}, true class ${was}${row.wrong ? ", pseudo-label wrong" : ""}`;
   const kind = `tile${row.wrong ? " wrong" : ""}${row.fresh ? " new" : ""}`;
   const made = element("span", {
     class: kind,
@@ -111,27 +126,37 @@ function tile(record, sample, row = {}) {
     title: text,
     "data-sample": position[sample],
   });
-  const side = 36;
-  const column = sample % record.across;
-  const line = Math.floor(sample / record.across);
-  made.style.backgroundSize = `${record.across * side}px auto`;
-  made.style.backgroundPosition = `${-column * side}px ${-line * side}px`;
-  made.style.backgroundOrigin = "border-box";
+  made.style.setProperty("--column", sample % record.across);
+  made.style.setProperty("--line", Math.floor(sample / record.across));
   return made;
 }
 
 function decisions(record, frame) {
-  const shown = frame.decisions.map((decision) => element("li", {}, told(decision, record.classes)));
+  if (record.decides === false)
+    return [element("p", {}, "None: without a memory the method adapts on each batch as it comes.")];
+  if (!frame.decisions.length) return [element("p", {}, "None in this step.")];
+  const known = new Map(record.samples.position.map((position, sample) => [position, sample]));
+  const lines = frame.decisions.map((decision) => decisionLine(record, decision, known));
   const more = frame.decided - frame.decisions.length;
-  if (more > 0) shown.push(element("li", {}, `and ${more} more`));
-  return shown.length ? shown : [element("li", {}, "none in this step")];
+  if (more > 0) lines.push(element("li", {}, `and ${more} more`));
+  return [element("p", {}, counted(frame)), element("ol", {}, ...lines)];
+}
+
+/** One decision in words, each sample with its picture if there is one. */
+function decisionLine(record, decision, known) {
+  const parts = told(decision, record.classes).split(/(?<=^| )#(?=\d)/);
+  const numbered = parts.slice(1).map((part) => {
+    const sample = known.get(Number.parseInt(part, 10));
+    return sample === undefined ? `#${part}` : element("span", {}, tile(record, sample), `#${part}`);
+  });
+  return element("li", {}, ...numbered);
 }
 
 function note(record) {
   return element(
     "p",
     { class: "legend" },
-    `First two principal components of the ${record.embedding}, ${fixed(100 * record.explained, 0)} % of the variance. Dots: the stream, coloured by predicted class; squares: the memory.`,
+    `First two principal components of the ${record.embedding}, ${fixed(100 * record.explained, 0)} % of the variance. Dots: the stream, coloured by predicted class; squares: the ${record.decides === false ? "batch" : "memory"}, in the colours of the bars.`,
   );
 }
 
@@ -139,8 +164,8 @@ function note(record) {
 function map(record) {
   const [width, height] = [420, 300];
   const { x, y, label: labels } = record.map;
-  const across = scale(range(x), [8, width - 8]);
-  const up = scale(range(y), [height - 8, 8]);
+  const across = scale(range([...x, ...record.samples.x]), [8, width - 8]);
+  const up = scale(range([...y, ...record.samples.y]), [height - 8, 8]);
   const drawing = mark("svg", {
     viewBox: `0 0 ${width} ${height}`,
     role: "img",
@@ -149,7 +174,7 @@ function map(record) {
   x.forEach((value, k) => {
     const fill = record.colours[labels[k]];
     drawing.append(
-      mark("circle", { cx: across(value).toFixed(1), cy: up(y[k]).toFixed(1), r: 2, fill, "fill-opacity": 0.35 }),
+      mark("circle", { cx: across(value).toFixed(1), cy: up(y[k]).toFixed(1), r: 2.5, fill, "fill-opacity": 0.5 }),
     );
   });
   const over = mark("g", { class: "held" });
@@ -159,13 +184,15 @@ function map(record) {
     drawing,
     show(frame) {
       const squares = frame.rows.map((sample, i) => {
-        const place = {
+        const corner = {
           x: across(record.samples.x[sample]) - 4,
           y: up(record.samples.y[sample]) - 4,
           width: 8,
           height: 8,
         };
-        return mark("rect", { ...place, fill: record.colours[frame.labels[i]], stroke: "var(--ink)" });
+        const name = `#${record.samples.position[sample]}, ${record.classes[frame.labels[i]]}`;
+        const fill = record.colours[frame.labels[i]];
+        return mark("rect", { ...corner, fill, stroke: "var(--ink)" }, mark("title", {}, name));
       });
       over.replaceChildren(...squares);
     },

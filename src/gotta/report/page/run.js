@@ -1,13 +1,14 @@
 // One run in a dialog: its numbers, its way over the stream, its settings, its recording.
 import { bars, element, lineChart } from "./draw.js";
-import { fixed } from "./numbers.js";
+import { fixed, place, thinned } from "./numbers.js";
 import { recordView } from "./record.js";
 
+const SHARE = [0, 1];
 const STATE = {
-  purity: "Purity: share under the true label",
-  balance: "Class balance: 1 = all classes alike",
-  near_duplicates: "Near-duplicates: share within 0.005",
-  coverage: "Coverage: distance of the stream",
+  purity: ["Purity: share under the true label", SHARE],
+  balance: ["Class balance: 1 = all classes alike", SHARE],
+  near_duplicates: ["Near-duplicates: share within 0.005", SHARE],
+  coverage: ["Coverage: mean distance of the stream to the memory", undefined],
 };
 
 /** Fill the dialog with the runs of a cell, the first recorded one in front. `recording(id)` promises its recording or null. */
@@ -75,28 +76,32 @@ function facts(run) {
 
 function overStream(run) {
   if (run.at.length < 2) return null;
+  const fewer = thinned(run.at.length, run.steps);
   const charts = [lineChart({ title: "Accuracy in %, moving mean", at: run.at, values: run.over, visits: run.visits })];
-  for (const [name, title] of Object.entries(STATE)) {
+  for (const [name, [title, limits]] of Object.entries(STATE)) {
     if (name in run.state)
       charts.push(
-        lineChart({ title, at: run.at, values: run.state[name], visits: run.visits, colour: "var(--wrong)" }),
+        lineChart({ title, at: run.at, values: run.state[name], visits: run.visits, limits, colour: "var(--wrong)" }),
       );
   }
   return element(
     "section",
     {},
     element("h3", {}, "Over the stream"),
+    element("p", { class: "legend" }, `Bands: the domains in their order, ${domainsOf(run)}.`),
     element("div", { class: "columns" }, ...charts.map((c) => element("div", { class: "chart" }, c))),
+    fewer ? element("p", { class: "legend" }, fewer) : null,
   );
+}
+
+function domainsOf(run) {
+  const names = run.visits.map(([name]) => place(name));
+  return names.length > 20 ? `${names.slice(0, 20).join(", ")} and ${names.length - 20} more` : names.join(", ");
 }
 
 function perDomain(run) {
   if (!run.domains.length) return null;
-  const entries = run.domains.map(([name, value]) => [
-    name.replaceAll("_", " "),
-    Number(value.toFixed(1)),
-    "var(--good)",
-  ]);
+  const entries = run.domains.map(([name, value]) => [place(name), Number(value.toFixed(1)), "var(--good)"]);
   return element(
     "section",
     {},

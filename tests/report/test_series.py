@@ -1,0 +1,33 @@
+import json
+
+import pytest
+
+from gotta.report.series import HEAD, Count, Visit, counted, visits
+
+STEP = {"step": 3, "samples": 64, "correct": 17, "accuracy": 26.5, "domains": {"fog-5": 60, "snow-5": 4}, "memory": {}}
+
+
+def test_a_step_is_counted_at_a_glance():
+    line = json.dumps(STEP).encode()
+    assert HEAD.match(line)
+    assert counted(line) == Count(64, 17, STEP["domains"])
+
+
+@pytest.mark.parametrize("name", ['a}b"', "{x", '"domains": {"y": 1}, ', "\\", "\u00fc"])
+def test_any_name_of_a_domain_is_counted(name):
+    step = STEP | {"note": name, "domains": {name: 60, "snow-5": 4}}
+    assert counted(json.dumps(step).encode()) == Count(64, 17, step["domains"])
+
+
+def test_a_line_of_another_order_is_counted_as_well():
+    line = json.dumps(dict(reversed(STEP.items()))).encode()
+    assert not HEAD.match(line)
+    assert counted(line) == Count(64, 17, STEP["domains"])
+    assert counted(b'{"step": 1, "samples": 5}') == Count(5, 0, {})
+    assert counted(b'{"step": 1}') is None
+
+
+def test_visits_are_spans_of_the_stream():
+    assert visits([{"a": 5}, {"a": 2, "b": 3}, {"b": 5}]) == [Visit("a", 0, 7), Visit("b", 7, 15)]
+    assert visits([{"a": 5, "b": 1}, {"a": 2, "b": 3}]) == []
+    assert visits([]) == []
