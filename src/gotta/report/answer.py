@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gotta.experiment.store import Run
 from gotta.report.gains import BASELINES
@@ -94,6 +94,12 @@ class Answer:
     findings: tuple[Finding, ...] = ()
     uncertainty: str = ""
 
+    @property
+    def helped(self) -> tuple[int, int]:
+        """For how many methods a memory is better than none, of how many that can be compared."""
+        compared = [finding for finding in self.findings if finding.over_none is not None]
+        return sum(finding.helps for finding in compared), len(compared)
+
     def __str__(self) -> str:
         parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty]
         return " ".join(part for part in parts if part)
@@ -104,13 +110,23 @@ def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
     found = findings(runs, level)
     if not found:
         return Answer("No method was run with two memories, or with one and without, so nothing can be said.")
-    helped, compared = sum(finding.helps for finding in found), sum(f.over_none is not None for f in found)
-    lead = f"On {_where(runs)}, a memory is better than none for {helped} of {compared} methods."
+    result = Answer(f"On {_where(runs)}:", tuple(found), _uncertainty(found, level))
+    helped, compared = result.helped
     if not compared:
-        lead = f"On {_where(runs)}, without a row for no memory:"
-    elif len(found) == 1:
-        lead = f"On {_where(runs)}:"
-    return Answer(lead, tuple(found), _uncertainty(found, level))
+        return replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
+    if len(found) > 1:
+        return replace(
+            result, lead=f"On {_where(runs)}, a memory is better than none for {helped} of {compared} methods."
+        )
+    return result
+
+
+def overall(answers: Sequence[Answer]) -> str:
+    """Several set-ups in a sentence; empty where one speaks for itself or nothing can be compared with none."""
+    helped, compared = (sum(answer.helped[k] for answer in answers) for k in (0, 1))
+    if len(answers) < 2 or not compared:
+        return ""
+    return f"Over {len(answers)} set-ups, a memory is better than none for {helped} of {compared} methods and set-ups."
 
 
 def headline(runs: Sequence[Run], level: float = LEVEL) -> str:

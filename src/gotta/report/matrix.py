@@ -1,7 +1,7 @@
 """Who wins against whom: every pair of memories over methods and streams."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -28,15 +28,17 @@ class Outcomes:
 Matrix = dict[tuple[str, str], Outcomes]
 
 
-def win_tie_loss(runs: Sequence[Run], level: float = LEVEL) -> tuple[list[str], Matrix]:
-    """The rows in their usual order, and the outcomes of each ordered pair.
+def win_tie_loss(
+    runs: Sequence[Run], level: float = LEVEL, only: Collection[str] | None = None
+) -> tuple[list[str], Matrix]:
+    """The rows in their usual order, all or only these, and the outcomes of each ordered pair.
 
     One game is one method on one stream: a win if the difference over its domains can be told from zero at `level`.
     """
     order: dict[str, tuple[object, ...]] = {}
     games: dict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
     for run, place in zip(runs, places(runs), strict=True):
-        if place.column != SOURCE:
+        if place.column != SOURCE and (only is None or place.row in only):
             order[place.row] = place.row_order
             games[place.column, run.spec.get("seed", 0)].setdefault(place.row, run)
     names = sorted(order, key=lambda name: order[name])

@@ -28,7 +28,7 @@ def png(drawing: Drawing) -> bytes:
     for text in texts:  # after averaging: letters are smoothed by the font itself
         _write(picture, text)
     buffer = BytesIO()
-    picture.quantize(128).save(buffer, "PNG")  # `optimize` takes five times as long for a twentieth of the size
+    picture.save(buffer, "PNG")  # in all colours: a palette gave a thin line the colour of another memory
     return buffer.getvalue()
 
 

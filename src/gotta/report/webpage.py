@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 import gotta
 from gotta.experiment.record import FOLDER as FOLDER_OF_RECORDS
 from gotta.experiment.store import Run, Store
-from gotta.report.answer import Answer, answer
+from gotta.report.answer import Answer, answer, overall
 from gotta.report.axes import Panel, panels
 from gotta.report.beside_matrix import Beside, beside_matrix
 from gotta.report.captions import environment_lines, setup_lines
@@ -51,10 +51,12 @@ def page(store: Store, records: Mapping[str, Any] | None = None, live: bool = Fa
     """The whole report. `records` are the recordings to embed; a live page fetches those and looks for news."""
     runs, damaged = store.runs(), store.damaged()
     found = panels(runs)
+    parts = [_part(k, panel, len(found)) for k, panel in enumerate(found, 1)]
     context = {
         "name": store.root.resolve().name,
         "count": len(runs),
-        "parts": [_part(k, panel, len(found)) for k, panel in enumerate(found, 1)],
+        "parts": parts,
+        "overall": overall([part.answer for part in parts]),
         "across": by_kind(figures(runs, across=True)),
         "environment": environment_lines(runs),
         "damaged": damaged,

@@ -7,7 +7,7 @@ from gotta.experiment.store import Run
 from gotta.report.cells import Cell
 from gotta.report.chart import SMALL, Frame, legend, legend_height, room, shown, text_width, x_axis, y_axis
 from gotta.report.drawing import FAINT, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, columns, mean
+from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, mean
 from gotta.report.palette import styles
 
 Point = tuple[float, float, str, str]  # seconds, accuracy, method, row
@@ -15,13 +15,16 @@ Point = tuple[float, float, str, str]  # seconds, accuracy, method, row
 
 def cost_figures(runs: Sequence[Run]) -> list[Figure]:
     """Every cell as a point, the front as a line."""
-    points = []
+    points, which = [], ""
     for method, rows in columns(runs).items():
-        for row, group in rows.items():
+        kept, left_out = best_rows(rows)
+        if left_out:
+            which = " Of a method with many rows, the best."
+        for row, group in kept.items():
             seconds, accuracy = mean(group, "seconds"), mean(group)
             if _usable(seconds) and accuracy.value is not None:
                 points.append((seconds.value or 1.0, accuracy.value, method, row))
-    return [_figure(points)] if len(points) > 1 else []
+    return [_figure(points, which)] if len(points) > 1 else []
 
 
 def front(points: Sequence[Point]) -> list[Point]:
@@ -37,7 +40,7 @@ def front(points: Sequence[Point]) -> list[Point]:
     return best
 
 
-def _figure(points: Sequence[Point]) -> Figure:
+def _figure(points: Sequence[Point], which: str) -> Figure:
     looks = styles(list(dict.fromkeys(row for *_, row in points)))
     methods = len({point[2] for point in points})
     top = 28 + legend_height(looks, WIDTH - 60)
@@ -61,7 +64,7 @@ def _figure(points: Sequence[Point]) -> Figure:
     caption = (
         "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."
     )
-    return Figure("cost", title, caption + " Seconds are this machine's.", drawing)
+    return Figure("cost", title, caption + " Seconds are this machine's." + which, drawing)
 
 
 def _usable(cell: Cell) -> bool:

@@ -1,57 +1,101 @@
-"""Factor ablation: one line for each way a memory was put together, by accuracy."""
+"""Factor ablation: one line for each way a memory was put together; of many, one for each value of a factor."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from gotta.experiment.store import Run
-from gotta.report.cells import Cell
 from gotta.report.chart import SMALL, Frame, room, shown, text_width, ticks
 from gotta.report.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, columns, mean, slug
+from gotta.report.figures.figure import MANY, WIDTH, Figure, columns, mean, slug
 from gotta.report.palette import style
-from gotta.report.places import settings
+from gotta.report.places import section_name, settings
 
 ARGUMENTS = "memory.arguments."
 LINE = 22.0
+ONE_BY_ONE = (
+    "Mean over seeds; lines are 95 % intervals over seeds where there are several (of two seeds, half their range)."
+)
+BY_FACTOR = (
+    "Large: the mean of all cells with this value of a factor, whatever the others are; small: each of these cells. "
+    "Where small marks of all values lie alike, the factor does not matter here."
+)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A line of the figure: its number, half its interval, and the cells behind it if there are several."""
+
+    value: float
+    half: float = 0.0
+    cells: tuple[float, ...] = ()
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        return (self.value - self.half, self.value + self.half, *self.cells)
 
 
 def factor_figures(runs: Sequence[Run]) -> list[Figure]:
     """For each method with memories put together from parts, or run with several values of a part."""
     found = []
     for method, rows in columns(runs).items():
-        cells = {row: mean(group) for row, group in rows.items()}
-        known = {row: cell for row, cell in cells.items() if cell.value is not None}
-        if sum(_assembled(rows[row]) for row in known) > 1:
-            found.append(_figure(method, known))
+        assembled = [row for row, group in rows.items() if _factors(group)]
+        if len(assembled) > MANY:
+            found.append(_figure(method, _by_factor(rows), BY_FACTOR))
+        elif len(assembled) > 1:
+            levels = {row: cell for row, group in rows.items() if (cell := mean(group)).value is not None}
+            lines = {row: Level(cell.value or 0.0, cell.interval or 0.0) for row, cell in levels.items()}
+            order = sorted(lines, key=lambda row: -lines[row].value)
+            found.append(_figure(method, {row: lines[row] for row in order}, ONE_BY_ONE))
     return found
 
 
-def _assembled(runs: Sequence[Run]) -> bool:
-    """Does a setting other than epsilon say how this memory decides?"""
+def _factors(runs: Sequence[Run]) -> dict[str, object]:
+    """The settings other than epsilon that say how this memory decides."""
     given = settings(runs[0], ("memory",))
-    return any(name.startswith(ARGUMENTS) and not name.endswith(".epsilon") for name in given)
+    parts = {name.removeprefix(ARGUMENTS): value for name, value in given.items() if name.startswith(ARGUMENTS)}
+    return {name: value for name, value in parts.items() if name != "epsilon"}
 
 
-def _figure(method: str, cells: dict[str, Cell]) -> Figure:
-    order = sorted(cells, key=lambda row: -(cells[row].value or 0.0))
-    names = {row: row.removeprefix("composed ") for row in order}
+def _by_factor(rows: Mapping[str, Sequence[Run]]) -> dict[str, Level]:
+    """A level for each value of each factor that varies, memory by memory; rows without factors as they are."""
+    groups: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    lines: dict[str, Level] = {}
+    for row, runs in rows.items():
+        cell = mean(runs)
+        if cell.value is None:
+            continue
+        if not _factors(runs):
+            lines[row] = Level(cell.value, cell.interval or 0.0)
+        for name, value in _factors(runs).items():
+            groups[section_name(runs[0], "memory"), name][str(value)].append(cell.value)
+    for (memory, name), values in groups.items():
+        if len(values) > 1:
+            for value, cells in values.items():
+                lines[f"{memory} {name}={value}"] = Level(sum(cells) / len(cells), cells=tuple(cells))
+    return lines
+
+
+def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
+    names = {row: row.removeprefix("composed ") for row in levels}
     left = min(WIDTH * 0.5, 16 + max(text_width(name, 12) for name in names.values()))
-    ends = [(cells[row].value or 0.0) + s * (cells[row].interval or 0.0) for row in order for s in (-1, 1)]
-    height = LINE * len(order)
-    frame = Frame(left, 20, WIDTH - left - 60, height, room(ends), (0, len(order)))
+    height = LINE * len(levels)
+    ends = [end for level in levels.values() for end in level.ends]
+    frame = Frame(left, 20, WIDTH - left - 60, height, room(ends), (0, len(levels)))
     title = f"Factors of the memory, {method}"
-    words = f"From best to worst: {', '.join(f'{names[row]} {cells[row].number}' for row in order)}."
+    words = "; ".join(f"{names[row]} {level.value:.1f}" for row, level in levels.items()) + "."
     drawing = Drawing(WIDTH, height + 64, title, words)
     for value in ticks(*frame.x):
         x = frame.across(value)
         drawing.add(Line(((x, frame.top), (x, frame.bottom)), GRID))
         drawing.add(Text(x, frame.bottom + 16, shown(value), FAINT, SMALL, "middle"))
     drawing.add(Text((frame.left + frame.right) / 2, frame.bottom + 34, "accuracy in %", FAINT, SMALL, "middle"))
-    for k, row in enumerate(order):
-        cell, look, y = cells[row], style(row), frame.top + LINE * (k + 0.5)
-        value, half = cell.value or 0.0, cell.interval or 0.0
+    for k, (row, level) in enumerate(levels.items()):
+        look, y = style(row), frame.top + LINE * (k + 0.5)
         drawing.add(Text(left - 8, y + 4, names[row], INK, 12, "end"))
-        drawing.add(Line(((frame.across(value - half), y), (frame.across(value + half), y)), look.colour, 1.5))
-        drawing.add(*marker(look.marker, frame.across(value), y, look.colour, 5))
-        drawing.add(Text(WIDTH - 4, y + 4, cell.number, INK, 12, "end"))
-    caption = "Mean over seeds; lines are 95 % intervals over seeds where there are several."
+        drawing.add(Line(tuple((frame.across(level.value + s * level.half), y) for s in (-1, 1)), look.colour, 1.5))
+        for value in level.cells:
+            drawing.add(*marker("circle", frame.across(value), y, FAINT, 2))
+        drawing.add(*marker(look.marker, frame.across(level.value), y, look.colour, 6 if level.cells else 5))
+        drawing.add(Text(WIDTH - 4, y + 4, f"{level.value:.1f}", INK, 12, "end"))
     return Figure(f"factors-{slug(method)}", title, caption, drawing)

@@ -2,16 +2,17 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gotta.experiment.store import Run
 from gotta.report.cells import Cell, over_seeds
 from gotta.report.comparison import by_seed, summary_value
 from gotta.report.drawing import Drawing
-from gotta.report.places import SOURCE, places
+from gotta.report.places import SOURCE, Place, places
 
 WIDTH = 760.0
+MANY = 16  # lines that a figure can show; of more, the best
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,29 @@ class Figure:
 def columns(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
     """Column, row, runs: in the order of the tables, without the source model."""
     found: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
-    order = sorted(zip(runs, places(runs), strict=True), key=lambda pair: (pair[1].column_order, pair[1].row_order))
-    for run, place in order:
+    for run, place in _placed(runs):
         if place.column != SOURCE:
             found[place.column][place.row].append(run)
     return {column: dict(rows) for column, rows in found.items()}
+
+
+def in_order(runs: Sequence[Run]) -> list[Run]:
+    """As the tables have them, column by column."""
+    return [run for run, _ in _placed(runs)]
+
+
+def _placed(runs: Sequence[Run]) -> list[tuple[Run, Place]]:
+    return sorted(zip(runs, places(runs), strict=True), key=lambda pair: (pair[1].column_order, pair[1].row_order))
+
+
+def best_rows(rows: Mapping[str, Sequence[Run]]) -> tuple[dict[str, Sequence[Run]], str]:
+    """All rows in their order if a figure can show them, else the best and all without a choice; and words for that."""
+    if len(rows) <= MANY:
+        return dict(rows), ""
+    kept = {row for row in rows if row == "none" or row.startswith("control: ")}
+    by_accuracy = sorted((row for row in rows if row not in kept), key=lambda row: -(mean(rows[row]).value or 0.0))
+    kept |= set(by_accuracy[: max(1, MANY - len(kept))])
+    return {row: runs for row, runs in rows.items() if row in kept}, f" The best {len(kept)} of {len(rows)} rows."
 
 
 def mean(runs: Sequence[Run], path: str = "accuracy") -> Cell:

@@ -8,7 +8,7 @@ from gotta.experiment.store import Run
 from gotta.report.cells import Cell
 from gotta.report.chart import Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
 from gotta.report.drawing import FAINT, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, mean, slug
+from gotta.report.figures.figure import WIDTH, Figure, in_order, mean, slug
 from gotta.report.palette import style
 from gotta.report.places import SOURCE, cell_key, settings
 
@@ -42,7 +42,7 @@ def epsilon_figures(runs: Sequence[Run]) -> list[Figure]:
 def _curves(runs: Sequence[Run], axis: str) -> dict[str, Curves]:
     """Method, row, value: only where a row has two values or more and all other settings are the same."""
     cells: dict[tuple[str, str], ByValue] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for run in runs:
+    for run in in_order(runs):
         row, column = cell_key(run)
         value = settings(run).get(axis)
         if column != SOURCE and isinstance(value, int | float) and row != "none":

@@ -6,7 +6,7 @@ from zlib import crc32
 from gotta.experiment.store import Run
 from gotta.report.chart import Frame, legend, legend_height, room, shown, ticks, x_axis, y_axis
 from gotta.report.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, columns, slug
+from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, slug
 from gotta.report.palette import Style, styles
 from gotta.report.series import Series, Visit, series
 
@@ -24,9 +24,10 @@ def stream_figures(runs: Sequence[Run]) -> list[Figure]:
     """One figure for each method whose runs recorded their steps."""
     found = []
     for method, rows in columns(runs).items():
-        lines = first_seed(rows)
+        kept, which = best_rows(rows)
+        lines = first_seed(kept)
         if lines:
-            found.append(_accuracy(method, lines))
+            found.append(_accuracy(method, lines, which))
     return found
 
 
@@ -34,9 +35,10 @@ def diagnostics_figures(runs: Sequence[Run]) -> list[Figure]:
     """Purity, balance, near-duplicates and coverage over time, for each method with a memory."""
     found = []
     for method, rows in columns(runs).items():
-        lines = {name: line for name, line in first_seed(rows).items() if _holds(name) and line.state}
+        kept, which = best_rows({name: runs for name, runs in rows.items() if _holds(name)})
+        lines = {name: line for name, line in first_seed(kept).items() if line.state}
         if lines:
-            found.append(_diagnostics(method, lines))
+            found.append(_diagnostics(method, lines, which))
     return found
 
 
@@ -47,7 +49,7 @@ def first_seed(rows: Mapping[str, Sequence[Run]]) -> Lines:
     return {name: line for name, line in lines.items() if len(line) > 1}
 
 
-def _accuracy(method: str, lines: Lines) -> Figure:
+def _accuracy(method: str, lines: Lines, which: str) -> Figure:
     looks = styles(list(lines))
     title = f"Accuracy over the stream, {method}"
     values = [value for line in lines.values() for value in line.accuracy(WINDOW)[WINDOW - 1 :] or [0.0]]
@@ -63,10 +65,10 @@ def _accuracy(method: str, lines: Lines) -> Figure:
         _line(drawing, frame, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
     share = f"{100 * WINDOW / max(len(line) for line in lines.values()):.0f} %"
     caption = f"Mean over the last {share} of the stream; first seed; bands are domains in their order."
-    return Figure(f"stream-{slug(method)}", title, caption, drawing)
+    return Figure(f"stream-{slug(method)}", title, caption + which, drawing)
 
 
-def _diagnostics(method: str, lines: Lines) -> Figure:
+def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
     looks = styles(list(lines))
     title = f"The memory over the stream, {method}"
     shown_panels = [name for name in PANELS if any(name in line.state for line in lines.values())]
@@ -90,7 +92,7 @@ def _diagnostics(method: str, lines: Lines) -> Figure:
             if len(known) > 1:
                 _line(drawing, frame, [x for x, _ in known], [y for _, y in known], looks[row])
     caption = "After each step, first seed, over the samples of the stream; alternating bands are domains."
-    return Figure(f"diagnostics-{slug(method)}", title, caption, drawing)
+    return Figure(f"diagnostics-{slug(method)}", title, caption + which, drawing)
 
 
 def _line(drawing: Drawing, frame: Frame, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:

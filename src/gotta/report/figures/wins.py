@@ -1,19 +1,25 @@
 """Who wins against whom, as a matrix of squares."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from gotta.experiment.store import Run
 from gotta.report.chart import text_width
 from gotta.report.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure
+from gotta.report.figures.figure import WIDTH, Figure, best_rows
 from gotta.report.matrix import Outcomes, win_tie_loss
+from gotta.report.places import places
 
 WON, LOST = "#4393c3", "#d6804a"  # apart for colour-blind readers; the letters say it without colour
 
 
 def win_figures(runs: Sequence[Run]) -> list[Figure]:
     """One matrix over all methods and seeds."""
-    names, matrix = win_tie_loss(runs)
+    rows: dict[str, list[Run]] = defaultdict(list)
+    for run, place in zip(runs, places(runs), strict=True):
+        rows[place.row].append(run)
+    kept, which = best_rows(rows)
+    names, matrix = win_tie_loss(runs, only=kept)
     played = {pair: found for pair, found in matrix.items() if found.wins + found.ties + found.losses}
     if len(names) < 2 or not played:
         return []
@@ -35,7 +41,7 @@ def win_figures(runs: Sequence[Run]) -> list[Figure]:
         "The row's wins/ties/losses against the column; a game is one method on one stream, and a difference that "
         "cannot be told from zero is a tie. A triangle points up where the row has more wins, down where more losses."
     )
-    return [Figure("wins", title, caption, drawing)]
+    return [Figure("wins", title, caption + which, drawing)]
 
 
 def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, found: Outcomes | None) -> None:
