@@ -33,7 +33,16 @@ def test_a_recipe_of_ones_own(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("a: [", "not YAML"), ("title: x", "base"), ("- 1", "no recipe")], ids=["yaml", "field", "list"]
+    ("text", "words"),
+    [
+        ("a: [", "not YAML: line 1"),
+        ("title: x\nbase:\n\tdata: {}", r"line 3, column 1: .*Indent with spaces"),
+        ("title: x\nbase: {}\ntitle: y", "line 3, column 1: 'title' stands twice"),
+        ("title: x", "base"),
+        ("- 1", "got a list"),
+        ("", "got nothing"),
+    ],
+    ids=["yaml", "tabs", "twice", "field", "list", "empty"],
 )
 def test_a_wrong_file_is_one_error(tmp_path, text, words):
     path = tmp_path / "wrong.yaml"
@@ -114,7 +123,7 @@ def test_mistakes_are_told_together_with_their_cells(tmp_path):
     with pytest.raises(GottaError) as error:
         mine(tmp_path, text).runs()
     lines = str(error.value).splitlines()
-    assert lines[0] == "3 mistakes in the recipe:"
+    assert lines[0] == "3 mistakes in the recipe and its settings:"
     (gama,), (fsp,), (epsilom,) = ([line for line in lines if word in line] for word in ("gama'", "'fsp'", "epsilom'"))
     assert "Did you mean 'gamma'" in gama
     assert gama.endswith("(in every cell)")
@@ -140,6 +149,40 @@ def test_wrong_keys_of_a_recipe_name_the_nearest(tmp_path, line, words):
     with pytest.raises(GottaError, match=r"mine.yaml is no recipe") as error:
         mine(tmp_path, "\n".join([*kept, line]))
     assert words in str(error.value)
+
+
+def test_mistakes_of_the_file_its_cells_and_the_command_line_are_told_together(tmp_path):
+    text = MINE.replace("title: Mine", "title: Mine\nseedz: [1]").replace("method: [tent, norm]", "method: tnt")
+    with pytest.raises(GottaError, match="3 mistakes in it") as error:
+        mine(tmp_path, text)
+    for words in ("'seedz' is unknown", "cells.0.method: expected a list, such as [tnt]", "method 'tnt' is unknown"):
+        assert words in str(error.value)
+    recipe, over = mine(tmp_path, MINE.replace("none, fps", "none, fsp")), {"method": {"lrr": 1}, "stream": {"gama": 1}}
+    with pytest.raises(GottaError, match="4 mistakes") as error:
+        recipe.runs(over=over, seeds=[1, 1])
+    for words in ("'method.lrr'", "'gama'", "memory 'fsp'", "seed 1 stands twice"):
+        assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("seeds: [0, 1, 0]", "seed 0 stands twice"),
+        ("quick: {axes: {stream.gama: [1]}}", "Did you mean 'stream.gamma'"),
+        ("leave_out: [composd]", "Did you mean 'composed'"),
+    ],
+)
+def test_names_that_refer_to_nothing_and_seeds_that_stand_twice(tmp_path, line, words):
+    kept = [one for one in MINE.splitlines() if one.split(":")[0] != line.split(":")[0]]
+    with pytest.raises(GottaError, match=words):
+        mine(tmp_path, "\n".join([*kept, line])).runs()
+
+
+def test_a_capacity_of_the_wrong_kind_is_one_mistake(tmp_path):
+    with pytest.raises(GottaError) as error:
+        mine(tmp_path, MINE.replace("capacity: 8", "capacity: big")).runs()
+    assert "memory.capacity" in str(error.value)
+    assert "needs a capacity" not in str(error.value)
 
 
 def test_unknown_and_missing():

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.recipe import load_recipe, recipes
+from gotta.experiment.recipe import PICTURES, load_picture, load_recipe, recipes
 from gotta.experiment.run import run
 from gotta.experiment.spec import RunSpec
+from gotta.experiment.teaser import Setting
+from gotta.memory import Memory
+from gotta.memory.policy import make_policy
 from gotta.models import bundled
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
@@ -33,6 +36,8 @@ def bundled_form(name):
 def test_every_table_and_figure_has_its_recipe():
     assert {*PAPER, *OURS, "mini", "long", "full"} <= set(recipes())
     assert all(load_recipe(name).paper for name in PAPER)
+    assert all(load_recipe(name).note for name in (*PAPER, "itd"))
+    assert PICTURES == ("teaser",)
     assert {name for name in recipes() if len(load_recipe(name).seeds) < 3} == {"mini"}
 
 
@@ -103,6 +108,44 @@ def test_protocols():
     assert four == {("iid", "each_domain"), ("iid", "never"), ("dirichlet", "each_domain"), ("dirichlet", "never")}
 
 
+def test_video_is_as_the_paper_says():
+    cells = [cell for cell in load_recipe("itd").sections() if cell["method"]["name"] != "source" and "memory" in cell]
+    columns = [cell for cell in cells if "control" not in cell]
+    assert {(cell["method"]["name"], cell["memory"]["name"]) for cell in columns} == {
+        (method, memory)
+        for method in ("norm", "rotta", "note")
+        for memory in ("none", "reservoir", "pbrs", "cstu", "cds", "fps")
+    }
+    for cell in columns:
+        stream = cell["stream"]
+        assert (stream["clips"], stream["frames"], stream["domains"]) == (1024, 32, "gaussian_noise")
+        assert (stream["gamma"], stream["severity"], cell["memory"]["capacity"]) == (0.1, 5, 32)
+        assert (cell["regime"]["reset"], cell["model"]["name"]) == ("each_domain", "resnet18")
+
+
+def test_the_picture_is_as_the_paper_says():
+    picture = load_picture("teaser")
+    assert picture.paper == "figure 1"
+    told = Setting(**{**picture.setting, "classes": tuple(picture.setting["classes"])})
+    assert (told.duplicates, told.order, told.gamma, told.capacity, told.batches) == (4, "dirichlet", 0.1, 32, 128)
+    assert told == Setting()
+    with pytest.raises(GottaError, match="gotta bench teaser"):
+        load_recipe("teaser")
+
+
+def test_what_recipes_leave_open_is_what_their_notes_say():
+    for name in ("cds", "fps", "fpsd"):
+        assert make_policy(name, {}).epsilon == 0.005
+    assert Memory("fpsd", 32, 10).refresh_every == 10
+    rates = {"norm": 0.05, "note": 0.01, "rotta": 0.05}
+    for spec in bundled_form("table1"):
+        if spec.has_memory:
+            running = spec.method.name in rates
+            assert spec.method.statistics == ("running" if running else "batch")
+            assert spec.method.rate == rates.get(spec.method.name)
+        assert spec.regime.score == ("after" if spec.method.name == "energy" else "before")
+
+
 def test_presets_are_those_the_notes_name():
     presets = {(spec.method.name, spec.method.arguments.get("preset", "official")) for spec in bundled_form("table1")}
     assert {name for name, preset in presets if preset == "tea"} == {"sar", "eata"}
@@ -123,6 +166,7 @@ def test_a_cell_of_every_recipe_runs_in_its_quick_form(name):
 
 def test_the_page_lists_every_recipe_with_its_number_of_cells():
     listed = PAGE.read_text()
+    assert re.search(r"^\| `teaser` \| figure 1 \|", listed, re.MULTILINE)
     for name in set(recipes()) - {"mini", "long", "full"}:
         row = re.search(rf"^\| `{name}` \|.*?\| (\d+) \|", listed, re.MULTILINE)
         assert row, name

@@ -123,3 +123,8 @@ def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
         RunSpec.of({"method": {"name": "rotta", "arguments": {"preset": "tae"}}})
     with pytest.raises(GottaError, match=r"Did you mean 'method.nu'"):
         RunSpec.of({"method": {"name": "rotta", "arguments": {"mu": 1.0}}})
+
+
+def test_a_setting_that_must_not_be_empty_is_a_mistake_like_others():
+    with pytest.raises(GottaError, match=r"2 mistakes(.|\n)*seed(.|\n)*'tnt'"):
+        RunSpec.of({"seed": None, "method": {"name": "tnt"}})

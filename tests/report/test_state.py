@@ -2,19 +2,22 @@
 
 import json
 import os
+import subprocess
+import sys
 
 from made_runs import made, stored
 
+from gotta.experiment.processes import machine, started
 from gotta.report.state import look
 
 NOW = 1_000_000.0
 
 
-def claim(root, id, age, number=1, progress=None):
+def claim(root, id, age, number=1, progress=None, **who):
     folder = root / "leases" / id
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{number:06}"
-    path.write_text(json.dumps({"node": "box", "pid": 7}))
+    path.write_text(json.dumps({"node": "box", "pid": 7, **who}))
     os.utime(path, (NOW - age, NOW - age) if age is not None else (0, 0))
     if progress:
         (folder / "progress.json").write_text(json.dumps(progress))
@@ -64,3 +67,15 @@ def test_damaged_logs_and_leases_stop_nothing(tmp_path):
     (tmp_path / "leases" / "log.jsonl").write_text('{"id": "x"}\nhalf a li')
     (found,) = look(store, NOW).claims
     assert (found.state, found.by) == ("running", "?, process ?")
+
+
+def test_a_process_of_this_machine_that_has_ended_is_told_at_once(tmp_path):
+    store = stored(tmp_path, [made()])
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    claim(tmp_path, "mine", 2, machine=machine(), pid=os.getpid(), started=started(os.getpid()))
+    claim(tmp_path, "reused", 2, machine=machine(), pid=os.getpid(), started="1")
+    claim(tmp_path, "ended", 2, machine=machine(), pid=ended.pid)
+    claim(tmp_path, "elsewhere", 2, machine="00000000", pid=ended.pid)
+    states = {c.id: c.state for c in look(store, NOW).claims}
+    assert states == {"mine": "running", "reused": "silent", "ended": "silent", "elsewhere": "running"}

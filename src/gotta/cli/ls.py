@@ -31,7 +31,7 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
 def everything() -> dict[str, dict[str, str]]:
     """Every name of every kind, with a line on what it is."""
     from gotta.data import DATASETS, EXTRA, STANDARD
-    from gotta.experiment.recipe import load_recipe, recipes
+    from gotta.experiment.recipe import PICTURES, load_picture, load_recipe, recipes
     from gotta.experiment.spec import CONTROLS
     from gotta.memory import policies
     from gotta.methods import methods
@@ -54,7 +54,7 @@ def everything() -> dict[str, dict[str, str]]:
         "regimes": {name: first_line(REGIMES[name]) for name in REGIMES},
         "controls": {name: "" for name in CONTROLS},
         "recipes": {name: load_recipe(name).title for name in recipes()}
-        | {"teaser": "What each memory holds of a two-class stream in which every image comes four times (a picture)"},
+        | {name: load_picture(name).title for name in PICTURES},
     }
 
 

@@ -38,10 +38,14 @@ def told(
     from gotta.experiment.estimate import estimate
     from gotta.experiment.labels import labels
     from gotta.experiment.missing import missing
+    from gotta.experiment.weights import check_same_weights
 
+    check_same_weights(specs, store)
     console.print(
         f"[bold]{plan.title}[/bold]" + (f" (the paper's {plan.paper})" if plan.paper else ""), highlight=False
     )
+    if plan.note:
+        console.print(plan.note, style="dim", highlight=False, markup=False)
     done = len(specs) - len(todo)
     where = where or f"in {workers} processes"
     console.print(f"{len(specs)} runs, {done} finished before, {len(todo)} to do {where}", highlight=False)

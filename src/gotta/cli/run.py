@@ -55,6 +55,7 @@ def run(
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
     from gotta.experiment.text import dump
+    from gotta.experiment.weights import check_same_weights
     from gotta.files import check_writable
 
     spec = RunSpec.of(parse(settings or []))
@@ -74,6 +75,7 @@ def run(
         raise GottaError("\n".join(lacking))
     warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
+    check_same_weights([spec], store)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:
         listen = logged.listening(listen)

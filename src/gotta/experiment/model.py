@@ -29,11 +29,22 @@ def find_weights(named: str | None) -> Path | str | None:
 
 def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
     """The network of a spec. Only untrained ones are told the classes of the data; the others have their own."""
-    return _kept(name, find_weights(weights), num_classes if weights == RANDOM else None, preprocessing)
+    found = find_weights(weights)
+    return _kept(name, found, num_classes if weights == RANDOM else None, preprocessing, stamp(found))
+
+
+def stamp(weights: Path | str | None) -> tuple[int, int]:
+    """The size and the time of a file, which change when it is replaced."""
+    if not isinstance(weights, Path) or not weights.is_file():
+        return (0, 0)
+    status = weights.stat()
+    return (status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=2)  # cells of a sweep share weights, and a worker runs many cells
-def _kept(name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None) -> Backbone:
+def _kept(
+    name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None, stamp: tuple[int, int]
+) -> Backbone:
     # On a CPU convolutions are up to a third faster with the channels last.
     model = load(name, weights, num_classes, preprocessing).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return model  # type: ignore[no-any-return]

@@ -6,20 +6,21 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from gotta.errors import GottaError, unknown
-from gotta.experiment.arguments import known_arguments
-from gotta.experiment.spec import DEFAULTS, FIELDS, Mistakes, RunSpec, short, together
+from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.fitting import Sections, fits_nowhere, fitting
+from gotta.experiment.mistakes import Mistakes, in_words, inside, together, without
+from gotta.experiment.spec import RunSpec, short
 from gotta.experiment.text import merged, nested, read
 from gotta.memory import policies
 
 FOLDER = Path(__file__).parents[1] / "recipes"
+PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
 SHOWN = 4  # cells that a mistake names before it only counts them
 
-Sections = dict[str, Any]
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
-Seeds = Annotated[list[int], Field(min_length=1)]
+Seeds = Annotated[list[int], Field(min_length=1), AfterValidator(lambda seeds: _each_once(seeds))]
 Names = Annotated[list[str], Field(min_length=1)]
 
 
@@ -75,11 +76,15 @@ class Recipe(Part):
         """
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
-        if unfit := _fits_nowhere(over, cells):
-            raise GottaError(together(unfit, "the settings"))
-        given = [merged(cell, _fitting(over, cell)) for cell in cells]
         chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
-        specs = [spec for seed in chosen for spec in _specs(given, seed)]
+        given = [merged(cell, fitting(over, cell)) for cell in cells]
+        wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
+        try:
+            specs = [spec for seed in chosen for spec in _specs(given, seed)]
+        except Mistakes as error:
+            wrong += error.mistakes
+        if wrong:
+            raise Mistakes(wrong, "the recipe and its settings")
         return list({spec.id: spec for spec in specs}.values())
 
     def sections(
@@ -98,6 +103,14 @@ class Recipe(Part):
                 self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick)
             )
         ]
+
+    def _loose_ends(self) -> list[str]:
+        """A complaint for each name that refers to nothing."""
+        axes = {*self.axes, *(name for block in self.cells for name in block.axes)}
+        lost = [unknown("axis in quick.axes,", name, axes) for name in self.quick.axes if name not in axes]
+        known = policies.names()
+        lost += [unknown("memory in leave_out,", name, known) for name in self.leave_out if name not in known]
+        return [str(error) for error in lost]
 
     def _axes(self, block: Cells, quick: bool) -> Iterator[list[Sections]]:
         axes = {**self.axes, **block.axes}
@@ -124,25 +137,46 @@ class Recipe(Part):
         return list(dict.fromkeys(found))
 
 
+class Picture(Part):
+    """A figure that is no table of runs."""
+
+    title: str
+    paper: str
+    note: str
+    setting: Sections
+    quick: Sections
+
+
 def recipes() -> list[str]:
-    """The names of the recipes that come with gotta."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    """The names of the recipes that come with gotta and stand for runs."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in PICTURES)
+
+
+def load_picture(name: str) -> Picture:
+    """The settings of a figure that is no table of runs."""
+    return Picture.model_validate(read(FOLDER / f"{name}.yaml"))
 
 
 def load_recipe(name_or_path: str) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
+    if name_or_path in PICTURES:
+        raise GottaError(f"'{name_or_path}' is a picture and stands for no runs. Draw it: gotta bench {name_or_path}")
     if path.suffix not in (".yaml", ".yml"):
         path = FOLDER / f"{name_or_path}.yaml"
         if not path.exists():
             raise unknown("recipe", name_or_path, recipes())
     elif not path.exists():
         raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
+    content = read(path)
+    if not isinstance(content, Mapping):
+        got = "nothing" if content is None else f"a {type(content).__name__}"
+        raise GottaError(f"{path} is no recipe: expected title, base and cells by name, got {got}.")
     try:
-        return Recipe.model_validate(read(path))
+        return Recipe.model_validate(content)
     except ValidationError as error:
-        found = together([_describe(problem) for problem in error.errors()], "it")
-        raise GottaError(f"{path} is no recipe: {found}") from None
+        found = [_describe(problem) for problem in error.errors()] + _further(content, error.errors())
+        raise GottaError(f"{path} is no recipe: {together(found, 'it')}") from None
 
 
 def _specs(cells: Sequence[Sections], seed: int) -> list[RunSpec]:
@@ -156,8 +190,36 @@ def _specs(cells: Sequence[Sections], seed: int) -> list[RunSpec]:
             for mistake in error.mistakes:
                 wrong.setdefault(mistake, []).append(_label(cell))
     if wrong:
-        raise GottaError(together([f"{text} ({_where(at, len(cells))})" for text, at in wrong.items()], "the recipe"))
+        raise Mistakes([f"{text} ({_where(at, len(cells))})" for text, at in wrong.items()])
     return specs
+
+
+def _each_once(seeds: Sequence[int]) -> Sequence[int]:
+    twice = [str(seed) for seed in dict.fromkeys(seeds) if seeds.count(seed) > 1]
+    if twice:
+        raise GottaError(f"seed {', '.join(twice)} stands twice. Expected each seed once.")
+    return seeds
+
+
+def _further(content: Mapping[str, Any], problems: Sequence[Any]) -> list[str]:
+    """What is wrong with the cells of a file that has other mistakes, so that nobody has to come back for it."""
+    rest = without(
+        content, [problem["loc"][:1] if problem["loc"][0] == "seeds" else problem["loc"] for problem in problems]
+    )
+    for problem in problems:  # what stands alone where a list belongs is looked at as its one entry
+        *path, last = problem["loc"]
+        section = inside(rest, path)
+        if problem["type"] == "list_type" and problem["input"] is not None and isinstance(section, dict):
+            section[last] = [problem["input"]]
+    if any(problem["type"] == "too_short" and "axes" in problem["loc"] for problem in problems):
+        return []  # without its values the cells would lack what the axis gives them
+    try:
+        Recipe.model_validate({"title": "", "base": {}, **rest}).runs()
+    except Mistakes as error:
+        return error.mistakes
+    except (ValidationError, GottaError):  # too little is left to tell
+        return []
+    return []
 
 
 def _where(labels: Sequence[str], total: int) -> str:
@@ -171,43 +233,6 @@ def _label(cell: Sections) -> str:
     return f"{cell['method'].get('name')} + {cell.get('control') or cell.get('memory', {}).get('name', 'none')}"
 
 
-def _arguments(over: Sections) -> list[tuple[str, str]]:
-    """The settings of method and memory that are arguments of whichever is chosen."""
-    sections = [(section, over.get(section)) for section in FIELDS]
-    return [
-        (section, name)
-        for section, content in sections
-        if isinstance(content, Mapping)
-        for name in content
-        if name not in FIELDS[section]
-    ]
-
-
-def _taken(section: str, cell: Sections) -> list[str] | None:
-    return known_arguments(section, cell.get(section, {}).get("name", DEFAULTS[section]))
-
-
-def _fitting(over: Sections, cell: Sections) -> Sections:
-    """`over` without the arguments that this cell's method or memory does not take."""
-    result = dict(over)
-    for section, name in _arguments(over):
-        known = _taken(section, merged(cell, over))
-        if (cell.get("control") and section == "memory") or (known is not None and name not in known):
-            result[section] = {key: value for key, value in result[section].items() if key != name}
-    return result
-
-
-def _fits_nowhere(over: Sections, cells: Sequence[Sections]) -> list[str]:
-    """A complaint for each argument that no cell takes."""
-    found = []
-    for section, name in _arguments(over):
-        taken = [_taken(section, merged(cell, over)) for cell in cells]
-        known = {argument for some in taken for argument in some or ()} | set(FIELDS[section])
-        if None not in taken and name not in known:
-            found.append(str(unknown("setting", f"{section}.{name}", [f"{section}.{other}" for other in known])))
-    return found
-
-
 def _describe(problem: Any) -> str:
     """One of pydantic's findings in our words."""
     *path, last = [str(part) for part in problem["loc"]] or [""]
@@ -217,5 +242,4 @@ def _describe(problem: Any) -> str:
         return str(unknown("key", where, [".".join([*path, name]) for name in part.model_fields]))
     if problem["type"] == "missing":
         return f"{where} is missing."
-    message = f"{problem['msg'][0].lower()}{problem['msg'][1:]}"
-    return f"{where}: {message}; got {problem['input']!r}." if where else f"{message}."
+    return f"{where}: {in_words(problem).rstrip('.')}; got {problem['input']!r}."

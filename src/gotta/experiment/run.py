@@ -21,6 +21,7 @@ from gotta.experiment.scoring import Scoring
 from gotta.experiment.sense import as_source, no_effect
 from gotta.experiment.snapshots import Snapshots
 from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
+from gotta.experiment.weights import weights_used
 from gotta.guard import Guard, GuardWarning
 from gotta.loop import OracleMemory, Record, evaluate
 from gotta.memory import Memory
@@ -79,7 +80,10 @@ def run(
     if (journal is not None or recorder is not None) and snapshots is not None:
         raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
     stream = Stream(data_of(spec), spec.stream_spec())
+    weights = weights_used(spec)
     model = deepcopy(model_of(spec)).to(device)
+    if snapshots is not None:
+        snapshots.beside = weights
     pointless = no_effect(spec, model)
     done = as_source(spec) if pointless and spec.control != "running_statistics" else spec
 
@@ -105,6 +109,7 @@ def run(
         adapted.memory.journal.save(journal)
     summary = {
         **scoring.summary(),
+        **weights,
         **({"guard": guard_summary(spec.guard, scoring.steps)} if spec.guard else {}),
         **({"no_effect": pointless} if pointless else {}),
     }

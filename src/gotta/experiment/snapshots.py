@@ -24,6 +24,7 @@ class Snapshots:
         self, folder: Path, every: float = EVERY, notice: Callable[[str], None] = lambda message: None
     ) -> None:
         self.folder, self.every, self.notice = folder, every, notice
+        self.beside: dict[str, str] = {}  # what else must agree: which weights the cell has
         self._last = monotonic()
 
     def due(self) -> bool:
@@ -31,7 +32,7 @@ class Snapshots:
 
     def save(self, adapted: Adapted, scoring: Scoring) -> None:
         """Keep the state after the last scored step. A disk that refuses it costs the snapshot, not the cell."""
-        made_by = {name: value for name, value in environment().items() if name in MUST_AGREE}
+        made_by = self._now()
         try:
             adapted.save(self.folder, {"made_by": made_by, "scoring": scoring.state_dict()})
         except (GottaError, OSError) as error:
@@ -45,8 +46,8 @@ class Snapshots:
             return False
         try:
             beside = adapted.load(self.folder)
-            now = environment()
-            changed = [name for name, value in beside["made_by"].items() if now.get(name) != value]
+            then, now = beside["made_by"], self._now()
+            changed = [name for name in {**then, **now} if now.get(name) != then.get(name)]
             if changed:
                 raise GottaError(f"it was made with another {', '.join(changed)}")
             scoring.load_state_dict(beside["scoring"])
@@ -54,6 +55,9 @@ class Snapshots:
             self.notice(f"its snapshot cannot be used, so it starts anew: {error}")
             return False
         return True
+
+    def _now(self) -> dict[str, object]:
+        return {name: value for name, value in environment().items() if name in MUST_AGREE} | self.beside
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, fields
 from math import inf
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from gotta.clock import CLOCKS
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.arguments import known_arguments, lifted, sunk
+from gotta.experiment.mistakes import Mistakes, in_words, without
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
@@ -87,14 +87,6 @@ def short(given: Mapping[str, Any]) -> dict[str, Any]:
     return lifted(given, FIELDS)
 
 
-class Mistakes(GottaError):
-    """Everything that is wrong with a spec."""
-
-    def __init__(self, mistakes: Sequence[str]) -> None:
-        super().__init__(together(mistakes))
-        self.mistakes = list(mistakes)
-
-
 class RunSpec(Section):
     """One cell of a table for one seed. Build it with `RunSpec.of`, which fills in what was left open."""
 
@@ -121,7 +113,10 @@ class RunSpec(Section):
         except ValidationError as error:
             mistakes = [_describe(problem, cls, given) for problem in error.errors()]
             # The rest is looked at as well, so that nobody has to come back for one mistake after the other.
-            spec = cls.model_validate(_without(given, [problem["loc"] for problem in error.errors()]))
+            wrong = [problem["loc"] for problem in error.errors()]
+            spec = cls.model_validate(without(given, wrong))
+            if ("memory", "capacity") in wrong:  # it was given, if not well
+                spec = spec.model_copy(update={"memory": spec.memory.model_copy(update={"capacity": 1})})
         mistakes += _mistakes(spec)
         if mistakes:
             raise Mistakes(mistakes)
@@ -246,24 +241,12 @@ def _known(kind: str, name: str, known: Collection[str], unless: bool = False) -
         raise unknown(kind, name, known)
 
 
-def _without(given: Mapping[str, Any], places: list[tuple[int | str, ...]]) -> dict[str, Any]:
-    """A copy with these settings left out."""
-    result = deepcopy(dict(given))
-    for *path, last in places:
-        section: Any = result
-        for part in path:
-            section = section.get(part, {}) if isinstance(section, dict) else {}
-        if isinstance(section, dict):
-            section.pop(last, None)
-    return result
-
-
 def _describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> str:
     """One of pydantic's findings in our words."""
     *path, last = [str(part) for part in problem["loc"]]
     where = ".".join([*path, last])
     if problem["type"] != "extra_forbidden":
-        return f"{where}: {problem['msg'][0].lower()}{problem['msg'][1:]}; got {problem['input']!r}."
+        return f"{where}: {in_words(problem)}; got {problem['input']!r}."
     section: Any = cls
     for part in path:
         section = section.model_fields[part].annotation
@@ -271,10 +254,3 @@ def _describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> s
     if path and path[0] in DEFAULTS:
         known += known_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
     return str(unknown("setting", where, [".".join([*path, name]) for name in known]))
-
-
-def together(mistakes: Sequence[str], where: str = "the spec") -> str:
-    """Several mistakes as one message."""
-    if len(mistakes) == 1:
-        return mistakes[0]
-    return f"{len(mistakes)} mistakes in {where}:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes)

@@ -19,6 +19,7 @@ import torch
 from gotta.data import dataset
 from gotta.errors import GottaError, unknown
 from gotta.experiment.environment import environment
+from gotta.experiment.recipe import load_picture
 from gotta.experiment.store import plain
 from gotta.files import write_atomically
 from gotta.memory import Memory, policies
@@ -31,7 +32,6 @@ FAMILIES = ("fifo", "reservoir", "pbrs", "cstu", "hus", "rbm", "cds", "fps", "fp
 NOT_SHOWN = ("none", "composed")  # one holds no more than a batch, the other is not one policy
 OUTPUTS = ("pair", "model")
 EMBEDDINGS = ("probs", "pair", "features")
-QUICK_IMAGES = 50
 Progress = Callable[[int, int, str], None]
 
 
@@ -122,9 +122,9 @@ def run_teaser(
     **changes: Any,
 ) -> TeaserResult:
     """Replay the stream through each policy and write `teaser.json` to `out`. `changes` are fields of `Setting`."""
-    if quick:
-        changes = {"per_class": QUICK_IMAGES, **changes}
-    result = compute(Setting(seed=seed, **changes), policies, progress)
+    recipe = load_picture("teaser")
+    told = recipe.setting | (recipe.quick if quick else {}) | changes
+    result = compute(Setting(**{**told, "classes": tuple(told["classes"]), "seed": seed}), policies, progress)
     write_atomically(Path(out) / "teaser.json", json.dumps(document(result), indent=1) + "\n")
     return result
 

@@ -14,7 +14,14 @@ WHOLE = ("data", "model")  # sections whose settings belong to the thing they na
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as people write numbers: 1e-4 is one, although YAML 1.1 wants 1.0e-4."""
+    """YAML as people write numbers: 1e-4 is one, although YAML 1.1 wants 1.0e-4. A key that stands twice is refused."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key, _ in reversed(node.value):
+            if names.count(key.value) > 1:
+                raise yaml.MarkedYAMLError(problem=f"'{key.value}' stands twice", problem_mark=key.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)[eE][-+]?\d+")
@@ -26,7 +33,15 @@ def parse(text: str, where: str) -> Any:
     try:
         return yaml.load(text, _Loader)
     except yaml.YAMLError as error:
-        raise GottaError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
+        raise GottaError(f"{where} is not YAML: {_reason(error)}.") from None
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
+        return " ".join(str(error).split())
+    at = f"line {error.problem_mark.line + 1}, column {error.problem_mark.column + 1}: " if error.problem_mark else ""
+    tab = ". Indent with spaces" if "'\\t'" in error.problem else ""
+    return at + " ".join(part for part in (error.context, error.problem) if part) + tab
 
 
 def read(path: Path) -> Any:

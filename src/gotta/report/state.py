@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from gotta.experiment.processes import alive, machine
 from gotta.experiment.store import ASIDE, Run, Store
 
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
@@ -70,8 +71,16 @@ def _leases(root: Path, now: float) -> Iterator[Claim]:
             continue
         holder = _document(numbers[-1])
         by = f"{holder.get('node', '?')}, process {holder.get('pid', '?')}"
-        state = "running" if now - touched <= SILENT else "silent"
+        state = "running" if now - touched <= SILENT and not _gone(holder) else "silent"
         yield Claim(cell.name, state, now - touched, by, _shown(noted), _share(noted))
+
+
+def _gone(holder: dict[str, Any]) -> bool:
+    """Whether the holder is a process of this machine that has ended."""
+    pid = holder.get("pid")
+    return (
+        holder.get("machine") == machine() and isinstance(pid, int) and not alive(pid, str(holder.get("started", "")))
+    )
 
 
 def _asides(store: Store, now: float) -> Iterator[Claim]:
