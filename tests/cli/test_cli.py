@@ -180,6 +180,13 @@ def test_a_recorded_stream_is_replayed_through_other_memories(tmp_path):
     assert "not a journal" in gotta("replay", tmp_path / "j.npz", code=2)
 
 
+def test_a_dry_teaser_draws_nothing(tmp_path):
+    shown = gotta("bench", "teaser", "--dry-run", "--memory", "fifo,fps", "--out", tmp_path / "t")
+    assert "2 memories, one picture" in shown
+    assert not (tmp_path / "t").exists()
+    assert "teaser.yaml" in gotta("bench", "teaser", "method.lr=1", code=2)
+
+
 def test_teaser_draws(tmp_path):
     shown = gotta("bench", "teaser", "--quick", "--memory", "fifo,fps", "--out", tmp_path)
     assert "near-dup" in shown

@@ -68,3 +68,8 @@ def test_a_finished_run_of_the_same_cell_stands_over_the_estimate():
 
 def test_durations_as_one_says_them():
     assert [duration(s) for s in (7.4, 150, 3600, 10_800)] == ["7 s", "2 min", "60 min", "3.0 h"]
+
+
+def test_video_is_timed_by_clips():
+    video = {"data": {"name": "cifar10-mini-video"}, "stream": {"clips": 3, "frames": 4, "domains": ["snow"]}}
+    assert estimate([RunSpec.of(video)], 1).seconds > 0

@@ -108,7 +108,9 @@ def bench(
     if recipe == "teaser":
         if record:
             raise GottaError("--record: the teaser is one picture of all memories and has no runs to record.")
-        teaser(console, out or Path("runs/teaser"), memory, quick, data, *_numbers(seeds)[:1])
+        if settings or also:
+            raise GottaError("the teaser has no runs to change settings of. Its own are in recipes/teaser.yaml.")
+        teaser(console, out or Path("runs/teaser"), memory, quick, data, dry_run, *_numbers(seeds)[:1])
         return
     where = make_engine(engine, jobs, address, gpus, slurm)
     if engine == "local":
@@ -184,16 +186,23 @@ def check_device(device: str) -> None:
         raise GottaError(f"device '{device}' cannot be used: {reason.rstrip('.')}. Use --device cpu.") from None
 
 
-def teaser(console: "Console", root: Path, memory: str, quick: bool, data: str, seed: int = 0) -> None:
+def teaser(console: "Console", root: Path, memory: str, quick: bool, data: str, dry_run: bool, seed: int = 0) -> None:
     """The paper's first figure, which is one picture and not a table of runs."""
     from gotta.cli.progress import show_table
-    from gotta.experiment.teaser import run_teaser
+    from gotta.experiment.recipe import load_picture
+    from gotta.experiment.teaser import run_teaser, shown_policies
     from gotta.files import check_writable
     from gotta.memory import policies
     from gotta.report.teaser import draw, tables
 
+    names = policies.match(memory) if memory else shown_policies()
+    picture = load_picture("teaser")
+    console.print(f"[bold]{picture.title}[/bold] (the paper's {picture.paper})", highlight=False)
+    console.print(picture.note, style="dim", highlight=False, markup=False)
+    console.print(f"{len(names)} memories, one picture, seconds: {', '.join(names)}", highlight=False)
+    if dry_run:
+        return
     check_writable(root / "teaser.png")
-    names = policies.match(memory) if memory else None
     with console.status("") as status:
 
         def told(done: int, total: int, policy: str) -> None:

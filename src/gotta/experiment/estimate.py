@@ -128,14 +128,16 @@ def _timed(setup: str, device: str) -> Pace:
     spec = RunSpec.of(given)
     domains = Stream(data_of(spec), spec.stream_spec()).domains
     large = sum(parameter.numel() for parameter in model_of(spec).parameters()) > LARGE
+    size = 8 if large else 64
+    is_video = getattr(data_of(spec), "clips", None) is not None
     few = {
         "schedule": "continual",
         "repeats": 1,
         "domains": list(dict.fromkeys(domains[k] for k in (0, len(domains) // 2, -1))),
         "per_class": None,
-        "limit": 8 if large else 64,
+        **({"clips": 2, "limit": None} if is_video else {"clips": None, "limit": size}),
     }
-    tiny = RunSpec.of({**given, "stream": {**spec.stream, **few}, "regime": {"batch_size": few["limit"]}})
+    tiny = RunSpec.of({**given, "stream": {**spec.stream, **few}, "regime": {"batch_size": size}})
     (_, cold), (_, warm) = run(tiny, device=device), run(tiny, device=device)
     samples = warm["online"]["samples"]
     first_read = max(0.0, cold["seconds"] - warm["seconds"]) / samples
@@ -158,7 +160,7 @@ def _has_batch_norm(model: nn.Module) -> bool:
 
 def _images(spec: RunSpec) -> str:
     """Runs with equal images, in whatever order."""
-    chosen = ("domain_order", "domains", "severity", "classes", "per_class", "limit", "choose")
+    chosen = ("domain_order", "domains", "severity", "classes", "per_class", "limit", "clips", "frames", "choose")
     return json.dumps([spec.data.model_dump(), {name: spec.stream[name] for name in chosen}])
 
 
