@@ -89,7 +89,17 @@ def test_memories_are_compared_with_each_other_where_there_is_no_row_without():
 
 def test_many_ties_are_counted_not_named():
     many = [run for rows in range(12) for run in runs(5, f"mine{rows}", noise=1)]
-    assert "not distinguishable from 11 of the 11 others" in headline(many)
+    assert "none of the 11 others can be told from it" in headline(many)
+    assert "not distinguishable from 11 of the 12 others" in headline([*many, *runs(-20, "fifo")])
+
+
+def test_the_lead_says_for_which_methods_one_memory_stands_out():
+    tent = {"method": "tent"}
+    clear = [*none(), *runs(10), *runs(2, "fifo")]
+    unclear = [*none(**tent), *runs(10, noise=3, **tent), *runs(9.9, "fifo", noise=-1, **tent)]
+    assert "for 2 of 2 methods; clearly better than all other memories: fps for norm." in headline([*clear, *unclear])
+    both = [*none(), *runs(10, noise=3), *runs(9.9, "fifo", noise=-1), *unclear]
+    assert "for none of them is one memory clearly better than all others" in headline(both)
 
 
 def test_what_is_equal_to_the_control_is_said_to_be():

@@ -27,12 +27,18 @@ class Finding:
     tied: tuple[str, ...]
     over_control: Difference | None
     covers: str  # what its intervals speak about
+    compared: int  # other memories that met the same streams
 
     @property
     def helps(self) -> bool:
         """Is the best memory better than none, beyond doubt at the stated level?"""
         gain = None if self.over_none is None else self.over_none.estimate
         return gain is not None and gain.distinguishable and gain.mean > 0
+
+    @property
+    def stands_out(self) -> bool:
+        """Is the best memory better than every other one, beyond doubt?"""
+        return self.memories > 1 and self.compared == self.memories - 1 and not self.tied
 
     @property
     def sentence(self) -> str:
@@ -54,8 +60,10 @@ class Finding:
         return f"no memory can be told from none: the best, {self.best}, differs by {_signed(gain)}"
 
     def _ties(self) -> str:
-        count = len(self.tied)
-        names = f"{count} of the {self.memories - 1} others" if count > NAMED else ", ".join(self.tied)
+        count, others = len(self.tied), self.memories - 1
+        if count > 1 and count == others:
+            return f"none of the {others} others can be told from it"
+        names = f"{count} of the {others} others" if count > NAMED else ", ".join(self.tied)
         return f"not distinguishable from {names}" if self.tied else ""
 
     def _control(self) -> str:
@@ -115,10 +123,18 @@ def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
     if not compared:
         return replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
     if len(found) > 1:
-        return replace(
-            result, lead=f"On {_where(runs)}, a memory is better than none for {helped} of {compared} methods."
-        )
+        told = f"a memory is better than none for {helped} of {compared} methods{_which(found)}."
+        return replace(result, lead=f"On {_where(runs)}, {told}")
     return result
+
+
+def _which(found: Sequence[Finding]) -> str:
+    clear = [f"{finding.best} for {finding.method}" for finding in found if finding.stands_out]
+    if not any(finding.memories > 1 for finding in found):
+        return ""
+    if not clear:
+        return "; for none of them is one memory clearly better than all others"
+    return f"; clearly better than all other memories: {', '.join(clear)}"
 
 
 def overall(answers: Sequence[Answer]) -> str:
@@ -146,7 +162,8 @@ def _finding(column: str, rows: dict[str, list[Run]], level: float) -> Finding |
     control = difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
     over_none = difference(memories[best], rows[NONE], corrected) if NONE in rows else None
     covers = next((e.covers for gap in (over_none, control, *against.values()) if gap and (e := gap.estimate)), "")
-    return Finding(column, len(means), best, means[best], over_none, tied, control, covers)
+    compared = sum(gap.estimate is not None for gap in against.values())
+    return Finding(column, len(means), best, means[best], over_none, tied, control, covers, compared)
 
 
 def _mean(runs: Sequence[Run]) -> float | None:
