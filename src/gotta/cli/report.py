@@ -26,13 +26,14 @@ def report(
     runs = store.runs()
     if not runs:
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    found = [(panel.title, headline(panel.runs), table(panel.runs, metric)) for panel in panels(runs)]
+    path = write_report(folder)  # before anything is printed, which may go to a pipe that closes early
     console = Console()
-    found = panels(runs)
-    for panel in found:
+    for title, answer, shown in found:
         if len(found) > 1:
-            console.rule(panel.title, align="left")
-        console.print(headline(panel.runs), highlight=False, markup=False)
-        show_table(console, table(panel.runs, metric))
+            console.rule(title, align="left")
+        console.print(answer, highlight=False, markup=False)
+        show_table(console, shown)
     for id, reason in store.damaged():
         console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
-    console.print(f"Report: {write_report(folder)}", highlight=False, soft_wrap=True)
+    console.print(f"Report: {path}", highlight=False, soft_wrap=True)

@@ -54,9 +54,9 @@ def _table(view: View, title: str, label: str) -> str:
             lines.append(r"\midrule")
             ruled = True
         lines.append(" & ".join([escape(name), *(_cell(shown) for shown in cells)]) + r" \\")
-    caption = escape(
-        f"{view.table.title}{f', {title}' if title else ''}. {view.table.caption[0] if view.table.caption else ''}"
-    )
+    marks = " Bold: best of a column; underlined: second; shaded: best of the table." if view.table.has_marks else ""
+    told = view.table.caption[0] if view.table.caption else ""
+    caption = escape(f"{view.table.title}{f', {title}' if title else ''}. {told}{marks}")
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{caption}}}", rf"\label{{{label}}}", r"\end{table}", ""]
     return "\n".join(lines)
 
@@ -67,6 +67,6 @@ def _cell(shown: Shown) -> str:
         return escape(cell.absent)
     number = cell.number.replace("-", "$-$")
     number = {BEST: rf"\textbf{{{number}}}", SECOND: rf"\underline{{{number}}}"}.get(cell.mark, number)
-    number += r"$^\approx$" if cell.tied else ""
-    number += rf" {{\scriptsize$\pm${cell.interval:.{cell.decimals}f}}}" if cell.interval is not None else ""
+    interval = rf" {{\scriptsize$\pm${cell.interval:.{cell.decimals}f}}}" if cell.interval is not None else ""
+    number += interval + (r"\rlap{$^\approx$}" if cell.tied else "")  # no width, so that digits stay below digits
     return rf"\cellcolor{{gray!25}}{number}" if shown.top else number
