@@ -83,7 +83,7 @@ def test_numpy_values_are_plain(tmp_path):
 
 def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     store = Store(tmp_path)
-    for id in ("c", "a", "b", "d", "e", "f", "g"):
+    for id in ("c", "a", "b", "d", "e", "f", "g", "h", "i"):
         write(store, id, steps=[{"step": 0}, {"step": 1}])
     folder = tmp_path / "runs"
     text = (folder / "b" / "summary.json").read_text()
@@ -92,15 +92,19 @@ def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     (folder / "e" / "steps.jsonl").write_text('{"step": 0}\n{"st')
     (folder / "f" / "spec.json").write_text("[]")
     (folder / "g" / "steps.jsonl").write_text('{"step": 0}\n')  # cut between two lines
+    (folder / "h" / "summary.json").write_text('{"accuracy": NaN}')
+    (folder / "i" / "summary.json").write_text('{"online": 3}')
     (folder / "notes.txt").write_text("not a run")
     assert [run.id for run in store.runs()] == ["a", "c"]
     damaged = dict(store.damaged())
-    assert sorted(damaged) == ["b", "d", "e", "f", "g"]
+    assert sorted(damaged) == ["b", "d", "e", "f", "g", "h", "i"]
     assert damaged["b"].startswith("summary.json is not valid JSON")
     assert damaged["d"] == "environment.json is missing"
     assert damaged["e"] == "steps.jsonl is cut off"
     assert damaged["g"] == damaged["e"]
     assert damaged["f"] == "spec.json holds no JSON object"
+    assert damaged["h"] == "summary.json is not valid JSON (NaN is no number)"
+    assert damaged["i"] == "summary.json has no results under 'online'"
     assert [store.has(id) for id in "abcdef"] == [True, False, True, False, False, False]
     with pytest.raises(GottaError, match=r"'d'.*environment\.json is missing"):
         store.read("d")

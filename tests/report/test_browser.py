@@ -7,6 +7,7 @@ import threading
 from itertools import pairwise
 
 import pytest
+from made_runs import made
 from made_store import EVIL, many_runs, with_recording, write
 
 from gotta.experiment.record import record_path
@@ -114,6 +115,8 @@ def test_a_cell_opens_its_run_by_keyboard(visit, store):
     assert "was not recorded" in dialog.text_content() or "were not recorded" in dialog.text_content()
     dialog.get_by_role("combobox").select_option(label="seed 1")
     assert dialog.get_by_role("heading", level=2).text_content() == "norm + fifo, seed 1"
+    assert "were not recorded" in dialog.text_content()  # of this run too
+    assert page.evaluate("document.activeElement.tagName") == "SELECT"
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
     page.wait_for_function("!location.hash.includes('run')")
@@ -178,6 +181,20 @@ def test_hostile_names_do_nothing(visit):
     assert page.title().startswith("gotta: ")
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_leave_the_numbers_in_sight(browser, tmp_path, width):
+    write(tmp_path, [made(name, method) for name in ("none", "x" * 120) for method in ("norm", "m" * 60)])
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(write_report(tmp_path, pictures=False).as_uri())
+    numbers = page.locator(".view:not([hidden]) td:nth-of-type(1) .number")
+    assert numbers.count() == 2
+    for box in (number.bounding_box() for number in numbers.all()):
+        assert 0 < box["x"] < width - 40
+    page.locator(".view:not([hidden]) td a").first.click()  # nothing lies over it
+    assert page.get_by_role("dialog").is_visible()
+    page.close()
+
+
 def test_dark_and_light_differ(visit):
     shades = [
         visit(color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
@@ -205,10 +222,16 @@ def test_a_served_page_updates_itself(browser, tmp_path):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"http://127.0.0.1:{made.server_address[1]}/")
         page.get_by_text("Error", exact=True).click()
+        page.locator("summary", has_text=re.compile("^Cost$")).click()
+        cell = page.locator(".view:not([hidden]) tbody tr", has_text="fifo").locator("a").first
+        cell.focus()
+        address = cell.get_attribute("href")
         page.get_by_text(f"{len(runs) - 4} runs finished").wait_for()
         write(tmp_path, runs[-4:])
         page.get_by_text(f"· {len(runs)} finished runs").wait_for(timeout=20_000)
         assert numbers(page) == expected(table(store.runs(), "error"))
+        assert page.locator("details[open] summary").all_text_contents() == ["Cost"]
+        assert page.evaluate("document.activeElement.getAttribute('href')") == address
         assert complaints == []
         page.close()
         made.shutdown()

@@ -4,16 +4,21 @@ from io import BytesIO
 from itertools import product
 
 from made_runs import made
+from made_store import write
 from PIL import Image, ImageColor
 
 from gotta.report.answer import answer, overall
-from gotta.report.drawing import Drawing, Line, Text
+from gotta.report.cells import Cell
+from gotta.report.chart import Frame, clipped
+from gotta.report.drawing import Box, Drawing, Line, Text
 from gotta.report.figures import figures
+from gotta.report.figures.cost import _label, _meet
 from gotta.report.figures.factors import factor_figures
 from gotta.report.figures.figure import MANY, best_rows, columns
-from gotta.report.figures.scaling import capacity_figures
+from gotta.report.figures.scaling import best, capacity_figures, epsilon_figures
+from gotta.report.figures.wins import win_figures
 from gotta.report.matrix import win_tie_loss
-from gotta.report.palette import style
+from gotta.report.palette import KNOWN, OTHERS, style, styles
 from gotta.report.raster import png
 
 
@@ -97,3 +102,64 @@ def test_several_set_ups_are_counted_together():
     assert overall([answer(better)]) == ""
     assert overall([]) == ""
     assert overall([answer([made("fps"), made("fifo")])] * 2) == ""
+
+
+def test_a_tie_has_no_colour():
+    runs = [made("fifo"), made("fps"), made("cds", scores=(90.0, 92.0, 94.5, 96.0))]
+    (figure,) = win_figures(runs)
+    squares = [mark for mark in figure.drawing.marks if isinstance(mark, Box) and mark.border]
+    counts = [text for text in words(figure) if "/" in text]
+    assert sorted(counts) == ["0/0/1", "0/0/1", "0/1/0", "0/1/0", "1/0/0", "1/0/0"]
+    assert [square.opacity == 0 for square in squares] == [text == "0/1/0" for text in counts]
+
+
+def test_counts_of_wins_have_room_beside_long_names():
+    (figure,) = win_figures([made("composed", memory__arguments={"evict": f"{k:050}"}) for k in range(12)])
+    squares = [mark for mark in figure.drawing.marks if isinstance(mark, Box)]
+    assert min(square.width for square in squares) >= 30
+    assert figure.caption.endswith(" of 12 rows.")
+
+
+def test_a_name_of_any_length_can_be_drawn():
+    name = "a very\nlong " + "x" * 200 + " end"
+    assert clipped("short\nname") == "short name"
+    assert len(clipped(name)) == 64
+    assert clipped(name).startswith("a very long x")
+    assert clipped(name).endswith("x end")
+    for figure in figures([made(name), made("none"), made("fps")]):
+        assert png(figure.drawing)
+
+
+def test_rows_of_one_memory_never_look_like_another_memory_in_black_and_white():
+    looks = styles([f"composed evict=e{k}" for k in range(12)])
+    without_colour = [(look.dash, look.marker) for look in looks.values()]
+    assert len(set(without_colour)) == 12
+    own = {(look.dash, look.marker) for look in (*KNOWN.values(), *OTHERS)} - {without_colour[0]}
+    assert not own & set(without_colour)
+
+
+def test_a_line_that_does_not_move_has_no_best():
+    assert best({0.1: Cell(50.0), 0.2: Cell(50.04)}) == []
+    assert best({0.1: Cell(50.0), 0.2: Cell(52.0), 0.3: Cell(51.96), 0.4: Cell()}) == [0.2, 0.3]
+    flat = [made("fps", memory__arguments={"epsilon": e}) for e in (0.1, 0.2)]
+    (figure,) = epsilon_figures(flat)
+    assert figure.drawing.words == "fps is alike everywhere with 53.0."
+    on_axis = {text for text in words(figure) if text.startswith(("52", "53"))}
+    assert max(map(len, on_axis)) <= 4  # no axis of thousandths
+
+
+def test_a_label_goes_where_it_hides_nothing():
+    frame = Frame(0, 0, 400, 300, (0, 1), (0, 1))
+    free, _ = _label("norm + fps", 100, 100, frame, [])
+    other = (105, 80, 180, 96)
+    moved, box = _label("norm + fps", 100, 100, frame, [other])
+    assert (free.x, free.y) != (moved.x, moved.y)
+    assert not _meet(box, other)
+
+
+def test_names_of_domains_stand_above_the_lines(tmp_path):
+    (figure, *_) = figures(write(tmp_path, [made("fps"), made("none")]).runs())
+    top = min(mark.y for mark in figure.drawing.marks if isinstance(mark, Box))
+    names = [mark for mark in figure.drawing.marks if isinstance(mark, Text) and mark.upright]
+    assert [mark.text for mark in names] == ["fog-5", "snow-5", "frost-5", "glass blur-5"]
+    assert all(mark.y < top for mark in names)

@@ -1,5 +1,7 @@
 import http.client
 import json
+import socket
+import struct
 import threading
 
 import pytest
@@ -65,6 +67,25 @@ def test_it_only_reads(served):
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "[::1"])
 def test_foreign_names_are_refused(served, host):
     assert ask(served, "/", Host=host)[0].status == 403
+
+
+def test_nothing_a_reader_does_is_told_in_the_terminal(served, capfd):
+    place = ("127.0.0.1", served.server_address[1])
+    with socket.create_connection(place, 5) as reader:
+        reader.sendall(b"GET http://[::1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 403 " in reader.recv(100)
+    with socket.create_connection(place, 5) as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
+    assert ask(served, "/state.json")[0].status == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_runs_that_go_while_they_are_read_are_asked_for_again(served, monkeypatch):
+    def gone(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(served.RequestHandlerClass, "answer_to", staticmethod(gone))
+    assert ask(served, "/")[0].status == 503
 
 
 def test_names_of_this_machine_are_trusted():

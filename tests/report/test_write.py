@@ -54,6 +54,46 @@ def test_an_empty_folder_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_figures_of_an_earlier_state_go_and_other_files_stay(tmp_path):
+    store = write(tmp_path, [made("fps"), made("none")])
+    folder = tmp_path / "figures"
+    write_report(tmp_path)
+    assert (folder / "cost.svg").exists()
+    for name in ("notes-of-mine.svg", "cost.txt"):
+        (folder / name).write_text("mine")
+    write(tmp_path, [made("fps", model__name="other"), made("none", model__name="other")])
+    write_report(tmp_path)
+    names = {path.name for path in folder.iterdir()}
+    assert {"1-cost.svg", "2-cost.png", "notes-of-mine.svg", "cost.txt"} <= names
+    assert not {"cost.svg", "cost.png", "stream-norm.svg"} & names
+    assert len(store.runs()) == 4
+
+
+def test_a_cell_without_effect_says_so_everywhere(tmp_path):
+    runs = [made("fps"), made("none"), made("fps", "tent"), made("none", "tent")]
+    for run in runs[2:]:
+        run.summary["no_effect"] = "this model has no BatchNorm layers."
+    store = write(tmp_path, runs)
+    text = page(store)
+    assert text.count('<abbr title="without effect: this model has no BatchNorm layers.">†</abbr>') == 6  # 3 readings
+    assert "<li>† without effect: this model has no BatchNorm layers.</li>" in text
+    assert r"53.0$^\dagger$" in tex(runs)
+    assert r"$^\dagger$ without effect: this model has no BatchNorm layers. Bold" in tex(runs)
+
+
+def test_cells_that_show_the_same_number_lead_together():
+    runs = [made("fps"), made("none", scores=(53.0,) * 4), made("fps", "tent", (53.04,) * 4), made("none", "tent")]
+    tops = [shown.cell.value for _, _, cells in views(runs)[0].rows for shown in cells if shown.top]
+    assert sorted(tops) == [53.0, 53.0, 53.0, 53.04]
+
+
+def test_names_in_markdown_stay_in_their_cell(tmp_path):
+    write_report(write(tmp_path, [made(f"a|b\n{EVIL}"), made("none")]).root, pictures=False)
+    text = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert "| a\\|b &lt;script>document" in text
+    assert "<script" not in text
+
+
 def test_hostile_names_stay_text(store):
     text = page(store, recordings(store, store.runs()))
     assert "<script>document" not in text

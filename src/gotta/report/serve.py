@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import socket
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from threading import Lock
 from time import monotonic
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from gotta.errors import GottaError
@@ -101,7 +103,7 @@ def server(root: str | Path, host: str = "127.0.0.1", port: int = 0) -> Threadin
 
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = type("Server", (ThreadingHTTPServer,), {"address_family": family, "daemon_threads": True})
+        made = type("Server", (_Server,), {"address_family": family})
         built: ThreadingHTTPServer = made((host, port), Handler)
     except OverflowError:
         raise GottaError(f"port {port} does not exist. Expected 0 (any free one) to 65535.") from None
@@ -133,6 +135,15 @@ def trusted(header: str | None, bound_to: str) -> bool:
         return False
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader who left is no news."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     answer_to: Callable[[str], Answer | None]
     bound_to: str
@@ -149,11 +160,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(self, body: bool) -> None:
         try:
             trusting = trusted(self.headers.get("Host"), self.bound_to)
-        except ValueError:
-            trusting = False
+            path = unquote(urlsplit(self.path).path)
+        except ValueError:  # no address at all
+            trusting, path = False, ""
         if not trusting:
             return self._send(HTTPStatus.FORBIDDEN, "text/plain", b"This name is not served here.\n", body)
-        found = self.answer_to(unquote(urlsplit(self.path).path))
+        try:
+            found = self.answer_to(path)
+        except OSError:  # a run went while it was read
+            return self._send(
+                HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"The runs are changing; try again.\n", body
+            )
         if found is None:
             return self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is nothing here.\n", body)
         kind, content = found

@@ -10,10 +10,10 @@ export function follow(renew) {
     try {
       const answer = await fetch("state.json", { headers: seen.state ? { "If-None-Match": seen.state } : {} });
       if (answer.ok) {
-        seen.state = answer.headers.get("ETag") ?? "";
         const state = await answer.json();
         if (seen.page && seen.page !== state.page) await take();
         seen.page = state.page;
+        seen.state = answer.headers.get("ETag") ?? ""; // only now: a page that could not be taken is asked for again
         say(state.text);
       }
     } catch {
@@ -23,8 +23,9 @@ export function follow(renew) {
   }
 
   async function take() {
-    const text = await (await fetch("./")).text();
-    renew(new DOMParser().parseFromString(text, "text/html").querySelector("main"));
+    const answer = await fetch("./");
+    if (!answer.ok) throw new Error(answer.statusText);
+    renew(new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main"));
   }
 
   look();

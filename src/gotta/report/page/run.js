@@ -58,6 +58,8 @@ function body(_dialog, _ids, id, data, recording) {
 }
 
 function missing(id, data) {
+  if (data.recorded.includes(id) && "live" in document.documentElement.dataset)
+    return "The recording of this run cannot be read. Delete its file in records/, and `--record` makes it anew.";
   if (data.recorded.includes(id))
     return "This run was recorded; to keep this file small its images are left out. `gotta watch` shows them.";
   return "The images in its memory were not recorded; `--record` of `gotta bench` and `gotta run` keeps them.";
