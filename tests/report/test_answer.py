@@ -105,7 +105,7 @@ def test_the_lead_says_for_which_methods_one_memory_stands_out():
     assert "for 2 of 2 methods; for no method is one memory clearly better than all others." in headline(third)
     assert "not distinguishable from fifo" in headline(third)
     unpaired = [run for run in both if run.spec["memory"]["name"] != "none"]
-    assert " there is no row without a memory to compare with; for no method can the best" in headline(unpaired)
+    assert ", no memory can be compared with none; for no method can the best" in headline(unpaired)
 
 
 def test_what_is_equal_to_the_control_is_said_to_be():
@@ -152,3 +152,13 @@ def test_gains_on_other_streams_are_refused_by_name():
     found = gain_table(mixed)
     assert found.rows[0].cells[0].number == "unpaired"
     assert "norm + fps, seed 0: the streams differ" in found.caption[-1]
+
+
+def test_one_seed_of_one_domain_tells_nothing_apart():
+    level = {"none": 20.0, "fps": 33.0, "fifo": 30.0}
+    for methods in (("norm",), ("norm", "tent")):
+        told = headline([made(name, method, (score,)) for method in methods for name, score in level.items()])
+        assert "nothing can be told apart: there are no intervals. norm: the best memory is fps, +13.0 points" in told
+        assert told.endswith(" There is no interval: one seed and one domain.")
+        assert "unknown" not in told
+        assert "better than none" not in told

@@ -8,7 +8,7 @@ from gotta.experiment.store import Run
 from gotta.report.gains import BASELINES
 from gotta.report.pairs import Difference, difference
 from gotta.report.places import SOURCE, places, settings
-from gotta.report.statistics import LEVEL, Estimate
+from gotta.report.statistics import LEVEL, NO_INTERVAL, Estimate
 
 NONE = "none"
 CONTROL = BASELINES["running_statistics"]
@@ -29,6 +29,11 @@ class Finding:
     covers: str  # what its intervals speak about
     compared: int  # other memories that met the same streams
     ties_in_lead: bool = False  # said of all methods at once, so not again
+
+    @property
+    def judged(self) -> bool:
+        """Is there an interval to judge by? One seed of one domain has none."""
+        return not self.covers.startswith(NO_INTERVAL)
 
     @property
     def helps(self) -> bool:
@@ -58,6 +63,8 @@ class Finding:
         if gain is None:
             why = f" ({self.over_none.refused[0]})" if self.over_none.refused else ""
             return f"the best memory is {self.best} at {self.accuracy:.1f} %, and cannot be compared with none{why}"
+        if not self.judged:
+            return f"the best memory is {self.best}, {gain.mean:+.1f} points to no memory"
         shown = _points(self.over_none)
         if self.helps:
             return f"the best memory is {self.best}, {shown} points above no memory"
@@ -66,7 +73,7 @@ class Finding:
         return f"no memory can be told from none: the best, {self.best}, differs by {_signed(gain)}"
 
     def _ties(self) -> str:
-        if self.ties_in_lead:
+        if self.ties_in_lead or not self.judged:
             return ""
         count, others = len(self.tied), self.memories - 1
         if count > 1 and count == others:
@@ -78,6 +85,8 @@ class Finding:
         if self.over_control is None or self.over_control.estimate is None:
             return ""
         rest = self.over_control.estimate
+        if not self.judged:
+            return f"{rest.mean:+.1f} to running statistics without a memory"
         if rest.mean == 0 and rest.half == 0:
             compared = f"{self.best} is equal to running statistics without a memory in every domain"
         elif rest.distinguishable:
@@ -113,7 +122,7 @@ class Answer:
     @property
     def helped(self) -> tuple[int, int]:
         """For how many methods a memory is better than none, of how many that can be compared."""
-        compared = [finding for finding in self.findings if finding.over_none is not None]
+        compared = [f for f in self.findings if f.judged and f.over_none is not None and f.over_none.estimate]
         return sum(finding.helps for finding in compared), len(compared)
 
     def __str__(self) -> str:
@@ -128,10 +137,16 @@ def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
         return Answer("No method was run with two memories, or with one and without, so nothing can be said.")
     result = Answer(f"On {_where(runs)}:", tuple(found), _uncertainty(found, level))
     helped, compared = result.helped
+    if not any(finding.judged for finding in found):
+        return replace(result, lead=f"On {_where(runs)}, nothing can be told apart: there are no intervals.")
     if len(found) == 1:
-        return result if compared else replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
+        return (
+            result
+            if found[0].over_none is not None
+            else replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
+        )
     told = f", a memory is better than none for {helped} of {compared} methods"
-    told = told if compared else " there is no row without a memory to compare with"
+    told = told if compared else ", no memory can be compared with none"
     shorter = tuple(replace(finding, ties_in_lead=all(f.alike for f in found)) for finding in found)
     return replace(result, lead=f"On {_where(runs)}{told}{_which(found)}.", findings=shorter)
 
@@ -199,6 +214,8 @@ def _uncertainty(found: Sequence[Finding], level: float) -> str:
     covers = {finding.covers for finding in found if finding.covers}
     if not covers:
         return "Nothing could be compared in pairs, so there are no intervals."
+    if all(text.startswith(NO_INTERVAL) for text in covers):
+        return f"There is {'; or '.join(sorted(covers))}."
     return f"Intervals at {level:.0%}, corrected for the memories compared, cover {'; or '.join(sorted(covers))}."
 
 

@@ -8,7 +8,7 @@ from gotta.experiment.store import Run
 from gotta.report.cells import Cell, Row, Table, of_difference
 from gotta.report.pairs import Difference, difference
 from gotta.report.places import CONTROLS, SOURCE, places
-from gotta.report.statistics import LEVEL
+from gotta.report.statistics import LEVEL, NO_INTERVAL
 
 BASELINES = {"none": "none", "running_statistics": CONTROLS["running_statistics"]}
 Gains = dict[tuple[str, str], Difference]
@@ -61,7 +61,11 @@ def _caption(found: Gains) -> list[str]:
         "Paired difference of accuracy on the same streams, with its 95 % interval. ≈: cannot be told from zero. "
         "Each interval stands for itself; they are not corrected for being many."
     ]
-    lines += [f"The interval covers: {'; or '.join(covers)}."] if covers else []
+    known = [text for text in covers if not text.startswith(NO_INTERVAL)]
+    if known:
+        lines.append(f"The interval covers: {'; or '.join(covers)}.")
+    elif covers:
+        lines = [f"Difference of accuracy on the same stream; there is {'; or '.join(covers)}."]
     refused = [f"{column} + {row}, {reason}" for (row, column), gain in found.items() for reason in gain.refused]
     shown = "; ".join(refused[:4]) + (f"; and {len(refused) - 4} more" if len(refused) > 4 else "")
     return lines + ([f"Left out because they cannot be paired: {shown}."] if refused else [])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from gotta.errors import GottaError
 
 LEVEL = 0.95
+NO_INTERVAL = "no interval"
 ENOUGH = 3  # seeds: from two, t with one degree of freedom makes intervals that say nothing
 Floats = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class Estimate:
         """What the interval speaks about, in words."""
         few = "one seed" if self.seeds == 1 else f"{self.seeds} seeds"
         if self.half is None:
-            return f"no interval: {few}" if self.over == "seeds" else f"no interval: {few} and one domain"
+            return f"{NO_INTERVAL}: {few}" if self.over == "seeds" else f"{NO_INTERVAL}: {few} and one domain"
         if self.over == "seeds":
             return f"other seeds, on these domains (n={self.seeds})"
         if self.seeds < ENOUGH:
