@@ -82,13 +82,16 @@ def _figure(name: str, title: str, what: str, curves: Curves, star: bool) -> Fig
             if cell.interval is not None:
                 whisker(drawing, frame, x, *_interval(cell), looks[row].colour)
             drawing.add(*marker(looks[row].marker, *frame.at(x, cell.value or 0.0), looks[row].colour))
-        if star:
+        best = max(cell.value or 0.0 for _, cell in known)
+        if star and sum(cell.value == best for _, cell in known) == 1:
             x, cell = max(known, key=lambda pair: pair[1].value or 0.0)
             middle, level = frame.at(x, cell.value or 0.0)
             drawing.add(*marker("star", middle, level - 14, looks[row].colour, 6))
             drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11))
     caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if _several(cells) else "One seed."
-    return Figure(name, title, caption + (" A star marks the best of a line." if star else ""), drawing)
+    return Figure(
+        name, title, caption + (" A star marks the best of a line, if there is one." if star else ""), drawing
+    )
 
 
 def _interval(cell: Cell) -> tuple[float, float]:
@@ -104,5 +107,6 @@ def _words(curves: Curves) -> str:
     told = []
     for row, curve in curves.items():
         best = max(curve, key=lambda value: curve[value].value or 0.0)
-        told.append(f"{row} is best at {shown(best)} with {curve[best].number}")
+        alike = len({cell.value for cell in curve.values()}) == 1
+        told.append(f"{row} is {'alike everywhere' if alike else f'best at {shown(best)}'} with {curve[best].number}")
     return "; ".join(told) + "."
