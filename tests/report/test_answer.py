@@ -99,7 +99,13 @@ def test_the_lead_says_for_which_methods_one_memory_stands_out():
     unclear = [*none(**tent), *runs(10, noise=3, **tent), *runs(9.9, "fifo", noise=-1, **tent)]
     assert "for 2 of 2 methods; clearly better than all other memories: fps for norm." in headline([*clear, *unclear])
     both = [*none(), *runs(10, noise=3), *runs(9.9, "fifo", noise=-1), *unclear]
-    assert "for none of them is one memory clearly better than all others" in headline(both)
+    assert "for 2 of 2 methods; for no method can the best memory be told from any other." in headline(both)
+    assert "others can be told" not in headline(both)  # not said again for each of them
+    third = [*both, *runs(2, "cds")]
+    assert "for 2 of 2 methods; for no method is one memory clearly better than all others." in headline(third)
+    assert "not distinguishable from fifo" in headline(third)
+    unpaired = [run for run in both if run.spec["memory"]["name"] != "none"]
+    assert " there is no row without a memory to compare with; for no method can the best" in headline(unpaired)
 
 
 def test_what_is_equal_to_the_control_is_said_to_be():

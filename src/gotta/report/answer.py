@@ -28,6 +28,7 @@ class Finding:
     over_control: Difference | None
     covers: str  # what its intervals speak about
     compared: int  # other memories that met the same streams
+    ties_in_lead: bool = False  # said of all methods at once, so not again
 
     @property
     def helps(self) -> bool:
@@ -39,6 +40,11 @@ class Finding:
     def stands_out(self) -> bool:
         """Is the best memory better than every other one, beyond doubt?"""
         return self.memories > 1 and self.compared == self.memories - 1 and not self.tied
+
+    @property
+    def alike(self) -> bool:
+        """Can the best memory be told from no other one?"""
+        return self.memories > 1 and len(self.tied) == self.memories - 1
 
     @property
     def sentence(self) -> str:
@@ -60,6 +66,8 @@ class Finding:
         return f"no memory can be told from none: the best, {self.best}, differs by {_signed(gain)}"
 
     def _ties(self) -> str:
+        if self.ties_in_lead:
+            return ""
         count, others = len(self.tied), self.memories - 1
         if count > 1 and count == others:
             return f"none of the {others} others can be told from it"
@@ -120,20 +128,22 @@ def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
         return Answer("No method was run with two memories, or with one and without, so nothing can be said.")
     result = Answer(f"On {_where(runs)}:", tuple(found), _uncertainty(found, level))
     helped, compared = result.helped
-    if not compared:
-        return replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
-    if len(found) > 1:
-        told = f"a memory is better than none for {helped} of {compared} methods{_which(found)}."
-        return replace(result, lead=f"On {_where(runs)}, {told}")
-    return result
+    if len(found) == 1:
+        return result if compared else replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
+    told = f", a memory is better than none for {helped} of {compared} methods"
+    told = told if compared else " there is no row without a memory to compare with"
+    shorter = tuple(replace(finding, ties_in_lead=all(f.alike for f in found)) for finding in found)
+    return replace(result, lead=f"On {_where(runs)}{told}{_which(found)}.", findings=shorter)
 
 
 def _which(found: Sequence[Finding]) -> str:
     clear = [f"{finding.best} for {finding.method}" for finding in found if finding.stands_out]
     if not any(finding.memories > 1 for finding in found):
         return ""
+    if all(finding.alike for finding in found):
+        return "; for no method can the best memory be told from any other"
     if not clear:
-        return "; for none of them is one memory clearly better than all others"
+        return "; for no method is one memory clearly better than all others"
     return f"; clearly better than all other memories: {', '.join(clear)}"
 
 
