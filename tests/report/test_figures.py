@@ -80,6 +80,16 @@ def test_lines_come_in_the_order_of_the_tables():
     assert [text for text in words(figure) if text in ("fifo", "cds", "fps")] == ["fifo", "cds", "fps"]
 
 
+def test_the_best_epsilon_is_starred_unless_all_are_alike():
+    runs = [
+        made("fps", scores=(50.0 + gain,) * 4, memory__arguments={"epsilon": e}) for e, gain in ((0.1, 0), (0.2, 3))
+    ]
+    flat = [made("cds", memory__arguments={"epsilon": epsilon}) for epsilon in (0.1, 0.2)]
+    (figure,) = epsilon_figures([*runs, *flat])
+    assert words(figure).count("53.0") == 1  # beside the one star
+    assert figure.drawing.words == "cds is alike everywhere with 53.0; fps is best at 0.2 with 53.0."
+
+
 def test_a_thin_line_among_many_keeps_its_colour():
     drawing = Drawing(200, 100, "lines")
     for k, name in enumerate(["cds"] * 40 + ["fps"]):
