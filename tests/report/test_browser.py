@@ -183,7 +183,7 @@ def test_hostile_names_do_nothing(visit):
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_long_names_leave_the_numbers_in_sight(browser, tmp_path, width):
-    write(tmp_path, [made(name, method) for name in ("none", "x" * 120) for method in ("norm", "m" * 60)])
+    write(tmp_path, [made(name, method) for name in ("none", "x" * 160) for method in ("norm", "m" * 30)])
     page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(write_report(tmp_path, pictures=False).as_uri())
     numbers = page.locator(".view:not([hidden]) td:nth-of-type(1) .number")
