@@ -3,7 +3,9 @@
 from made_runs import made
 
 from gotta.report.answer import findings, headline
+from gotta.report.comparison import table
 from gotta.report.gains import gain_table, gains
+from gotta.report.matrix import win_tie_loss
 
 BASE = (50.0, 60.0, 55.0, 65.0)
 
@@ -99,7 +101,13 @@ def test_the_lead_says_for_which_methods_one_memory_stands_out():
     unclear = [*none(**tent), *runs(10, noise=3, **tent), *runs(9.9, "fifo", noise=-1, **tent)]
     assert "for 2 of 2 methods; clearly better than all other memories: fps for norm." in headline([*clear, *unclear])
     both = [*none(), *runs(10, noise=3), *runs(9.9, "fifo", noise=-1), *unclear]
-    assert "for none of them is one memory clearly better than all others" in headline(both)
+    assert "for 2 of 2 methods; for no method can the best memory be told from any other." in headline(both)
+    assert "others can be told" not in headline(both)  # not said again for each of them
+    third = [*both, *runs(2, "cds")]
+    assert "for 2 of 2 methods; for no method is one memory clearly better than all others." in headline(third)
+    assert "not distinguishable from fifo" in headline(third)
+    unpaired = [run for run in both if run.spec["memory"]["name"] != "none"]
+    assert " there is no row without a memory to compare with; for no method can the best" in headline(unpaired)
 
 
 def test_what_is_equal_to_the_control_is_said_to_be():
@@ -107,6 +115,25 @@ def test_what_is_equal_to_the_control_is_said_to_be():
     assert "fps is equal to running statistics without a memory in every domain" in headline(
         [*none(), *runs(10), *control]
     )
+
+
+def test_one_seed_and_one_domain_are_told_without_a_claim():
+    runs_of = [
+        made(memory, method, scores=(score,))
+        for method in ("norm", "tent")
+        for memory, score in (("none", 30.0), ("fps", 70.0), ("fifo", 60.0))
+    ]
+    control = made("none", scores=(69.0,), control="running_statistics")
+    text = headline([*runs_of, control])
+    assert "nothing can be told for sure." in text
+    assert "norm: the best memory is fps, 40.0 points above no memory, in this one stream" in text
+    assert "fps is 1.0 above running statistics without a memory." in text
+    assert "No interval: one seed and one domain." in text
+    assert "±" not in text
+    assert "0 of 2" not in text
+    assert not any(cell.tied for row in table(runs_of).rows for cell in row.cells)
+    assert not any(cell.tied for row in gain_table(runs_of).rows for cell in row.cells)
+    assert {(o.wins, o.ties, o.losses) for o in win_tie_loss(runs_of)[1].values()} == {(0, 0, 0)}
 
 
 def test_intervals_are_wider_with_more_memories():

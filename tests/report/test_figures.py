@@ -11,7 +11,7 @@ from gotta.report.drawing import Drawing, Line, Text
 from gotta.report.figures import figures
 from gotta.report.figures.factors import factor_figures
 from gotta.report.figures.figure import MANY, best_rows, columns
-from gotta.report.figures.scaling import capacity_figures
+from gotta.report.figures.scaling import capacity_figures, epsilon_figures
 from gotta.report.matrix import win_tie_loss
 from gotta.report.palette import style
 from gotta.report.raster import png
@@ -73,6 +73,16 @@ def test_lines_come_in_the_order_of_the_tables():
     runs = [made(memory, memory__capacity=size) for memory in ("fps", "cds", "fifo") for size in (8, 16)]
     (figure,) = capacity_figures(runs)
     assert [text for text in words(figure) if text in ("fifo", "cds", "fps")] == ["fifo", "cds", "fps"]
+
+
+def test_the_best_epsilon_is_starred_unless_all_are_alike():
+    runs = [
+        made("fps", scores=(50.0 + gain,) * 4, memory__arguments={"epsilon": e}) for e, gain in ((0.1, 0), (0.2, 3))
+    ]
+    flat = [made("cds", memory__arguments={"epsilon": epsilon}) for epsilon in (0.1, 0.2)]
+    (figure,) = epsilon_figures([*runs, *flat])
+    assert words(figure).count("53.0") == 1  # beside the one star
+    assert figure.drawing.words == "cds is alike everywhere with 53.0; fps is best at 0.2 with 53.0."
 
 
 def test_a_thin_line_among_many_keeps_its_colour():

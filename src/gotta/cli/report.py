@@ -24,7 +24,7 @@ def report(
 
     store = Store(folder)
     runs = store.runs()
-    if not runs:
+    if not runs and not store.damaged():
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
     found = [(panel.title, headline(panel.runs), table(panel.runs, metric)) for panel in panels(runs)]
     path = write_report(folder)  # before anything is printed, which may go to a pipe that closes early

@@ -171,6 +171,8 @@ class Store:
         if not folder.is_dir():
             raise _DamagedRun("there is no such run")
         spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
+        if not isinstance(summary.get("online", {}), dict):
+            raise _DamagedRun(f"{DOCUMENTS[1]} has no results under 'online'")
         _check_steps(folder / STEPS, made_by.pop(SIZE, None))
         return Run(id, spec, summary, made_by, folder)
 
@@ -205,7 +207,7 @@ def _checked(id: str) -> str:
 
 def _load_document(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except FileNotFoundError:
         raise _DamagedRun(f"{path.name} is missing") from None
     except OSError as error:
@@ -215,6 +217,10 @@ def _load_document(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise _DamagedRun(f"{path.name} holds no JSON object")
     return content
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")  # Python reads it, JSON and so the page has no such thing
 
 
 def _check_steps(path: Path, expected: int | None) -> None:

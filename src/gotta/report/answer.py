@@ -27,7 +27,8 @@ class Finding:
     tied: tuple[str, ...]
     over_control: Difference | None
     covers: str  # what its intervals speak about
-    compared: int  # other memories that met the same streams
+    compared: int  # other memories that it could be told from, or not
+    ties_in_lead: bool = False  # said of all methods at once, so not again
 
     @property
     def helps(self) -> bool:
@@ -41,6 +42,11 @@ class Finding:
         return self.memories > 1 and self.compared == self.memories - 1 and not self.tied
 
     @property
+    def alike(self) -> bool:
+        """Can the best memory be told from no other one?"""
+        return self.memories > 1 and len(self.tied) == self.memories - 1
+
+    @property
     def sentence(self) -> str:
         parts = [self._gain(), self._ties(), self._control()]
         return f"{self.method}: " + "; ".join(part for part in parts if part) + "."
@@ -52,7 +58,9 @@ class Finding:
         if gain is None:
             why = f" ({self.over_none.refused[0]})" if self.over_none.refused else ""
             return f"the best memory is {self.best} at {self.accuracy:.1f} %, and cannot be compared with none{why}"
-        shown = _points(self.over_none)
+        shown = _points(gain)
+        if gain.half is None:
+            return f"the best memory is {self.best}, {shown} points {_side(gain)} no memory, in this one stream"
         if self.helps:
             return f"the best memory is {self.best}, {shown} points above no memory"
         if self.over_none.distinguishable:
@@ -60,6 +68,8 @@ class Finding:
         return f"no memory can be told from none: the best, {self.best}, differs by {_signed(gain)}"
 
     def _ties(self) -> str:
+        if self.ties_in_lead:
+            return ""
         count, others = len(self.tied), self.memories - 1
         if count > 1 and count == others:
             return f"none of the {others} others can be told from it"
@@ -72,9 +82,8 @@ class Finding:
         rest = self.over_control.estimate
         if rest.mean == 0 and rest.half == 0:
             compared = f"{self.best} is equal to running statistics without a memory in every domain"
-        elif rest.distinguishable:
-            side = "above" if rest.mean > 0 else "below"
-            compared = f"{self.best} is {_points(self.over_control)} {side} running statistics without a memory"
+        elif rest.distinguishable or rest.half is None:
+            compared = f"{self.best} is {_points(rest)} {_side(rest)} running statistics without a memory"
         else:
             compared = f"{self.best} cannot be told from running statistics without a memory ({_signed(rest)})"
         gain = None if self.over_none is None else self.over_none.estimate
@@ -105,7 +114,7 @@ class Answer:
     @property
     def helped(self) -> tuple[int, int]:
         """For how many methods a memory is better than none, of how many that can be compared."""
-        compared = [finding for finding in self.findings if finding.over_none is not None]
+        compared = [finding for finding in self.findings if finding.over_none is not None and finding.over_none.judged]
         return sum(finding.helps for finding in compared), len(compared)
 
     def __str__(self) -> str:
@@ -120,20 +129,24 @@ def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
         return Answer("No method was run with two memories, or with one and without, so nothing can be said.")
     result = Answer(f"On {_where(runs)}:", tuple(found), _uncertainty(found, level))
     helped, compared = result.helped
+    baseline = any(finding.over_none is not None for finding in found)
+    if len(found) == 1:
+        return result if baseline else replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
+    told = f", a memory is better than none for {helped} of {compared} methods"
     if not compared:
-        return replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
-    if len(found) > 1:
-        told = f"a memory is better than none for {helped} of {compared} methods{_which(found)}."
-        return replace(result, lead=f"On {_where(runs)}, {told}")
-    return result
+        told = " nothing can be told for sure" if baseline else " there is no row without a memory to compare with"
+    shorter = tuple(replace(finding, ties_in_lead=all(f.alike for f in found)) for finding in found)
+    return replace(result, lead=f"On {_where(runs)}{told}{_which(found)}.", findings=shorter)
 
 
 def _which(found: Sequence[Finding]) -> str:
     clear = [f"{finding.best} for {finding.method}" for finding in found if finding.stands_out]
-    if not any(finding.memories > 1 for finding in found):
+    if not any(finding.compared for finding in found):
         return ""
+    if all(finding.alike for finding in found):
+        return "; for no method can the best memory be told from any other"
     if not clear:
-        return "; for none of them is one memory clearly better than all others"
+        return "; for no method is one memory clearly better than all others"
     return f"; clearly better than all other memories: {', '.join(clear)}"
 
 
@@ -158,11 +171,11 @@ def _finding(column: str, rows: dict[str, list[Run]], level: float) -> Finding |
     corrected = 1 - (1 - level) / len(means)
     best = max(means, key=lambda row: means[row])
     against = {row: difference(memories[best], memories[row], corrected) for row in means if row != best}
-    tied = tuple(row for row, gap in against.items() if gap.estimate is not None and not gap.distinguishable)
+    tied = tuple(row for row, gap in against.items() if gap.tied)
     control = difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
     over_none = difference(memories[best], rows[NONE], corrected) if NONE in rows else None
     covers = next((e.covers for gap in (over_none, control, *against.values()) if gap and (e := gap.estimate)), "")
-    compared = sum(gap.estimate is not None for gap in against.values())
+    compared = sum(gap.judged for gap in against.values())
     return Finding(column, len(means), best, means[best], over_none, tied, control, covers, compared)
 
 
@@ -189,17 +202,18 @@ def _uncertainty(found: Sequence[Finding], level: float) -> str:
     covers = {finding.covers for finding in found if finding.covers}
     if not covers:
         return "Nothing could be compared in pairs, so there are no intervals."
+    if all(text.startswith("no interval") for text in covers):
+        return f"{'; or '.join(sorted(covers)).capitalize()}."
     return f"Intervals at {level:.0%}, corrected for the memories compared, cover {'; or '.join(sorted(covers))}."
 
 
-def _points(found: Difference) -> str:
-    assert found.estimate is not None
-    return f"{abs(found.estimate.mean):.1f} ± {_half(found.estimate)}"
+def _points(found: Estimate) -> str:
+    return f"{abs(found.mean):.1f}" + ("" if found.half is None else f" ± {found.half:.1f}")
 
 
 def _signed(found: Estimate) -> str:
-    return f"{found.mean:+.1f} ± {_half(found)}"
+    return f"{'+' if found.mean >= 0 else '-'}{_points(found)}"
 
 
-def _half(found: Estimate) -> str:
-    return "unknown" if found.half is None else f"{found.half:.1f}"
+def _side(found: Estimate) -> str:
+    return "above" if found.mean > 0 else "below"

@@ -102,8 +102,7 @@ def of_difference(found: Difference, decimals: int = 1) -> Cell:
     if found.estimate is None:
         return Cell(absent="unpaired" if any("differ" in reason for reason in found.refused) else MISSING)
     gain = found.estimate
-    tied = not gain.distinguishable
-    return Cell(gain.mean, gain.half, len(found.seeds), decimals=decimals, tied=tied, signed=True)
+    return Cell(gain.mean, gain.half, len(found.seeds), decimals=decimals, tied=found.tied, signed=True)
 
 
 def rank(rows: Sequence[Row], column: int, higher: bool) -> list[Row]:

@@ -9,6 +9,8 @@ from gotta.report.palette import Style
 from gotta.sheet import font
 
 SMALL = 11.0
+LONGEST = 64  # letters of a name in a drawing; the tables have it whole
+POINT = 0.5  # of accuracy: air around lines that do not move, instead of an axis of thousandths
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def legend(drawing: Drawing, styles: dict[str, Style], left: float, top: float, 
     """Names with their line and marker, in as many lines as needed; the height it took."""
     x, y = left, top
     for name, look in styles.items():
+        name = clipped(name)
         length = 48 + text_width(name, 12) + 14
         if x + length > left + width and x > left:
             x, y = left, y + 18
@@ -113,3 +116,14 @@ def text_width(text: str, size: float) -> float:
 
 def shown(value: float) -> str:
     return f"{value:g}"
+
+
+def clipped(name: str, most: int = LONGEST) -> str:
+    """The name on one line, a long one without its middle: names with many settings differ at their ends.
+
+    >>> clipped("composed allocate=all evict=nearest", 20)
+    'composed al...earest'
+    """
+    flat = " ".join(name.split())
+    ends = most - 3
+    return flat if len(flat) <= most else f"{flat[: ends - ends // 3]}...{flat[-(ends // 3) :]}"

@@ -71,7 +71,7 @@ def _tied(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -
         cell = row.cells[index]
         compared = best is not None and row.ranked and cell.value is not None and cell.mark != BEST
         found = difference(runs[row.names[0]], runs[best]) if compared and best is not None else None
-        if found is not None and found.estimate is not None and not found.distinguishable:
+        if found is not None and found.tied:
             cells = (*row.cells[:index], replace(cell, tied=True), *row.cells[index + 1 :])
             row = replace(row, cells=cells)
         result.append(row)

@@ -11,7 +11,7 @@ from gotta.report.comparison import table
 from gotta.report.details import calibration_table, cost_table, domain_table, memory_table
 from gotta.report.gains import BASELINES, gain_table, has_baseline
 from gotta.report.matrix import matrix_table
-from gotta.report.render import markdown
+from gotta.report.render import markdown, prose
 
 
 def report_markdown(store: Store) -> str:
@@ -21,12 +21,12 @@ def report_markdown(store: Store) -> str:
     parts = ["# Report", f"{len(runs)} finished runs."]
     for number, panel in enumerate(found, 1):
         title = str(panel.runs[0].spec.get("recipe") or "runs")
-        parts.append(f"## {title}" if len(found) == 1 else f"## Set-up {number}: {title} ({panel.title})")
-        parts += [headline(panel.runs), *_tables(panel.runs)]
+        parts.append(prose(f"## {title}" if len(found) == 1 else f"## Set-up {number}: {title} ({panel.title})"))
+        parts += [prose(headline(panel.runs)), *_tables(panel.runs)]
     parts += ["## Environment", _bullets(environment_lines(runs) or ["no finished runs"])]
     damaged = store.damaged()
     if damaged:
-        parts += ["## Damaged runs", "Left out of every table. Delete their folders and run them again."]
+        parts += ["## Damaged runs", "Left out of every table. The next sweep runs them again."]
         parts += [_bullets(f"`{id}`: {reason}" for id, reason in damaged)]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -46,4 +46,4 @@ def _tables(runs: Sequence[Run]) -> list[str]:
 
 
 def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+    return "\n".join(f"- {prose(line)}" for line in lines)

@@ -9,7 +9,7 @@ from gotta.report.cells import BEST, SECOND
 from gotta.report.views import Shown, View, views
 
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-SYMBOLS = {"≈": r"$\approx$", "±": r"$\pm$", "·": "--", "−": "$-$", "–": "--"}
+SYMBOLS = {"≈": r"$\approx$", "±": r"$\pm$", "·": "--", "−": "$-$", "–": "--", "†": r"$^\dagger$"}
 HEAD = r"""% Made by gotta report. To use one table, copy it with these packages.
 \documentclass{article}
 \usepackage[margin=1.5cm,landscape]{geometry}
@@ -55,7 +55,7 @@ def _table(view: View, title: str, label: str) -> str:
             ruled = True
         lines.append(" & ".join([escape(name), *(_cell(shown) for shown in cells)]) + r" \\")
     marks = " Bold: best of a column; underlined: second; shaded: best of the table." if view.table.has_marks else ""
-    told = view.table.caption[0] if view.table.caption else ""
+    told = " ".join([*view.table.caption[:1], *(f"{note.rstrip('.')}." for note in view.table.footnotes)])
     caption = escape(f"{view.table.title}{f', {title}' if title else ''}. {told}{marks}")
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{caption}}}", rf"\label{{{label}}}", r"\end{table}", ""]
     return "\n".join(lines)
@@ -67,6 +67,7 @@ def _cell(shown: Shown) -> str:
         return escape(cell.absent)
     number = cell.number.replace("-", "$-$")
     number = {BEST: rf"\textbf{{{number}}}", SECOND: rf"\underline{{{number}}}"}.get(cell.mark, number)
+    number += r"$^\dagger$" if cell.no_effect else ""
     interval = rf" {{\scriptsize$\pm${cell.interval:.{cell.decimals}f}}}" if cell.interval is not None else ""
     number += interval + (r"\rlap{$^\approx$}" if cell.tied else "")  # no width, so that digits stay below digits
     return rf"\cellcolor{{gray!25}}{number}" if shown.top else number

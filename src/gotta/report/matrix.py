@@ -63,9 +63,9 @@ def matrix_table(runs: Sequence[Run]) -> Table:
 
 
 def _game(first: Run, second: Run, level: float) -> int | None:
-    """1, 0 or -1; None if the two did not meet the same stream."""
+    """1, 0 or -1; None if the two did not meet the same stream, or one domain leaves nothing to judge by."""
     result = difference([first], [second], level)
-    if result.estimate is None:
+    if result.estimate is None or not result.judged:
         return None
     if not result.distinguishable:
         return 0

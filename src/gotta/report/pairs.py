@@ -19,8 +19,17 @@ class Difference:
     refused: tuple[str, ...] = ()
 
     @property
+    def judged(self) -> bool:
+        """Is there an interval to judge by?"""
+        return self.estimate is not None and self.estimate.half is not None
+
+    @property
     def distinguishable(self) -> bool:
         return self.estimate is not None and self.estimate.distinguishable
+
+    @property
+    def tied(self) -> bool:
+        return self.judged and not self.distinguishable
 
 
 def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVEL) -> Difference:

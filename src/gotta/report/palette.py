@@ -1,6 +1,7 @@
 """How each memory is drawn everywhere: colour, dash and marker, so that it can be told without colour as well."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 from zlib import crc32
 
@@ -37,6 +38,11 @@ OTHERS = (
     Style("#4f79b8", (12, 3), "bow"),
 )
 
+DASHES: tuple[tuple[int, ...], ...] = ((7, 3), (2, 3), (12, 3), ())
+MARKERS = ("square", "triangle", "diamond", "star", "circle")
+OWNED = {(look.dash, look.marker) for look in (*KNOWN.values(), *OTHERS)}
+TURNS = [(dash, mark) for dash, mark in product(DASHES, MARKERS) if (dash, mark) not in OWNED]
+
 
 def style(name: str) -> Style:
     """The style of a row by its name; settings after the name (`fps epsilon=0.1`) do not change it."""
@@ -45,8 +51,10 @@ def style(name: str) -> Style:
 
 
 def styles(names: Sequence[str]) -> dict[str, Style]:
-    """A style for each name. Rows of one memory share its colour and take turns in dash and marker."""
-    dashes, markers = ((), (7, 3), (2, 3), (12, 3)), ("circle", "square", "triangle", "diamond", "star")
+    """A style for each name. Rows of one memory share its colour and take turns in dash and marker.
+
+    What they take is no other memory's, so that black and white tells them apart as well.
+    """
     seen: dict[str, int] = {}
     found = {}
     for name in names:
@@ -54,5 +62,5 @@ def styles(names: Sequence[str]) -> dict[str, Style]:
         turn = seen.get(first.colour, 0)
         seen[first.colour] = turn + 1
         alike = name not in KNOWN and turn > 0
-        found[name] = Style(first.colour, dashes[turn % 4], markers[turn % 5]) if alike else first
+        found[name] = Style(first.colour, *TURNS[(turn - 1) % len(TURNS)]) if alike else first
     return found

@@ -13,13 +13,15 @@ STYLES = {BEST: "bold green", SECOND: "cyan", "": ""}
 def markdown(table: Table) -> str:
     """A heading, the table, its caption."""
     lines = [f"### {table.title}", ""]
-    lines += [_markdown_line([*table.heading, *table.columns])]
+    lines += [_markdown_line([_name(name) for name in (*table.heading, *table.columns)])]
     lines += ["|" + "---|" * len(table.heading) + "---:|" * len(table.columns)]
     for row in table.rows:
-        lines.append(_markdown_line([*row.names, *(_markdown_cell(cell, table.seeds) for cell in row.cells)]))
+        lines.append(
+            _markdown_line([*map(_name, row.names), *(_markdown_cell(cell, table.seeds) for cell in row.cells)])
+        )
     legend = ["Bold: best of a column; underlined: second best; controls and source are not ranked."]
     caption = [*(legend if table.has_marks else []), *table.footnotes, *table.caption]
-    return "\n".join([*lines, "", *(f"- {line}" for line in caption)]).rstrip() + "\n"
+    return "\n".join([*lines, "", *(f"- {prose(line)}" for line in caption)]).rstrip() + "\n"
 
 
 def plain(table: Table) -> str:
@@ -46,8 +48,17 @@ def rich_table(table: Table) -> Group:
     return Group(result, Text("\n".join(_plain_caption(table)), style="dim"))
 
 
+def prose(text: str) -> str:
+    """Somebody's words as one line of Markdown in which nothing is taken for HTML."""
+    return " ".join(text.split()).replace("<", "&lt;")
+
+
+def _name(text: str) -> str:
+    return prose(text).replace("|", "\\|")
+
+
 def _markdown_line(parts: list[str]) -> str:
-    return "| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |"
+    return "| " + " | ".join(parts) + " |"
 
 
 def _markdown_cell(cell: Cell, seeds: int) -> str:

@@ -70,22 +70,23 @@ def _view(key: str, shown: Table, behind: dict[tuple[str, str], tuple[str, ...]]
     for row in shown.rows:
         name = row.names[0]
         cells = tuple(
-            Shown(cell, _shade(cell.value, values, diverging, higher), behind.get((name, column), ()), cell is top)
+            Shown(cell, _shade(cell.value, values, diverging, higher), behind.get((name, column), ()), id(cell) in top)
             for column, cell in zip(shown.columns, row.cells, strict=True)
         )
         rows.append((name, row.ranked, cells))
     return View(key, NAMES[key], shown, tuple(rows))
 
 
-def _top(shown: Table, higher: bool) -> Cell | None:
-    """The best cell of the whole table, among those that are ranked."""
+def _top(shown: Table, higher: bool) -> set[int]:
+    """The best cells of the whole table, among those that are ranked: equal ones to the shown precision alike."""
     contest = [
         cell
         for row in shown.rows
         for column, cell in zip(shown.columns, row.cells, strict=True)
         if row.ranked and column != SOURCE and cell.value is not None and cell.mark == BEST
     ]
-    return (max if higher else min)(contest, key=lambda cell: cell.value or 0.0) if contest else None
+    best = (max if higher else min)((float(cell.number) for cell in contest), default=0.0)
+    return {id(cell) for cell in contest if float(cell.number) == best}
 
 
 def _shade(value: float | None, values: Sequence[float], diverging: bool, higher: bool) -> str:

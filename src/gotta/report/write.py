@@ -1,6 +1,7 @@
 """Everything that `gotta report` writes beside the runs, from the store alone: the same store gives the same bytes."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from gotta.report.table_rows import table_csv
 from gotta.report.webpage import page, recorded, with_recordings
 
 LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it leaves
+OURS = re.compile(r"(\d+-)?(capacity|cost|diagnostics|epsilon|factors|stream|wins)(-[a-z0-9-]+)?\.(svg|png)")
 ROOM = 2_200_000  # bytes of recordings at most
 
 
@@ -32,7 +34,8 @@ def write_report(root: str | Path, pictures: bool = True) -> Path:
     if runs:
         write_atomically(store.root / "tables.tex", tex(runs))
         write_atomically(store.root / "tables.csv", table_csv(runs))
-        _write_figures(store.root / "figures", named_figures(runs) if pictures else {})
+        if pictures:
+            _write_figures(store.root / "figures", named_figures(runs))
     path = store.root / "report.html"
     bare = page(store)
     room = min(ROOM, LARGEST - len(bare.encode()))
@@ -65,7 +68,7 @@ def recordings(store: Store, runs: Sequence[Run], room: int = ROOM) -> dict[str,
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
-    """None where the file is damaged: the page then says that there is no recording."""
+    """None where the file is damaged."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -77,3 +80,6 @@ def _write_figures(folder: Path, found: dict[str, Figure]) -> None:
     for name, figure in found.items():
         write_atomically(folder / f"{name}.svg", svg(figure.drawing) + "\n")
         write_atomically(folder / f"{name}.png", png(figure.drawing))
+    for path in folder.glob("*"):  # of an earlier state of the sweep, with other set-ups and so other names
+        if OURS.fullmatch(path.name) and path.stem not in found:
+            path.unlink(missing_ok=True)

@@ -1,15 +1,29 @@
 """Accuracy against seconds: what is on the front cannot be bettered in both."""
 
 from collections.abc import Sequence
+from itertools import product
 from math import log10
 
 from gotta.experiment.store import Run
 from gotta.report.cells import Cell
-from gotta.report.chart import SMALL, Frame, legend, legend_height, room, shown, text_width, x_axis, y_axis
+from gotta.report.chart import (
+    POINT,
+    SMALL,
+    Frame,
+    clipped,
+    legend,
+    legend_height,
+    room,
+    shown,
+    text_width,
+    x_axis,
+    y_axis,
+)
 from gotta.report.drawing import FAINT, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, mean
 from gotta.report.palette import styles
 
+BoxEnds = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float, str, str]  # seconds, accuracy, method, row
 
 
@@ -45,7 +59,7 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
     methods = len({point[2] for point in points})
     top = 28 + legend_height(looks, WIDTH - 60)
     spans = room([log10(p[0]) for p in points], 0.06, 0.05)
-    frame = Frame(48, top, WIDTH - 70, 280, spans, room([p[1] for p in points], 0.1))
+    frame = Frame(48, top, WIDTH - 70, 280, spans, room([p[1] for p in points], 0.1, POINT))
     best = front(points)
     words = "On the front: " + "; ".join(f"{m} + {r}, {a:.1f} % in {s:.1f} s" for s, a, m, r in best) + "."
     title = "Cost against accuracy"
@@ -56,15 +70,36 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
     drawing.add(Line(tuple(frame.at(log10(s), a) for s, a, *_ in best), FAINT, 1.2, (4, 3)))
     for seconds, accuracy, _, row in points:
         drawing.add(*marker(looks[row].marker, *frame.at(log10(seconds), accuracy), looks[row].colour, 5))
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (frame.at(log10(s), a) for s, a, *_ in points)]
     for seconds, accuracy, method, row in best:
-        x, y = frame.at(log10(seconds), accuracy)
-        label = f"{method} + {row.removeprefix('control: ')}" if methods > 1 else row.removeprefix("control: ")
-        left = x + text_width(label, SMALL) + 8 > frame.right
-        drawing.add(Text(x + (-8 if left else 8), y - 8, label, INK, SMALL, "end" if left else "start"))
+        name = clipped(row.removeprefix("control: "))
+        label = f"{method} + {name}" if methods > 1 else name
+        text, box = _label(label, *frame.at(log10(seconds), accuracy), frame, taken)
+        drawing.add(text)
+        taken.append(box)
     caption = (
         "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."
     )
     return Figure("cost", title, caption + " Seconds are this machine's." + which, drawing)
+
+
+def _label(label: str, x: float, y: float, frame: Frame, taken: Sequence[BoxEnds]) -> tuple[Text, BoxEnds]:
+    """The text beside its point at the side, and as near, where it hides least of what is there; and what it takes."""
+    width = text_width(label, SMALL)
+    found: list[tuple[bool, int, int, BoxEnds, str]] = []  # the first entries decide
+    for lift, side in product((8, -16, 22, -30, 36, 50), ("start", "end")):
+        start = x + 8 if side == "start" else x - 8 - width
+        box = (start, y - lift - SMALL, start + width, y - lift + 2)
+        inside = (
+            frame.left <= box[0] and box[2] <= frame.right + 20 and frame.top - 4 <= box[1] and box[3] < frame.bottom
+        )
+        found.append((not inside, sum(_meet(box, other) for other in taken), len(found), box, side))
+    _, _, _, box, side = min(found)
+    return Text(box[0] if side == "start" else box[2], box[3] - 2, label, INK, SMALL, side), box
+
+
+def _meet(a: BoxEnds, b: BoxEnds) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _usable(cell: Cell) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gotta.experiment.store import Run
-from gotta.report.chart import SMALL, Frame, room, shown, text_width, ticks
+from gotta.report.chart import POINT, SMALL, Frame, clipped, room, shown, text_width, ticks
 from gotta.report.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, columns, mean, slug
 from gotta.report.palette import style
@@ -77,11 +77,11 @@ def _by_factor(rows: Mapping[str, Sequence[Run]]) -> dict[str, Level]:
 
 
 def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
-    names = {row: row.removeprefix("composed ") for row in levels}
+    names = {row: clipped(row.removeprefix("composed ")) for row in levels}
     left = min(WIDTH * 0.5, 16 + max(text_width(name, 12) for name in names.values()))
     height = LINE * len(levels)
     ends = [end for level in levels.values() for end in level.ends]
-    frame = Frame(left, 20, WIDTH - left - 60, height, room(ends), (0, len(levels)))
+    frame = Frame(left, 20, WIDTH - left - 60, height, room(ends, least=POINT), (0, len(levels)))
     title = f"Factors of the memory, {method}"
     words = "; ".join(f"{names[row]} {level.value:.1f}" for row, level in levels.items()) + "."
     drawing = Drawing(WIDTH, height + 64, title, words)

@@ -43,13 +43,13 @@ def _placed(runs: Sequence[Run]) -> list[tuple[Run, Place]]:
     return sorted(zip(runs, places(runs), strict=True), key=lambda pair: (pair[1].column_order, pair[1].row_order))
 
 
-def best_rows(rows: Mapping[str, Sequence[Run]]) -> tuple[dict[str, Sequence[Run]], str]:
+def best_rows(rows: Mapping[str, Sequence[Run]], most: int = MANY) -> tuple[dict[str, Sequence[Run]], str]:
     """All rows in their order if a figure can show them, else the best and all without a choice; and words for that."""
-    if len(rows) <= MANY:
+    if len(rows) <= most:
         return dict(rows), ""
     kept = {row for row in rows if row == "none" or row.startswith("control: ")}
     by_accuracy = sorted((row for row in rows if row not in kept), key=lambda row: -(mean(rows[row]).value or 0.0))
-    kept |= set(by_accuracy[: max(1, MANY - len(kept))])
+    kept |= set(by_accuracy[: max(1, most - len(kept))])
     return {row: runs for row, runs in rows.items() if row in kept}, f" The best {len(kept)} of {len(rows)} rows."
 
 

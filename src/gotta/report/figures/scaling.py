@@ -1,12 +1,12 @@
 """Accuracy against one setting of the memory: its capacity, or epsilon with the best value starred."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gotta.experiment.store import Run
 from gotta.report.cells import Cell
-from gotta.report.chart import Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
+from gotta.report.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
 from gotta.report.drawing import FAINT, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, in_order, mean, slug
 from gotta.report.palette import style
@@ -14,6 +14,7 @@ from gotta.report.places import SOURCE, cell_key, settings
 
 CAPACITY, EPSILON = "memory.capacity", "memory.arguments.epsilon"
 ByValue = defaultdict[str, defaultdict[float, list[Run]]]
+STARS = " A star marks the best of a line; one without a star is alike everywhere."
 Curves = dict[str, dict[float, Cell]]  # row: value of the setting: accuracy
 
 
@@ -70,7 +71,7 @@ def _figure(name: str, title: str, what: str, curves: Curves, star: bool) -> Fig
     ends = [v for cell in cells if cell.value is not None for v in _interval(cell)]
     looks = {row: style(row) for row in curves}
     top = 28 + legend_height(looks, WIDTH - 60)
-    frame = Frame(48, top, WIDTH - 60, 250, (-0.3, len(values) - 0.7), room(ends))
+    frame = Frame(48, top, WIDTH - 60, 250, (-0.3, len(values) - 0.7), room(ends, least=POINT))
     drawing = Drawing(WIDTH, top + 250 + 44, title, _words(curves))
     y_axis(drawing, frame, "accuracy in %")
     x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()])
@@ -82,13 +83,12 @@ def _figure(name: str, title: str, what: str, curves: Curves, star: bool) -> Fig
             if cell.interval is not None:
                 whisker(drawing, frame, x, *_interval(cell), looks[row].colour)
             drawing.add(*marker(looks[row].marker, *frame.at(x, cell.value or 0.0), looks[row].colour))
-        if star:
-            x, cell = max(known, key=lambda pair: pair[1].value or 0.0)
+        for x, cell in ((place[value], curve[value]) for value in (best(curve) if star else ())):
             middle, level = frame.at(x, cell.value or 0.0)
             drawing.add(*marker("star", middle, level - 14, looks[row].colour, 6))
             drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11))
     caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if _several(cells) else "One seed."
-    return Figure(name, title, caption + (" A star marks the best of a line." if star else ""), drawing)
+    return Figure(name, title, caption + (STARS if star else ""), drawing)
 
 
 def _interval(cell: Cell) -> tuple[float, float]:
@@ -100,9 +100,18 @@ def _several(cells: Sequence[Cell]) -> bool:
     return any(cell.seeds > 1 for cell in cells)
 
 
+def best(curve: Mapping[float, Cell]) -> list[float]:
+    """Where a line is best, to the precision that is shown; nowhere if it is alike everywhere."""
+    numbers = {value: float(cell.number) for value, cell in curve.items() if cell.value is not None}
+    most = max(numbers.values(), default=0.0)
+    return [value for value, number in numbers.items() if number == most] if len(set(numbers.values())) > 1 else []
+
+
 def _words(curves: Curves) -> str:
     told = []
     for row, curve in curves.items():
-        best = max(curve, key=lambda value: curve[value].value or 0.0)
-        told.append(f"{row} is best at {shown(best)} with {curve[best].number}")
+        places = best(curve)
+        where = f"best at {' and '.join(map(shown, places))}" if places else "alike everywhere"
+        number = curve[places[0] if places else next(iter(curve))].number
+        told.append(f"{row} is {where} with {number}")
     return "; ".join(told) + "."

@@ -4,7 +4,20 @@ from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 from gotta.experiment.store import Run
-from gotta.report.chart import Frame, legend, legend_height, room, shown, ticks, x_axis, y_axis
+from gotta.report.chart import (
+    POINT,
+    SMALL,
+    Frame,
+    clipped,
+    legend,
+    legend_height,
+    room,
+    shown,
+    text_width,
+    ticks,
+    x_axis,
+    y_axis,
+)
 from gotta.report.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, slug
 from gotta.report.palette import Style, styles
@@ -54,11 +67,15 @@ def _accuracy(method: str, lines: Lines, which: str) -> Figure:
     title = f"Accuracy over the stream, {method}"
     values = [value for line in lines.values() for value in line.accuracy(WINDOW)[WINDOW - 1 :] or [0.0]]
     total = max(line.at[-1] for line in lines.values())
-    top = 28 + legend_height(looks, WIDTH - 60)
-    frame = Frame(48, top, WIDTH - 60, 260, (0, total), room(values))
+    visits = _visits(lines)
+    above = 28 + legend_height(looks, WIDTH - 60)
+    top = above + _names_height(visits)
+    frame = Frame(48, top, WIDTH - 60, 260, (0, total), room(values, least=POINT))
     drawing = Drawing(WIDTH, top + 260 + 44, title, f"One line for each of {', '.join(lines)}.")
-    _bands(drawing, frame, _visits(lines), names=True)
-    y_axis(drawing, frame, "accuracy in %")
+    _bands(drawing, frame, visits)
+    _names(drawing, frame, visits)
+    y_axis(drawing, frame, "")
+    drawing.add(Text(frame.left, above - 8, "accuracy in %", FAINT, SMALL))
     x_axis(drawing, frame, "samples of the stream", [(x, shown(x)) for x in ticks(0, total)])
     legend(drawing, looks, 48, 16, WIDTH - 60)
     for name, line in lines.items():
@@ -83,7 +100,7 @@ def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
             values = [0.0, 1.0, *values]
         place = 48 + (k % 2) * across, top + 22 + (k // 2) * (height + 58)
         frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
-        _bands(drawing, frame, _visits(lines), names=False)
+        _bands(drawing, frame, _visits(lines))
         y_axis(drawing, frame, PANELS[name], 4)
         marks = [(x, shown(x)) for x in ticks(0, total, 4)]
         x_axis(drawing, frame, "", marks)
@@ -108,14 +125,28 @@ def _line(drawing: Drawing, frame: Frame, xs: Sequence[float], ys: Sequence[floa
         drawing.add(*marker(look.marker, *points[k], look.colour, 3.5))
 
 
-def _bands(drawing: Drawing, frame: Frame, visits: Sequence[Visit], names: bool) -> None:
+def _bands(drawing: Drawing, frame: Frame, visits: Sequence[Visit]) -> None:
     for k, visit in enumerate(visits):
         left, right = frame.across(visit.start), frame.across(min(visit.end, frame.x[1]))
         if k % 2 == 0:
             drawing.add(Box(left, frame.top, right - left, frame.height, BAND))
-        if names and right - left >= 12:
-            label = visit.name.replace("_", " ")
-            drawing.add(Text((left + right) / 2 + 4, frame.bottom - 6, label, FAINT, 10, "start", upright=True))
+
+
+def _names(drawing: Drawing, frame: Frame, visits: Sequence[Visit]) -> None:
+    """Above the bands, where no line crosses them."""
+    for visit in visits:
+        left, right = frame.across(visit.start), frame.across(visit.end)
+        if right - left >= 12:
+            middle = (left + right) / 2 + 4
+            drawing.add(Text(middle, frame.top - 4, _name(visit), FAINT, 10, "start", upright=True))
+
+
+def _names_height(visits: Sequence[Visit]) -> float:
+    return max((text_width(_name(visit), 10) for visit in visits), default=0.0)
+
+
+def _name(visit: Visit) -> str:
+    return clipped(visit.name.replace("_", " "), 24)
 
 
 def _visits(lines: Lines) -> Sequence[Visit]:

@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gotta.experiment.store import Run
-from gotta.report.chart import text_width
+from gotta.report.chart import clipped, text_width
 from gotta.report.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, best_rows
+from gotta.report.figures.figure import MANY, WIDTH, Figure, best_rows
 from gotta.report.matrix import Outcomes, win_tie_loss
 from gotta.report.places import places
 
+NARROWEST = 32.0  # pixels of a square in which counts can be read
 WON, LOST = "#4393c3", "#d6804a"  # apart for colour-blind readers; the letters say it without colour
 
 
@@ -18,12 +19,12 @@ def win_figures(runs: Sequence[Run]) -> list[Figure]:
     rows: dict[str, list[Run]] = defaultdict(list)
     for run, place in zip(runs, places(runs), strict=True):
         rows[place.row].append(run)
-    kept, which = best_rows(rows)
+    left = 14 + max(text_width(_short(name), 12) for name in rows) if rows else 0.0
+    kept, which = best_rows(rows, min(MANY, int((WIDTH - left - 8) // NARROWEST)))
     names, matrix = win_tie_loss(runs, only=kept)
     played = {pair: found for pair, found in matrix.items() if found.wins + found.ties + found.losses}
     if len(names) < 2 or not played:
         return []
-    left = 14 + max(text_width(_short(name), 12) for name in names)
     side = min(64.0, (WIDTH - left - 8) / len(names))
     tall = 34.0
     top = 12 + max(text_width(_short(name), 12) for name in names)
@@ -50,7 +51,9 @@ def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, foun
         return
     games = found.wins + found.ties + found.losses
     lead = (found.wins - found.losses) / games
-    drawing.add(Box(x, y, side - 2, tall - 2, WON if lead > 0 else LOST, opacity=round(0.08 + 0.42 * abs(lead), 2)))
+    colour = WON if lead > 0 else LOST
+    shade = round(0.08 + 0.42 * abs(lead), 2) if lead else 0.0  # no colour where neither leads
+    drawing.add(Box(x, y, side - 2, tall - 2, colour, GRID, opacity=shade))
     counts = f"{found.wins}/{found.ties}/{found.losses}"
     size = 12 if text_width(counts, 12) < side - 4 else 9
     drawing.add(Text(x + side / 2 - 1, y + tall / 2 + (0 if lead else 4), counts, INK, size, "middle"))
@@ -59,7 +62,7 @@ def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, foun
 
 
 def _short(name: str) -> str:
-    return name.removeprefix("control: ").partition(" (")[0]
+    return clipped(name.removeprefix("control: ").partition(" (")[0])
 
 
 def _words(names: Sequence[str], played: dict[tuple[str, str], Outcomes]) -> str:

@@ -20,7 +20,7 @@ async function recording(id) {
   if (there) return JSON.parse(there.textContent);
   if (!live || !data.recorded.includes(id)) return null;
   const answer = await fetch(`records/${encodeURIComponent(id)}.json`);
-  return answer.ok ? answer.json() : null;
+  return answer.ok ? answer.json().catch(() => null) : null; // a damaged file is no recording
 }
 
 function route() {
@@ -36,8 +36,25 @@ function leave() {
   document.querySelector(`.view:not([hidden]) a[href="${CSS.escape(ids)}"]`)?.focus();
 }
 
-/** Take over a newer page; toggles stay as they were. */
+/** Where the keyboard is, as a selector: a toggle or a number of a table; empty elsewhere. */
+function focused() {
+  const at = document.querySelector("main").contains(document.activeElement) ? document.activeElement : null;
+  if (at?.matches("input")) return `input[name="${at.name}"][value="${at.value}"]`;
+  return at?.matches("a[href]") ? `.view:not([hidden]) a[href="${CSS.escape(at.getAttribute("href"))}"]` : "";
+}
+
+function unfolded() {
+  return [...document.querySelectorAll("main details")].map((one) => [nameOf(one), one]);
+}
+
+function nameOf(details) {
+  return `${details.closest(".part")?.id} ${details.firstElementChild.textContent.replace(/\d+/, "")}`;
+}
+
+/** Take over a newer page; toggles, what is unfolded, and the keyboard stay as they were. */
 function renew(main) {
+  const open = new Set(unfolded().flatMap(([name, one]) => (one.open ? [name] : [])));
+  const place = focused();
   const before = new Map([...document.querySelectorAll(".part")].map((part) => [part.id, chosen(part)]));
   document.querySelector("main").replaceWith(main);
   data = JSON.parse(document.getElementById("data").textContent);
@@ -49,6 +66,8 @@ function renew(main) {
       choose(part, key);
     }
   }
+  for (const [name, one] of unfolded()) one.open = open.has(name);
+  if (place) document.querySelector(place)?.focus({ preventScroll: true });
 }
 
 document.addEventListener("change", (event) => {

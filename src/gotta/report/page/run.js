@@ -11,10 +11,11 @@ const STATE = {
   coverage: ["Coverage: mean distance of the stream to the memory", undefined],
 };
 
-/** Fill the dialog with the runs of a cell, the first recorded one in front. `recording(id)` promises its recording or null. */
-export function openRuns(dialog, ids, data, recording) {
+/** Fill the dialog with the runs of a cell, the wanted or the first recorded one in front. `recording(id)` promises its recording or null. */
+export function openRuns(dialog, ids, data, recording, wanted = null) {
   const known = ids.filter((id) => id in data.runs);
-  const chosen = known.find((id) => data.recorded.includes(id)) ?? known[0];
+  const first = known.find((id) => data.recorded.includes(id)) ?? known[0];
+  const chosen = known.includes(wanted) ? wanted : first;
   if (chosen === undefined) return show(dialog, [element("p", {}, "This page has no such run.")], "No such run");
   show(
     dialog,
@@ -26,13 +27,10 @@ export function openRuns(dialog, ids, data, recording) {
 
 function picker(dialog, ids, chosen, data, recording) {
   if (ids.length < 2) return null;
-  const change = (event) =>
-    openRuns(
-      dialog,
-      [event.target.value, ...ids.filter((id) => id !== event.target.value)],
-      { ...data, recorded: [event.target.value] },
-      recording,
-    );
+  const change = (event) => {
+    openRuns(dialog, ids, data, recording, event.target.value);
+    dialog.querySelector("select").focus(); // the keyboard stays where it was
+  };
   const options = ids.map((id) =>
     element("option", { value: id, selected: id === chosen }, `seed ${data.runs[id].seed}`),
   );
