@@ -227,6 +227,36 @@ def test_an_unwritable_folder_is_told_before_anything_runs(tmp_path):
     assert "file" in gotta("bench", "--quick", "--out", tmp_path / "file" / "below", code=2)
 
 
+def test_a_damaged_run_is_told_and_run_again(tmp_path):
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text(
+        "title: Two\nbase: {stream: {per_class: 1, domains: [snow]}, memory: {capacity: 8}}\n"
+        "seeds: [0]\ncells: [{method: [norm], memory: [fifo, fps]}]"
+    )
+    bench = ("bench", recipe, "--out", tmp_path / "out", "--jobs", "1")
+    assert "Damaged" not in gotta(*bench)
+    victim = sorted((tmp_path / "out" / "runs").iterdir())[0]
+    (victim / "summary.json").write_text("{")
+    shown = gotta(*bench)
+    assert f"Damaged: run {victim.name}: summary.json is not valid JSON" in shown
+    assert "1 finished before, 1 to do" in shown
+    assert "Damaged" not in gotta(*bench)
+
+
+def test_failed_runs_are_told_even_if_there_is_no_report(tmp_path):
+    (tmp_path / "bad.py").write_text(MINE.replace("return Decision", "raise ValueError('mine') or Decision"))
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text(
+        "title: Two\nbase: {stream: {per_class: 1, domains: [snow]}, memory: {capacity: 8}}\n"
+        'seeds: [0]\ncells: [{method: [norm], memory: [fifo, "bad:Newest"]}]'
+    )
+    (tmp_path / "out" / "tables.md").mkdir(parents=True)
+    shown = gotta("bench", recipe, "--out", tmp_path / "out", "--jobs", "1", cwd=tmp_path, code=2)
+    assert "1 runs failed; the others are kept" in shown
+    assert "ValueError: mine" in shown
+    assert "There is no report: cannot write" in shown
+
+
 def test_dry_run_only_tells(tmp_path):
     shown = gotta("bench", "--dry-run", "--memory", "fps", cwd=tmp_path)
     assert "norm + fps, seed 1" in shown

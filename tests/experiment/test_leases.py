@@ -216,3 +216,32 @@ def test_killed_and_uncollected_processes_are_dead():
         time.sleep(0.01)
     process.communicate()
     assert not alive(process.pid)
+
+
+@pytest.mark.parametrize("damage", ["bytes", "folder", "to come"])
+def test_a_damaged_lease_keeps_nobody_out_for_long(tmp_path, damage):
+    leases = Leases(tmp_path, limit=60)
+    path = plant(leases, age=-1000 if damage == "to come" else 0)
+    if damage == "bytes":
+        path.write_bytes(b"\xff\xfe\x00")
+    if damage == "folder":
+        path.unlink()
+        path.mkdir()
+    if damage != "to come":
+        assert leases.claim("cell") is None, "its holder may live: its age decides"
+        os.utime(path, (time.time() - 70,) * 2)
+    assert leases.holder("cell") is None
+    lease = leases.claim("cell")
+    assert lease.number == 2
+    leases.release(lease, "finished")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["leases", "leases/cell"])
+def test_a_file_in_the_place_of_a_folder_is_one_message(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("")
+    leases = Leases(tmp_path)
+    assert leases.holder("cell") is None
+    with pytest.raises(GottaError, match="cannot claim a run"):
+        leases.claim("cell")

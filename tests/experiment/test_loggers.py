@@ -49,6 +49,12 @@ def test_tensorboard_for_real(store, tmp_path):
     before = sorted(folder.iterdir())
     Log([f"tensorboard:{tmp_path}"], store, [SPEC])
     assert sorted(folder.iterdir()) == before, "a run that was logged is not logged again"
+    half = tmp_path / f".{folder.name}"
+    folder.rename(half)  # as a sweep leaves it that is killed meanwhile
+    (half / "half").touch()
+    Log([f"tensorboard:{tmp_path}"], store, [SPEC])
+    assert list(tmp_path.iterdir()) == [folder]
+    assert len(list(folder.iterdir())) == len(before)
 
 
 @pytest.fixture
@@ -72,17 +78,25 @@ def wandb(monkeypatch):
 
 @pytest.fixture
 def mlflow(monkeypatch):
-    calls = SimpleNamespace(address=None, params={}, metrics=[], tags=None)
+    calls = SimpleNamespace(address=None, params={}, metrics=[], tags=None, finished=[])
 
     @contextmanager
     def start_run(run_name, tags):
         calls.tags = tags
         yield
+        calls.finished.append(tags["gotta.id"])
+
+    def search_runs(experiment_names, filter_string, max_results, output_format):
+        assert (experiment_names, max_results, output_format) == (["gotta"], 1, "list")
+        _, id, _, status, _ = filter_string.split("'")
+        assert (filter_string, status) == (f"tags.`gotta.id` = '{id}' and attributes.status = 'FINISHED'", "FINISHED")
+        return [found for found in calls.finished if found == id]
 
     module = ModuleType("mlflow")
     module.set_tracking_uri = lambda address: setattr(calls, "address", address)
     module.set_experiment = lambda name: None
     module.start_run = start_run
+    module.search_runs = search_runs
     module.log_params = calls.params.update
     module.log_metrics = lambda numbers, step=None: calls.metrics.append((step, numbers))
     monkeypatch.setitem(sys.modules, "mlflow", module)
@@ -106,6 +120,8 @@ def test_mlflow(store, mlflow):
     assert mlflow.params["memory.name"] == "fps"
     assert [step for step, _ in mlflow.metrics] == [0, 1, 2, None]
     assert not any("/" in key for _, numbers in mlflow.metrics for key in numbers if not key.startswith("summary."))
+    Log(["mlflow"], store, [SPEC])
+    assert mlflow.finished == [SPEC.id], "a run that was logged is not logged again"
 
 
 def test_runs_are_logged_as_they_finish(tmp_path, wandb):

@@ -70,6 +70,21 @@ def test_the_id_is_the_same_in_another_process(hash_seed):
     assert found.stdout.strip() == here.id
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        lambda one: {"stream": {"gamma": one}},
+        lambda one: {"stream": {"order": "note", "beta": one}},
+        lambda one: {"method": {"name": "tent", "lr": one}},
+        lambda one: {"memory": {"name": "fps", "capacity": 8, "epsilon": one}},
+        lambda one: {"regime": {"clock": "analytic", "pace": one}},
+    ],
+)
+def test_a_whole_number_is_the_same_number_as_a_float(section):
+    assert RunSpec.of(section(1)).id == RunSpec.of(section(1.0)).id
+    assert RunSpec.of(section(1)).id != RunSpec.of(section(2)).id
+
+
 def test_all_mistakes_are_shown_together():
     wrong = {
         "method": {"name": "nrm"},

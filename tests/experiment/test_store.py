@@ -95,9 +95,11 @@ def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     (folder / "h" / "summary.json").write_text('{"accuracy": NaN}')
     (folder / "i" / "summary.json").write_text('{"online": 3}')
     (folder / "notes.txt").write_text("not a run")
+    (folder / "a copy").mkdir()
     assert [run.id for run in store.runs()] == ["a", "c"]
     damaged = dict(store.damaged())
-    assert sorted(damaged) == ["b", "d", "e", "f", "g", "h", "i"]
+    assert sorted(damaged) == ["a copy", "b", "d", "e", "f", "g", "h", "i"]
+    assert damaged["a copy"] == "no run has such a name"
     assert damaged["b"].startswith("summary.json is not valid JSON")
     assert damaged["d"] == "environment.json is missing"
     assert damaged["e"] == "steps.jsonl is cut off"
@@ -132,6 +134,23 @@ def test_a_damaged_run_is_replaced(tmp_path):
     write(store, summary={"accuracy": 2.0})
     assert store.read("r1").summary == {"accuracy": 2.0}
     assert names(tmp_path / "runs") == ["r1"]
+
+
+def test_a_file_in_the_place_of_a_run_is_replaced(tmp_path):
+    store = Store(tmp_path, writable=True)
+    (tmp_path / "runs" / "r1").write_text("")
+    write(store)
+    assert store.has("r1")
+    assert names(tmp_path / "runs") == ["r1"]
+
+
+def test_steps_of_wrong_bytes_are_one_message(tmp_path):
+    store = Store(tmp_path)
+    write(store)
+    path = tmp_path / "runs" / "r1" / "steps.jsonl"
+    path.write_bytes(b"\xff" * (path.stat().st_size - 1) + b"\n")
+    with pytest.raises(GottaError, match=r"steps\.jsonl of run 'r1' cannot be read.*run it again"):
+        list(store.read("r1").steps())
 
 
 def test_concurrent_writers_leave_one_complete_run(tmp_path):

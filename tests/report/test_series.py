@@ -2,7 +2,9 @@ import json
 
 import pytest
 
-from gotta.report.series import HEAD, Count, Visit, counted, visits
+from gotta import GottaError
+from gotta.experiment.store import STEPS, Run
+from gotta.report.series import HEAD, Count, Visit, counted, series, visits
 
 STEP = {"step": 3, "samples": 64, "correct": 17, "accuracy": 26.5, "domains": {"fog-5": 60, "snow-5": 4}, "memory": {}}
 
@@ -31,3 +33,10 @@ def test_visits_are_spans_of_the_stream():
     assert visits([{"a": 5}, {"a": 2, "b": 3}, {"b": 5}]) == [Visit("a", 0, 7), Visit("b", 7, 15)]
     assert visits([{"a": 5, "b": 1}, {"a": 2, "b": 3}]) == []
     assert visits([]) == []
+
+
+@pytest.mark.parametrize("content", [b"\x00\x00\n", b"[1]\n", b'{"samples": 5, "domains": 7}\n'])
+def test_steps_of_wrong_bytes_are_one_message(tmp_path, content):
+    (tmp_path / STEPS).write_bytes(content)
+    with pytest.raises(GottaError, match="cannot be read"):
+        series(Run("r1", {}, {}, {}, tmp_path))

@@ -139,11 +139,17 @@ def bench(
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
         console.print("The same command continues where it was.")
         raise typer.Exit(130) from None
-    conclude(console, store, specs)
+    unwritten = ""
+    try:
+        conclude(console, store, specs)
+    except GottaError as error:  # a disk that is too full for a report has failed runs to tell of as well
+        if not failures:
+            raise
+        unwritten = f"\nThere is no report: {error}"
     if failures:
         names = labels(specs)
         lines = "\n".join(f"  - {names[failure.id]}: {failure.message}" for failure in failures)
-        raise GottaError(f"{len(failures)} runs failed; the others are kept:\n{lines}")
+        raise GottaError(f"{len(failures)} runs failed; the others are kept:\n{lines}{unwritten}")
     logged.complain()
 
 

@@ -23,6 +23,14 @@ def chosen(settings: Sequence[str], data: str, model: str) -> dict[str, Any]:
     return merged(options, dotted(settings))
 
 
+def tell_damaged(console: "Console", todo: "Sequence[RunSpec]", store: "Store") -> None:
+    """Name the runs that are to be run again because what the store has of them cannot be read."""
+    ids = {spec.id for spec in todo if (store.folder / spec.id).exists()}
+    for id, reason in store.damaged() if ids else ():
+        if id in ids:
+            console.print(f"Damaged: run {id}: {reason}. It is run again.", highlight=False, markup=False)
+
+
 def told(
     console: "Console",
     plan: "Recipe",
@@ -46,6 +54,7 @@ def told(
     )
     if plan.note:
         console.print(plan.note, style="dim", highlight=False, markup=False)
+    tell_damaged(console, todo, store)
     done = len(specs) - len(todo)
     where = where or f"in {workers} processes"
     console.print(f"{len(specs)} runs, {done} finished before, {len(todo)} to do {where}", highlight=False)

@@ -47,6 +47,7 @@ def run(
     from rich.console import Console
 
     from gotta.cli.bench import check_device, conclude, warn_of_no_effect
+    from gotta.cli.plan import tell_damaged
     from gotta.cli.progress import follow
     from gotta.cli.recording import record_run
     from gotta.experiment.loggers import Log
@@ -76,6 +77,7 @@ def run(
     warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
     check_same_weights([spec], store)
+    tell_damaged(console, [] if store.has(spec.id) else [spec], store)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:
         listen = logged.listening(listen)

@@ -25,6 +25,24 @@ def known_arguments(section: str, name: Any) -> list[str] | None:
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else named
 
 
+def as_declared(section: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments with whole numbers as floats where the memory or method takes a float: 1 and 1.0 are one run."""
+    floats = _floats(section, name)
+    return {key: float(value) if key in floats and type(value) is int else value for key, value in arguments.items()}
+
+
+def _floats(section: str, name: str) -> set[str]:
+    if section == "method":
+        return {
+            key
+            for preset in methods.get(name).presets.values()
+            for key, usual in preset.items()
+            if type(usual) is float
+        }
+    parameters = inspect.signature(policies.get(name)).parameters.values()
+    return {p.name for p in parameters if p.annotation in (float, "float") or type(p.default) is float}
+
+
 def lifted(given: Mapping[str, Any], fields: Mapping[str, list[str]]) -> dict[str, Any]:
     """The short form: arguments beside the section's own settings, unless one of those has the same name.
 

@@ -1,11 +1,13 @@
 """One cell wherever it is run: claimed, computed, stored, given back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from pathlib import Path
 from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gotta.errors import GottaError
@@ -76,6 +78,7 @@ class Computed:
     summary: dict[str, Any]
     made_by: dict[str, Any]
     recording: str | None = None
+    costs: str | None = None  # of a step, where the clock is measured: what the store's file of them holds
 
 
 _leases = lru_cache(maxsize=8)(Leases)  # one heartbeat per process, however many cells it runs
@@ -92,8 +95,13 @@ def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
     return last
 
 
-def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None) -> Computed:
-    """The numbers of one run, from its last snapshot on if there is one. A recording must see every step."""
+def compute(
+    spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None, costs: str | None = None
+) -> Computed:
+    """The numbers of one run, from its last snapshot on if there is one. A recording must see every step.
+
+    `costs` are the measured ones of the store, for who does not see it.
+    """
 
     def moved(step: int, steps: int, accuracy: float) -> None:
         if lease is not None:
@@ -109,15 +117,36 @@ def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = N
     snapshots, recorder = work.snapshots(spec.id, notice), recorder_of(spec) if spec.id in work.record else None
     if recorder is not None and work.shared and snapshots.folder.exists():
         notice("it starts anew and not from its snapshot, because a recording must see every step")
-    steps, summary = run(
-        spec,
-        moved,
-        device=work.device,
-        snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
-        recording=recording(Path(work.root), spec) if work.shared else None,
-        recorder=recorder,
-    )
-    return Computed(steps, summary, environment(), None if recorder is None else recorder.text())
+    with _costs_file(spec, work, costs) as kept:
+        steps, summary = run(
+            spec,
+            moved,
+            device=work.device,
+            snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
+            recording=kept,
+            recorder=recorder,
+        )
+        costs = kept.read_text(encoding="utf-8") if kept.exists() else None
+    return Computed(steps, summary, environment(), None if recorder is None else recorder.text(), costs)
+
+
+def kept_costs(spec: RunSpec, work: Work) -> str | None:
+    """The measured costs that the store has of a cell."""
+    path = recording(Path(work.root), spec)
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+
+@contextmanager
+def _costs_file(spec: RunSpec, work: Work, costs: str | None) -> Iterator[Path]:
+    """The store's file of measured costs; one for the moment, with what the store has, where it is out of sight."""
+    if work.shared:
+        yield recording(Path(work.root), spec)
+        return
+    with TemporaryDirectory(prefix="gotta-") as spare:
+        path = recording(Path(spare), spec)
+        if costs is not None:
+            write_atomically(path, costs)
+        yield path
 
 
 def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: Listener) -> Event:
@@ -126,6 +155,9 @@ def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: List
     if lease.lost:
         raise LeaseLost
     store, accuracy = Store(work.root), result.summary["accuracy"]
+    costs = recording(Path(work.root), spec)
+    if result.costs is not None and not costs.exists():
+        write_atomically(costs, result.costs)  # before the run, so that nobody finds numbers that cannot be repeated
     content: dict[str, Any] = {"steps": result.steps, "summary": result.summary, "environment": result.made_by}
     if not store.write(spec.id, spec=spec.model_dump(), **content):
         accuracy = store.read(spec.id).summary["accuracy"]  # stored before, and here for its recording

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,8 @@ class Leases:
             return False
         if holder is not None and holder.machine == machine() and not alive(holder.pid, holder.started):
             return False
-        return self._now() - touched <= self.limit
+        # A time to come is as far from a heartbeat as one long ago: the clock was set back since.
+        return touched == inf or abs(self._now() - touched) <= self.limit
 
     def _now(self) -> float:
         """The time by the clock that stamps the files, which on a file server is not this machine's."""
@@ -182,21 +184,30 @@ def _file(folder: Path, number: int) -> Path:
 def _numbers(folder: Path) -> list[int]:
     try:
         return sorted(int(name) for name in os.listdir(folder) if name.isdigit())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # a file in its place shows when the cell is claimed
         return []
 
 
 def _read(path: Path) -> tuple[Holder | None, float]:
     """The holder and the time of the last heartbeat. Opening asks a file server for the state of now."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open("rb") as file:
             text, touched = file.read(), os.fstat(file.fileno()).st_mtime
-    except OSError:
-        return None, float("inf")  # gone or out of reach: not ours to claim now
+    except FileNotFoundError:
+        return None, inf  # not ours to claim now
+    except OSError:  # it cannot be read: its age decides, if that can be told
+        return None, _touched(path)
     try:
         return Holder(**json.loads(text)), touched
     except (ValueError, TypeError):  # being written, or damaged: its age decides
         return None, touched
+
+
+def _touched(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return inf
 
 
 def _create(path: Path, content: str, token: str) -> bool:

@@ -4,6 +4,7 @@ Runs are logged from the store, when they are finished, by the process that lead
 it, and a sweep that is continued logs each run once.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ from gotta.experiment.store import Run, Store
 from gotta.experiment.sweep import Event, Listener
 
 Numbers = dict[str, float]
+EXPERIMENT, TAG = "gotta", "gotta.id"  # names in MLflow
 
 
 class Logger(Protocol):
@@ -24,7 +26,7 @@ class Logger(Protocol):
 
 
 class TensorBoard:
-    """One folder of events per run, below `where`; a run whose folder is there is left alone."""
+    """One folder of events per run, below `where`, whole or not at all; a run whose folder is there is left alone."""
 
     def __init__(self, where: str, root: Path) -> None:
         self.folder = Path(where) if where else root / "tensorboard"
@@ -34,13 +36,16 @@ class TensorBoard:
         folder = self.folder / f"{_file_name(name)}-{run.id}"
         if folder.exists():
             return
-        with self.module.SummaryWriter(str(folder)) as writer:
+        aside = folder.with_name(f".{folder.name}")
+        shutil.rmtree(aside, ignore_errors=True)  # what a killed sweep has left
+        with self.module.SummaryWriter(str(aside)) as writer:
             writer.add_text("spec", "\n".join(f"    {key}: {value}" for key, value in flat(run.spec).items()))
             for step, numbers in _steps(run):
                 for key, value in numbers.items():
                     writer.add_scalar(key, value, step)
             for key, value in _summary(run).items():
                 writer.add_scalar(f"summary/{key}", value, 0)
+        aside.rename(folder)
 
 
 class WandB:
@@ -61,15 +66,23 @@ class WandB:
 
 
 class MLflow:
-    """One run of MLflow per run, tagged by its id; `where` is a tracking address, by default a folder in the store."""
+    """One run of MLflow per run, tagged by its id; `where` is a tracking address, by default a folder in the store.
+
+    A run that was logged to its end before is left alone.
+    """
 
     def __init__(self, where: str, root: Path) -> None:
         self.module = _imported("mlflow", "mlflow")
         self.module.set_tracking_uri(where or (root / "mlflow").absolute().as_uri())
-        self.module.set_experiment("gotta")
+        self.module.set_experiment(EXPERIMENT)
 
     def log(self, run: Run, name: str) -> None:
-        with self.module.start_run(run_name=name, tags={"gotta.id": run.id}):
+        logged = f"tags.`{TAG}` = '{run.id}' and attributes.status = 'FINISHED'"
+        if self.module.search_runs(
+            experiment_names=[EXPERIMENT], filter_string=logged, max_results=1, output_format="list"
+        ):
+            return
+        with self.module.start_run(run_name=name, tags={TAG: run.id}):
             self.module.log_params({key: str(value) for key, value in flat(run.spec).items()})
             for step, numbers in _steps(run):
                 self.module.log_metrics({key.replace("/", "."): value for key, value in numbers.items()}, step=step)

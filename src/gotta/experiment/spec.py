@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, Valid
 from gotta.clock import CLOCKS
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
-from gotta.experiment.arguments import known_arguments, lifted, sunk
+from gotta.experiment.arguments import as_declared, known_arguments, lifted, sunk
 from gotta.experiment.mistakes import Mistakes, in_words, without
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
@@ -152,7 +152,7 @@ class RunSpec(Section):
 
 def _complete(spec: RunSpec) -> RunSpec:
     """The spec with every open setting decided, so that it says by itself what was run."""
-    spec = _with_control(spec)
+    spec = _with_control(_with_declared_numbers(spec))
     steps = spec.memory.capacity if spec.has_memory or spec.control else None
     score = spec.regime.score or methods.get(spec.method.name).native_score
     regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score)
@@ -183,6 +183,15 @@ def _complete(spec: RunSpec) -> RunSpec:
     }
     # Through JSON, so that a spec read back from a file is the same content.
     return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
+
+
+def _with_declared_numbers(spec: RunSpec) -> RunSpec:
+    changes = {}
+    for section, chosen in (("memory", spec.memory), ("method", spec.method)):
+        if chosen.arguments and chosen.name != ORACLE:
+            arguments = as_declared(section, chosen.name, chosen.arguments)
+            changes[section] = chosen.model_copy(update={"arguments": arguments})
+    return spec.model_copy(update=changes)
 
 
 def _with_control(spec: RunSpec) -> RunSpec:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gotta.errors import GottaError
 from gotta.experiment.processes import alive, machine
+from gotta.files import sync_folder, write_lines
 
 DOCUMENTS = ("spec.json", "summary.json", "environment.json")
 STEPS = "steps.jsonl"
@@ -23,6 +24,7 @@ SIZE = "steps_bytes"  # stands with the environment and is for the store alone
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
 A_DAY = 86_400.0
+IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES, errno.ENOTDIR)
 _being_written: set[str] = set()  # names of folders, unique by their last part
 
 
@@ -38,9 +40,13 @@ class Run:
 
     def steps(self) -> Iterator[dict[str, Any]]:
         """The records of the steps, read one by one."""
-        if self.folder is not None:
+        if self.folder is None:
+            return
+        try:
             with (self.folder / STEPS).open(encoding="utf-8") as lines:
                 yield from map(json.loads, lines)
+        except (OSError, ValueError) as error:
+            raise unreadable_steps(self.folder, error) from error
 
 
 class Store:
@@ -94,11 +100,11 @@ class Store:
         _being_written.add(aside.name)
         try:
             aside.mkdir(parents=True)
-            _write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
+            write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
             made_by = {**environment, SIZE: (aside / STEPS).stat().st_size}
             for name, content in zip(DOCUMENTS, (spec, summary, made_by), strict=True):
-                _write_lines(aside / name, [json.dumps(plain(content), indent=2, allow_nan=False)])
-            _sync_folder(aside)
+                write_lines(aside / name, [json.dumps(plain(content), indent=2, allow_nan=False)])
+            sync_folder(aside)
             return self._publish(aside, id)
         except OSError as error:
             raise GottaError(
@@ -135,25 +141,28 @@ class Store:
         try:
             aside.rename(final)
         except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES) or not final.is_dir():
+            if error.errno not in IN_THE_WAY or not final.exists():
                 raise
             if self.has(id):
                 return False
             self._replace_damaged(aside, final)
-        _sync_folder(self.folder)
+        sync_folder(self.folder)
         return True
 
     def _replace_damaged(self, aside: Path, final: Path) -> None:
         old = self.folder / _aside_name(final.name)
         final.rename(old)
         aside.rename(final)
-        shutil.rmtree(old, ignore_errors=True)
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)
 
     def _scan(self) -> Iterator[tuple[str, Run | str]]:
         for path in _children(self.folder):
             if path.is_dir() and not path.name.startswith("."):
                 try:
-                    yield path.name, self._load(path.name)
+                    yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
                 except _DamagedRun as problem:
                     yield path.name, str(problem)
 
@@ -166,6 +175,11 @@ class Store:
             raise _DamagedRun(f"{DOCUMENTS[1]} has no results under 'online'")
         _check_steps(folder / STEPS, made_by.pop(SIZE, None))
         return Run(id, spec, summary, made_by, folder)
+
+
+def unreadable_steps(folder: Path, error: Exception) -> GottaError:
+    """Of a file of the right size with wrong bytes, which shows only when somebody reads it."""
+    return GottaError(f"{STEPS} of run '{folder.name}' cannot be read: {error}. Delete '{folder}' and run it again.")
 
 
 class _DamagedRun(Exception):
@@ -198,7 +212,7 @@ def _load_document(path: Path) -> dict[str, Any]:
         raise _DamagedRun(f"{path.name} is missing") from None
     except OSError as error:
         raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _DamagedRun(f"{path.name} is not valid JSON ({error})") from error
     if not isinstance(content, dict):
         raise _DamagedRun(f"{path.name} holds no JSON object")
@@ -222,25 +236,6 @@ def _check_steps(path: Path, expected: int | None) -> None:
         raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
     if last not in (b"", b"\n") or expected not in (None, size):
         raise _DamagedRun(f"{path.name} is cut off")
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for line in lines:
-            file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a rename survive a power cut, where folders can be synced at all."""
-    if os.name == "nt":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _children(folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gotta.experiment.store import STEPS, Run
+from gotta.experiment.store import STEPS, Run, unreadable_steps
 
 BINS = 96
 HEAD = re.compile(
@@ -61,7 +61,10 @@ def series(run: Run, bins: int = BINS) -> Series:
 
 @lru_cache(maxsize=2048)
 def _read(folder: Path, bins: int) -> Series:
-    return _binned((folder / STEPS).read_bytes().splitlines(), bins)
+    try:
+        return _binned((folder / STEPS).read_bytes().splitlines(), bins)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise unreadable_steps(folder, error) from error
 
 
 class Count(NamedTuple):

@@ -71,7 +71,7 @@ def _leases(root: Path, now: float) -> Iterator[Claim]:
             continue
         holder = _document(numbers[-1])
         by = f"{holder.get('node', '?')}, process {holder.get('pid', '?')}"
-        state = "running" if now - touched <= SILENT and not _gone(holder) else "silent"
+        state = "running" if abs(now - touched) <= SILENT and not _gone(holder) else "silent"
         yield Claim(cell.name, state, now - touched, by, _shown(noted), _share(noted))
 
 

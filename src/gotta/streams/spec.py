@@ -50,6 +50,9 @@ class StreamSpec:
         for name in ("domain_order", "domains", "classes"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("gamma", "beta"):
+            if _whole(getattr(self, name)):  # 1 and 1.0 are one stream
+                object.__setattr__(self, name, float(getattr(self, name)))
 
     @classmethod
     def of(cls, **arguments: Any) -> "StreamSpec":

@@ -132,3 +132,15 @@ def test_without_slurm_it_is_told(submitit, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GottaError, match="finds no Slurm here"):
         Slurm()
+
+
+def test_what_sbatch_refuses_is_one_message(submitit, tmp_path, monkeypatch):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("srun", "sbatch"):
+        (tools / name).write_text("#!/bin/sh\necho 'sbatch: error: invalid partition specified: typo' >&2\nexit 1\n")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(GottaError, match=r"Slurm does not take the jobs: .*invalid partition specified: typo"):
+        run(tmp_path / "out", specs(1), lambda event: None, partition="typo")
+    assert leftovers(tmp_path / "out") == []

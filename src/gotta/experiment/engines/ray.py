@@ -16,7 +16,7 @@ import torch
 
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.cell import Computed, Event, LeaseLost, Listener, Work, claim, compute, failure, keep
+from gotta.experiment.cell import Computed, Event, LeaseLost, Listener, Work, claim, compute, failure, keep, kept_costs
 from gotta.experiment.leases import Lease
 from gotta.experiment.run import place, shared_dataset
 from gotta.experiment.spec import DataSpec, RunSpec
@@ -151,7 +151,8 @@ class _Driver:
             self._submit(spec, lease, data)
 
     def _submit(self, spec: RunSpec, lease: Lease, data: dict[str, Any]) -> None:
-        task = self.task.remote(spec.model_dump(), self.work, self.sign, self.board, data)
+        costs = kept_costs(spec, self.work)
+        task = self.task.remote(spec.model_dump(), self.work, self.sign, self.board, data, costs)
         self.running[task] = spec, lease
 
     def _listen(self) -> None:
@@ -193,7 +194,9 @@ class _Driver:
         self.sign.unlink(missing_ok=True)
 
 
-def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[str, Any]) -> Computed:
+def _cell(
+    given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[str, Any], costs: str | None
+) -> Computed:
     """What a task does. Without the driver's store in sight it keeps no snapshots; its result goes through Ray."""
     torch.set_num_threads(work.threads)
     for text, reference in data.items():
@@ -207,7 +210,7 @@ def _cell(given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[
             told = monotonic()
             board.add.remote(event)
 
-    return compute(RunSpec.model_validate(given), work, tell)
+    return compute(RunSpec.model_validate(given), work, tell, costs=costs)
 
 
 def _ray() -> Any:

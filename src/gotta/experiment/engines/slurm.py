@@ -131,8 +131,18 @@ class _Driver:
         self.tried.update(spec.id for spec in specs)
         with _environment(self.work.threads):
             cells = [Cell(spec.model_dump(), self.work, self._outcome(spec.id)) for spec in specs]
-            jobs = self.executor.submit_array(cells)
+            jobs = self._accepted(cells)
         self.running.update((spec.id, (spec, job)) for spec, job in zip(specs, jobs, strict=True))
+
+    def _accepted(self, cells: Sequence[Cell]) -> Any:
+        try:
+            return self.executor.submit_array(cells)
+        except (
+            _submitit().core.utils.FailedJobError,
+            OSError,
+        ) as error:  # a wrong partition, a controller that is away
+            told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
+            raise GottaError(f"Slurm does not take the jobs: {told}") from error
 
     def _outcome(self, id: str) -> Path:
         return self.folder / f"{id}-{self.tried[id]}.json"
