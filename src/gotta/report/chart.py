@@ -122,7 +122,7 @@ def clipped(name: str, most: int = LONGEST) -> str:
     """The name on one line, a long one without its middle: names with many settings differ at their ends.
 
     >>> clipped("composed allocate=all evict=nearest", 20)
-    'composed al...earest'
+    'composed all...arest'
     """
     flat = " ".join(name.split())
     ends = most - 3
