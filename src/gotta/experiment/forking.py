@@ -3,10 +3,12 @@
 import multiprocessing
 import os
 import signal
+import sys
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
 
-START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+# Elsewhere a fork is missing (Windows), or not safe once system libraries are loaded (macOS).
+START = "forkserver" if sys.platform == "linux" else "spawn"
 # torch imports its compiler, two seconds of it, when the first optimizer is made.
 NEEDED = ["gotta.experiment.engines.local", "torch._dynamo"]
 
