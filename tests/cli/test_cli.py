@@ -126,6 +126,7 @@ def test_a_recorded_run_shows_its_memory(tmp_path):
     assert f'id="record-{path.stem}"' in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.thorough
 def test_a_recorded_sweep_records_its_first_seed_and_says_what_is_run_again(tmp_path):
     small = ("stream.per_class=1", "stream.domains=snow", "--memory", "fifo", "--method", "norm")
     arguments = ("bench", "mini", *small, "--seeds", "4,2", "--jobs", 1, "--out", tmp_path)

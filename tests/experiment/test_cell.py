@@ -38,6 +38,7 @@ def swept(root, record=frozenset(), jobs=1):
     return events
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_recorded_sweep_gives_the_numbers_of_others_and_the_recordings_of_single_runs(tmp_path, jobs):
     swept(tmp_path / "plain")

@@ -11,6 +11,8 @@ from gotta.experiment import run as module
 from gotta.experiment.store import Store
 from gotta.experiment.sweep import sweep
 
+pytestmark = pytest.mark.thorough
+
 CELLS = 8
 
 

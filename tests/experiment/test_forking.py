@@ -19,7 +19,10 @@ def specs(count, **model):
     return [RunSpec.of({**given, "seed": seed}) for seed in range(count)]
 
 
-pytestmark = pytest.mark.skipif(forking.START != "forkserver", reason="there is no fork server on this system")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(forking.START != "forkserver", reason="there is no fork server on this system"),
+]
 
 
 def told(pipe):

@@ -152,6 +152,7 @@ def test_presets_are_those_the_notes_name():
     assert len(presets) == 11
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*PAPER, *OURS])
 @pytest.mark.filterwarnings("ignore:.*underflowed")  # gamma = 1e-4 does, as published
 def test_a_cell_of_every_recipe_runs_in_its_quick_form(name):

@@ -13,6 +13,8 @@ import gotta
 from gotta.errors import GottaError
 from gotta.models import PREPROCESSING, Input, foreign, load
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(params=["timm", "torchvision"])
 def library(request):

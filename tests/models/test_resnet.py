@@ -72,6 +72,7 @@ def test_batch_norm_looks_at_the_batch_in_training_only():
     torch.testing.assert_close(model.eval()(x)[:2], model.eval()(x[:2]), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", architectures.names())
 def test_every_architecture_keeps_the_contract(name):
     model, x = architectures.build(name, num_classes=7, input=IMAGENET).eval(), images(3)

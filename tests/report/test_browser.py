@@ -16,6 +16,8 @@ from gotta.report.gains import gain_table
 from gotta.report.serve import server
 from gotta.report.write import write_report
 
+pytestmark = pytest.mark.thorough
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
 

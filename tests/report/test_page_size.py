@@ -13,6 +13,8 @@ from gotta.report.places import CONTROLS, MEMORIES, METHODS
 from gotta.report.write import write_report
 from gotta.types import CORRUPTIONS
 
+pytestmark = pytest.mark.thorough
+
 STEPS, SAMPLES = 100, 1500  # as many values as the page shows of a run, over 15 x 10,000 samples
 RECORDING = 700_000  # bytes, as of a run that was recorded
 

@@ -29,6 +29,8 @@ from gotta.report.teaser import (
     write_page,
 )
 
+pytestmark = pytest.mark.thorough
+
 PANEL = (WIDTH - 2 * MARGIN - 4 * GUTTER) // 5
 POINTS = np.array([[-1.0, 0.0], [0.0, 0.5], [1.0, 0.0], [1.0, -0.5]])
 NAMES = ("fifo", "reservoir", "pbrs", "cstu", "cds", "fps")
