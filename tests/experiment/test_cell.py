@@ -5,11 +5,9 @@ from dataclasses import replace
 from multiprocessing import get_context
 
 import pytest
-from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs
-from tiny import TinyData, seeded_net
+from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs, use_tiny
 
 from gotta.cli.recording import record_run
-from gotta.experiment import run as module
 from gotta.experiment.cell import Work, claim, compute, execute, keep, kept_costs
 from gotta.experiment.engines.local import Local
 from gotta.experiment.record import record_path
@@ -23,11 +21,7 @@ RECORDED = frozenset(spec.id for spec in CELLS[:2])
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    """The real path on a network and images that take no time; forked workers have them as well."""
-    data, net = TinyData(per_class=15), seeded_net(classes=3)
-    net.num_classes = 3
-    monkeypatch.setattr(module, "shared_dataset", lambda name: data)
-    monkeypatch.setattr(module, "shared_model", lambda **named: net)
+    use_tiny(monkeypatch)
 
 
 def swept(root, record=frozenset(), jobs=1):

@@ -6,7 +6,7 @@ import random
 from zlib import crc32
 
 import pytest
-from tiny import TinyData, seeded_net
+from experiment.tiny_sweep import use_tiny
 
 from gotta import GottaError, list_memories, list_methods
 from gotta.experiment import run as module
@@ -28,11 +28,7 @@ class Interrupted(Exception):
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    """The real path on a network and images that take no time."""
-    data, net = TinyData(per_class=15), seeded_net(classes=3)
-    net.num_classes = 3
-    monkeypatch.setattr(module, "shared_dataset", lambda name: data)
-    monkeypatch.setattr(module, "shared_model", lambda **named: net)
+    use_tiny(monkeypatch)
 
 
 def spec(method="rotta", memory="cstu", reset="never", control=None, guard=None, clock="none", pace=1.0, **settings):

@@ -44,6 +44,14 @@ def specs(count):
     ]
 
 
+def use_tiny(monkeypatch):
+    """For one test, the real path on a network and images that take no time; forked workers have them as well."""
+    data, net = TinyData(per_class=15), seeded_net(classes=3)
+    net.num_classes = 3
+    monkeypatch.setattr(module, "shared_dataset", lambda name: data)
+    monkeypatch.setattr(module, "shared_model", lambda **named: net)
+
+
 def patch(pause=0.0):
     """Make this process run every cell on the tiny network; processes forked from it do as well."""
     data, net = SlowData(per_class=15), seeded_net(classes=3)

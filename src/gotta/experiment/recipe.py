@@ -165,7 +165,7 @@ def load_recipe(name_or_path: str) -> Recipe:
     if path.suffix not in (".yaml", ".yml"):
         path = FOLDER / f"{name_or_path}.yaml"
         if not path.exists():
-            raise unknown("recipe", name_or_path, recipes())
+            raise unknown("recipe", name_or_path, [*recipes(), *PICTURES])
     elif not path.exists():
         raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
     content = read(path)
