@@ -16,6 +16,7 @@ import torch
 
 from gotta.experiment import forking
 from gotta.experiment.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.processes import alive
 from gotta.experiment.spec import RunSpec
 
 ATTEMPTS = 3
@@ -99,7 +100,7 @@ class _Pool:
 
     def _start(self) -> _Worker:
         mine, theirs = self.context.Pipe()
-        ours = (sys.path, dict(os.environ))  # a process forked from another one has that one's
+        ours = (sys.path, dict(os.environ), os.getpid())  # a process forked from another one has that one's
         process = self.context.Process(target=_work, args=(theirs, self.work, *ours), daemon=True)
         process.start()
         theirs.close()  # so that its end closes with the worker
@@ -114,7 +115,7 @@ class _Pool:
             worker.process.join()
 
 
-def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment: dict[str, str]) -> None:
+def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment: dict[str, str], driver: int) -> None:
     """The life of a worker: one cell after the other until it is stopped or nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
     signal.signal(signal.SIGTERM, _leave)
@@ -125,16 +126,20 @@ def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment
 
     parent = os.getppid()
 
+    def abandoned() -> bool:
+        # Forked siblings keep the pipe open after the driver was killed, so the pipe alone does not tell; and the
+        # driver may have been killed before we asked who our parent is.
+        return os.getppid() != parent or not alive(driver)
+
     def tell(event: Event) -> None:
-        # Forked siblings keep the pipe open after the parent was killed, so the pipe alone does not tell.
-        if os.getppid() != parent:
+        if abandoned():
             _leave()
         try:
             pipe.send(event)
         except OSError:
             _leave()
 
-    while os.getppid() == parent:
+    while not abandoned():
         try:
             if pipe.poll(1.0):
                 execute(RunSpec.model_validate(pipe.recv()), work, tell)
