@@ -9,11 +9,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.exchange import exchange_memories, exchange_methods
 from gotta.experiment.fitting import Sections, fits_nowhere, fitting
 from gotta.experiment.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec import RunSpec, short
 from gotta.experiment.text import merged, nested, read
 from gotta.memory import policies
+from gotta.methods import methods as registered_methods
 
 FOLDER = Path(__file__).parents[1] / "recipes"
 PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
@@ -70,9 +72,9 @@ class Recipe(Part):
     ) -> list[RunSpec]:
         """The specs of all runs, each once, seeds last so that the first seed's table is there early.
 
-        `memories` replaces the memories that the recipe names by wildcard, or all but `none` if it names none so;
-        `methods` keeps these only; `over` and `sections` stand over everything the recipe says. An argument of a method
-        or memory among them goes to the cells whose method or memory takes it.
+        `memories` takes the place of every memory of the recipe but `none`; of `methods` those that the recipe has are
+        kept, alone, and others take the place of its methods. `over` and `sections` stand over everything the recipe
+        says. An argument of a method or memory among them goes to the cells whose method or memory takes it.
         """
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
@@ -91,18 +93,17 @@ class Recipe(Part):
         self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
     ) -> list[Sections]:
         """What each cell says, before anything left open is decided."""
-        named = [name for block in self.cells for name in block.method]
-        for name in methods:
-            if name not in named:
-                raise unknown("method of the recipe", name, dict.fromkeys(named))
         base = merged(short(self.base), short(self.quick.base)) if quick else short(self.base)
-        return [
+        cells = [
             reduce(merged, parts, base)
             for block in self.cells
-            for parts in product(
-                self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick)
-            )
+            for parts in product(self._names(block), [short(block.settings)], *self._axes(block, quick))
         ]
+        if memories:
+            cells = exchange_memories(cells, self._match(memories))
+        if methods:
+            cells = exchange_methods(cells, _match_methods(methods))
+        return cells
 
     def _loose_ends(self) -> list[str]:
         """A complaint for each name that refers to nothing."""
@@ -118,22 +119,17 @@ class Recipe(Part):
             chosen = self.quick.axes.get(name, values) if quick else values
             yield [short(nested(name, value)) for value in chosen]
 
-    def _names(self, block: Cells, memories: Sequence[str], methods: Sequence[str]) -> list[Sections]:
-        rows: list[Sections] = [{"memory": {"name": name}} for name in self._memories(block.memory, memories)]
+    def _names(self, block: Cells) -> list[Sections]:
+        rows: list[Sections] = [{"memory": {"name": name}} for name in self._match(block.memory)]
         rows += [{"control": name} for name in block.control]
-        chosen = [name for name in block.method if not methods or name in methods]
-        return [{"method": {"name": method}, **row} for method, row in product(chosen, rows or [{}])]
+        return [{"method": {"name": method}, **row} for method, row in product(block.method, rows or [{}])]
 
-    def _memories(self, patterns: Sequence[str], instead: Sequence[str]) -> list[str]:
-        wild = any("*" in pattern for block in self.cells for pattern in block.memory)
+    def _match(self, patterns: Sequence[str]) -> list[str]:
+        """Memories by name, and by wildcards, which pass over some."""
         found: list[str] = []
         for pattern in patterns:
-            if instead and ("*" in pattern if wild else pattern != "none"):
-                found += [name for pattern in instead for name in policies.match(pattern)]
-            elif "*" in pattern:
-                found += [name for name in policies.match(pattern) if name not in self.leave_out]
-            else:
-                found.append(pattern)
+            wild = "*" in pattern
+            found += [name for name in policies.match(pattern) if name not in self.leave_out] if wild else [pattern]
         return list(dict.fromkeys(found))
 
 
@@ -177,6 +173,10 @@ def load_recipe(name_or_path: str) -> Recipe:
     except ValidationError as error:
         found = [_describe(problem) for problem in error.errors()] + _further(content, error.errors())
         raise GottaError(f"{path} is no recipe: {together(found, 'it')}") from None
+
+
+def _match_methods(patterns: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(name for pattern in patterns for name in registered_methods.match(pattern)))
 
 
 def _specs(cells: Sequence[Sections], seed: int) -> list[RunSpec]:
