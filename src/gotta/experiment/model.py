@@ -8,6 +8,7 @@ import torch
 from gotta.data.home import locate
 from gotta.errors import GottaError
 from gotta.models import Backbone, load
+from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM, check
 
 
@@ -28,9 +29,10 @@ def find_weights(named: str | None) -> Path | str | None:
 
 
 def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
-    """The network of a spec. Only untrained ones are told the classes of the data; the others have their own."""
+    """The network of a spec. Untrained ones and the caller's own are told the classes of the data."""
     found = find_weights(weights)
-    return _kept(name, found, num_classes if weights == RANDOM else None, preprocessing, stamp(found))
+    told = num_classes if weights == RANDOM or is_own(name) else None
+    return _kept(name, found, told, preprocessing, stamp(found))
 
 
 def stamp(weights: Path | str | None) -> tuple[int, int]:
@@ -45,6 +47,8 @@ def stamp(weights: Path | str | None) -> tuple[int, int]:
 def _kept(
     name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None, stamp: tuple[int, int]
 ) -> Backbone:
+    model = load(name, weights, num_classes, preprocessing)
+    if is_own(name):
+        return model  # which may flatten its maps with `view`, and so needs its channels first
     # On a CPU convolutions are up to a third faster with the channels last.
-    model = load(name, weights, num_classes, preprocessing).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return model  # type: ignore[no-any-return]
+    return model.to(memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]

@@ -1,7 +1,8 @@
 """Networks by name or path: bundled ones, those of `gotta train`, and any architecture with a checkpoint of yours."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from safetensors.torch import save
 
 from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
-from gotta.models import foreign
+from gotta.models import foreign, own
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 from gotta.models.checkpoint import Checkpoint, fitted, misfits, read_checkpoint, read_safetensors
 from gotta.seeds import torch_generator
@@ -32,15 +33,22 @@ def load(
     preprocessing: str | Input | None = None,
     seed: int = 0,
 ) -> Backbone:
-    """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, or an architecture
-    with `weights`: the path of a checkpoint, or "random" for untrained weights that `seed` decides.
+    """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, an architecture
+    with `weights` (the path of a checkpoint, or "random" for untrained weights that `seed` decides), or what a function
+    of the caller's own builds, `module:function`.
 
     The number of classes is the checkpoint's, unless `num_classes` insists on one. `preprocessing` names the mean and
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
     """
     name = str(name_or_path)
     check(name, None if weights is None else str(weights), preprocessing)
-    if weights is None:
+    if own.is_own(name):
+        with _drawing(seed):
+            own.find(name)  # a module may draw weights when it is imported, and only then
+        model = _untrained(lambda: own.build(name, num_classes), seed)
+        if weights is not None and str(weights) != RANDOM:
+            _fill(model, read_checkpoint(Path(weights).expanduser()), weights, f"'{name}'")
+    elif weights is None:
         path = _find(name_or_path)
         record, state = read(path)
         model = _from_record(record, path, num_classes)
@@ -63,6 +71,9 @@ def check(name: str, weights: str | None = None, preprocessing: str | Input | No
         raise GottaError(f"'{name}' is a network of its own, and weights='{weights}' is another. Name an architecture.")
     if is_file or (weights is None and name in bundled()):
         return
+    if own.is_own(name):
+        own.check(name)
+        return
     if foreign.is_foreign(name):
         foreign.check(name)
     elif weights is not None:
@@ -74,7 +85,7 @@ def check(name: str, weights: str | None = None, preprocessing: str | Input | No
                 f"weights={RANDOM} for untrained ones."
             )
         known = {*bundled(), *architectures.names()}
-        raise GottaError(f"{unknown('model', name, known)} A network of yours: its .safetensors file.")
+        raise GottaError(f"{unknown('model', name, known)} A network of yours: its .safetensors file, or module:function.")
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
@@ -135,12 +146,19 @@ def _from_record(record: dict[str, Any], path: Path, num_classes: int | None) ->
 
 
 def _untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
-    """A network with weights that the seed decides; the caller's generator must not notice."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
+    """A network with weights that the seed decides."""
+    with _drawing(seed):
         model = make()
     assert isinstance(model, Backbone)
     return model
+
+
+@contextmanager
+def _drawing(seed: int) -> Iterator[None]:
+    """What is drawn here the seed decides; the caller's generator must not notice."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
+        yield
 
 
 def _build(name: str, num_classes: int | None) -> Backbone:
