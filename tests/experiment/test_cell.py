@@ -6,8 +6,8 @@ from multiprocessing import get_context
 
 import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs, use_tiny
-
 from gotta.cli.recording import record_run
+
 from gotta.experiment.cell import Work, claim, compute, execute, keep, kept_costs
 from gotta.experiment.engines.local import Local
 from gotta.experiment.record import record_path

@@ -5,9 +5,9 @@ import os
 
 import pytest
 import torch
+from gotta.cli.plan import told
 
 from gotta import GottaError
-from gotta.cli.plan import told
 from gotta.experiment.cell import Work, execute
 from gotta.experiment.recipe import Recipe
 from gotta.experiment.run import run

@@ -22,6 +22,7 @@ from gotta.cli import (
     show,
     status,
     stream,
+    teaser,
     train,
     watch,
 )
@@ -32,12 +33,12 @@ app = typer.Typer(
     help="Memory for test-time adaptation: a library and a benchmark.",
     epilog="Start with: gotta bench --quick",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 app.command("bench")(reads_data(bench.bench, workers=True))
 app.command("run")(reads_data(run.run, workers=True))
+app.command("teaser")(reads_data(teaser.teaser))
 app.command("report")(report.report)
 app.command("watch")(watch.watch)
 app.command("status")(status.status)

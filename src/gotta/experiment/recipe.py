@@ -18,7 +18,6 @@ from gotta.memory import policies
 from gotta.methods import methods as registered_methods
 
 FOLDER = Path(__file__).parents[1] / "recipes"
-PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
@@ -133,46 +132,33 @@ class Recipe(Part):
         return list(dict.fromkeys(found))
 
 
-class Picture(Part):
-    """A figure that is no table of runs."""
-
-    title: str
-    paper: str
-    note: str
-    setting: Sections
-    quick: Sections
-
-
 def recipes() -> list[str]:
-    """The names of the recipes that come with gotta and stand for runs."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in PICTURES)
+    """The names of the recipes that come with gotta."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def load_picture(name: str) -> Picture:
-    """The settings of a figure that is no table of runs."""
-    return Picture.model_validate(read(FOLDER / f"{name}.yaml"))
-
-
-def load_recipe(name_or_path: str) -> Recipe:
+def load_recipe(name_or_path: str | Path) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
-    if name_or_path in PICTURES:
-        raise GottaError(f"'{name_or_path}' is a picture and stands for no runs. Draw it: gotta bench {name_or_path}")
     if path.suffix not in (".yaml", ".yml"):
         path = FOLDER / f"{name_or_path}.yaml"
         if not path.exists():
-            raise unknown("recipe", name_or_path, [*recipes(), *PICTURES])
+            raise unknown("recipe", str(name_or_path), recipes())
     elif not path.exists():
         raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
-    content = read(path)
+    return read_recipe(read(path), str(path))
+
+
+def read_recipe(content: Any, where: str) -> Recipe:
+    """A recipe from what its file says; `where` names it in an error."""
     if not isinstance(content, Mapping):
         got = "nothing" if content is None else f"a {type(content).__name__}"
-        raise GottaError(f"{path} is no recipe: expected title, base and cells by name, got {got}.")
+        raise GottaError(f"{where} is no recipe: expected title, base and cells by name, got {got}.")
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
         found = [_describe(problem) for problem in error.errors()] + _further(content, error.errors())
-        raise GottaError(f"{path} is no recipe: {together(found, 'it')}") from None
+        raise GottaError(f"{where} is no recipe: {together(found, 'it')}") from None
 
 
 def _match_methods(patterns: Sequence[str]) -> list[str]:

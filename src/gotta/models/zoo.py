@@ -85,7 +85,9 @@ def check(name: str, weights: str | None = None, preprocessing: str | Input | No
                 f"weights={RANDOM} for untrained ones."
             )
         known = {*bundled(), *architectures.names()}
-        raise GottaError(f"{unknown('model', name, known)} A network of yours: its .safetensors file, or module:function.")
+        raise GottaError(
+            f"{unknown('model', name, known)} A network of yours: its .safetensors file, or module:function."
+        )
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
