@@ -108,7 +108,7 @@ def bench(
     from gotta.cli.engine import make_engine
     from gotta.cli.progress import follow
     from gotta.workflow import plan
-    from gotta.workflow.plan import check_numbers
+    from gotta.workflow.bench_plan import check_numbers
 
     console = Console()
     if "=" in recipe:

@@ -83,7 +83,7 @@ def write_journal(console: "Console", plan: "Plan", path: Path, device: str) -> 
     """A run beside the store, for its journal alone."""
     from gotta.experiment.run import run as run_once
     from gotta.files import check_writable
-    from gotta.workflow.plan import check_device
+    from gotta.workflow.bench_plan import check_device
 
     check_device(device)
     check_writable(path)

@@ -12,7 +12,7 @@ from gotta.experiment.snapshots import EVERY
 from gotta.experiment.spec import RunSpec, short
 from gotta.experiment.store import Store
 from gotta.experiment.text import merged, read, sections
-from gotta.workflow.plan import Listener, Plan
+from gotta.workflow.bench_plan import Listener, Plan
 from gotta.workflow.result import Result
 
 Names = str | Sequence[str]
