@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from gotta import Adapted, GottaError, Memory, adapt
 from gotta.methods import methods
-from gotta.methods.losses import entropy
+from gotta.methods.parts.losses import entropy
 from gotta.types import Prediction
 
 CLASSES = 10
@@ -385,7 +385,7 @@ def test_an_unknown_guard_is_told():
 
 
 def test_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys):
-    page = Path(__file__).parents[1] / "docs" / "dropin.md"
+    page = Path(__file__).parents[2] / "docs" / "dropin.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     assert len(blocks) == 5
     monkeypatch.chdir(tmp_path)

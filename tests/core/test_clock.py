@@ -5,8 +5,8 @@ import torch
 from tiny import TinyData, seeded_net
 
 from gotta import adapt
-from gotta.clock import Analytic, Clock, Measured, forwards
-from gotta.loop import evaluate
+from gotta.core.clock import Analytic, Clock, Measured, forwards
+from gotta.core.loop import evaluate
 from gotta.streams import Stream, StreamSpec
 
 

@@ -9,9 +9,9 @@ from torch.nn import functional as F
 
 import gotta
 from gotta import adapt
+from gotta.core.guard import EVERY, MEMORY_ROWS, ROWS, joined
+from gotta.core.signs import SEGMENT, Check, collapse, run_excess, runs_lost, spread
 from gotta.data import dataset
-from gotta.guard import EVERY, MEMORY_ROWS, ROWS, joined
-from gotta.guard_signs import SEGMENT, Check, collapse, run_excess, runs_lost, spread
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
 

@@ -4,8 +4,8 @@ import torch
 from tiny import TinyData, seeded_net
 
 from gotta import adapt
-from gotta.adapted import Adapted
-from gotta.loop import OracleMemory, evaluate
+from gotta.core.adapted import Adapted
+from gotta.core.loop import OracleMemory, evaluate
 from gotta.methods import methods
 from gotta.streams import Stream, StreamSpec
 

@@ -1,8 +1,8 @@
 import pytest
 
 from gotta import GottaError
+from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.methods import Statistics, methods
-from gotta.pairing import PAIRINGS, choose_statistics
 
 
 def test_the_papers_pairing_is_the_methods_own():

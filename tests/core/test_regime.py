@@ -1,7 +1,7 @@
 import pytest
 
 from gotta import GottaError
-from gotta.regime import REGIMES, Regime, fixed, steps_of_m
+from gotta.core.regime import REGIMES, Regime, fixed, steps_of_m
 
 
 def test_the_papers_steps_are_as_long_as_the_memory():

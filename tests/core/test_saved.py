@@ -1,11 +1,11 @@
 """Saving and restoring an adapted model: bit for bit, whole or not at all."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,7 +15,8 @@ from tiny import seeded_net
 from torch import nn
 
 import gotta
-from gotta import GottaError, Memory, adapt, adapt_state, list_memories, list_methods
+from gotta import GottaError, Memory, adapt, list_memories, list_methods
+from gotta.core import saved as adapt_state
 from gotta.methods import methods
 from gotta.models import architectures
 
@@ -173,7 +174,7 @@ for seed in range(10**6):
 
 
 def test_a_kill_leaves_a_state_that_continues(tmp_path):
-    here = str(os.path.dirname(__file__))
+    here = str(Path(__file__).parents[1])
     command = [sys.executable, "-c", KILLED, str(tmp_path / "state"), here]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

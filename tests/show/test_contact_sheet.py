@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from gotta.errors import GottaError
-from gotta.sheet import FEW, MOST_SIDE, Row, Tile, class_colours, contact_sheet, fitted, palette, shortened
+from gotta.show.contact_sheet import FEW, MOST_SIDE, Row, Tile, class_colours, contact_sheet, fitted, palette, shortened
 
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 

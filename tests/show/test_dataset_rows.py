@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gotta.data.sheet import chosen_domains, class_names, class_rows, clip_rows, domain_rows, spread
 from gotta.errors import GottaError
-from gotta.sheet import class_colours
+from gotta.show.contact_sheet import class_colours
+from gotta.show.dataset_rows import chosen_domains, class_names, class_rows, clip_rows, domain_rows, spread
 
 
 class Counting:

@@ -8,8 +8,7 @@ from PIL import Image, ImageFont
 from streams.fake_data import FakeDataset, balanced
 
 from gotta.errors import GottaError
-from gotta.streams import Stream, StreamSpec
-from gotta.streams.draw import (
+from gotta.show.stream_picture import (
     AXIS,
     BANDS,
     GAP,
@@ -28,6 +27,7 @@ from gotta.streams.draw import (
     show_text,
     stagger,
 )
+from gotta.streams import Stream, StreamSpec
 
 PLOT = WIDTH - LEFT - RIGHT
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from streams.fake_data import FakeDataset, balanced
-from streams.test_video import FakeVideo, spec
+from streams.test_items import FakeVideo, spec
 
-from gotta.sheet import class_colours
+from gotta.show.contact_sheet import class_colours
+from gotta.show.stream_rows import batch_rows, clip_rows
 from gotta.streams import Stream, StreamSpec
-from gotta.streams.sheet import batch_rows, clip_rows
 
 
 @pytest.mark.parametrize("schedule", ["continual", "mixed"])

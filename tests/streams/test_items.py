@@ -3,9 +3,9 @@ import pytest
 from streams.fake_data import FakeDataset
 
 from gotta.errors import GottaError
+from gotta.show.stream_picture import show_text
 from gotta.streams import Stream, StreamSpec, class_runs
-from gotta.streams.draw import show_text
-from gotta.streams.video import clip_items
+from gotta.streams.items import clip_items
 
 
 class FakeVideo(FakeDataset):

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 
 import gotta
-from gotta import adapt_state
-from gotta.adapt_input import check_batch, check_logits, device_of, output_types, shield_group_norms
+from gotta.core import saved as adapt_state
+from gotta.core.guard import Guard, only_predicting
+from gotta.core.inputs import check_batch, check_logits, device_of, output_types, shield_group_norms
+from gotta.core.pairing import choose_statistics
 from gotta.cost import PHASES, Cost
 from gotta.errors import GottaError
-from gotta.guard import Guard, only_predicting
 from gotta.memory import Memory
 from gotta.methods import Method, methods
-from gotta.pairing import choose_statistics
 from gotta.types import Prediction
 
 UNREADABLE = (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError)  # what a misfit state raises

@@ -21,9 +21,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gotta.core.signs import SEGMENT, Check, collapse, spread
 from gotta.cost import Tally
 from gotta.errors import unknown
-from gotta.guard_signs import SEGMENT, Check, collapse, spread
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.types import Prediction

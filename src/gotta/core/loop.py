@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.adapted import Adapted, Outcome
-from gotta.clock import Clock
+from gotta.core.adapted import Adapted, Outcome
+from gotta.core.clock import Clock
 from gotta.memory import Memory
 from gotta.streams import Stream, read_ahead
 from gotta.types import IntArray, Truth

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from gotta.errors import unknown
-from gotta.sheet import Pixels, Row, Tile, class_colours
+from gotta.show.contact_sheet import Pixels, Row, Tile, class_colours
 from gotta.types import Dataset, IntArray
 
 CLEAN = "clean"

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from gotta.sheet import FAINT, INK, Pixels, Rgb, font, palette, save
+from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
 from gotta.streams.order import class_runs
-from gotta.streams.spec import StreamSpec
 from gotta.streams.stream import Stream
+from gotta.streams.stream_spec import StreamSpec
 
 Floats = NDArray[np.float64]
 

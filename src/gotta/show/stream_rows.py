@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gotta.sheet import Pixels, Row, Tile, class_colours
+from gotta.show.contact_sheet import Pixels, Row, Tile, class_colours
 from gotta.streams.stream import Stream
 from gotta.types import IntArray
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gotta.errors import GottaError
-from gotta.streams.spec import StreamSpec
+from gotta.streams.stream_spec import StreamSpec
 from gotta.types import Dataset, IntArray
 
 

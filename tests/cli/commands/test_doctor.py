@@ -6,12 +6,12 @@ import pytest
 from typer.testing import CliRunner
 
 from gotta.cli.__main__ import app
-from gotta.cli.doctor import find_model
+from gotta.cli.commands.doctor import find_model
 from gotta.errors import GottaError
 
 pytestmark = pytest.mark.thorough
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from gotta.cli.__main__ import app
-from gotta.cli.train import parse_settings
+from gotta.cli.commands.train import parse_settings
 from gotta.data import image_folder
 from gotta.errors import GottaError
 from gotta.models import load, record

@@ -6,7 +6,7 @@ import sys
 import pytest
 from made_store import many_runs, write
 
-from gotta.cli.watch import watch
+from gotta.cli.commands.watch import watch
 from gotta.errors import GottaError
 
 COMMAND = (sys.executable, "-m", "gotta.cli", "watch")

@@ -13,7 +13,7 @@ from cli.test_cli import gotta
 from data.small_server import serve
 from PIL import Image
 
-from gotta.data import catalogue
+from gotta.data.local import catalogue
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from PIL import Image
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD, TABLES, corrupt
 from gotta.errors import GottaError
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "corruptions"
+GOLDEN = Path(__file__).parents[2] / "golden" / "corruptions"
 ALL = STANDARD + EXTRA
 NO_RANDOMNESS = {
     "defocus_blur",

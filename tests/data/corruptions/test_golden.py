@@ -8,7 +8,7 @@ import pytest
 
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD, corrupt
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "corruptions"
+GOLDEN = Path(__file__).parents[2] / "golden" / "corruptions"
 STATISTICS = json.loads((GOLDEN / "cifar_c_stats.json").read_text())
 EXACT = [f"{name}/{severity}" for name in STANDARD + EXTRA for severity in (1, 3, 5)]
 EXACT = [

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD, corrupt
 from gotta.types import torch_images
 
-STATISTICS = json.loads((Path(__file__).parents[1] / "golden" / "corruptions" / "cifar_c_stats.json").read_text())
+STATISTICS = json.loads((Path(__file__).parents[2] / "golden" / "corruptions" / "cifar_c_stats.json").read_text())
 BANDS = ((1, 4), (4, 8), (8, 12), (12, 17))
 # Error in percent of the network on 10,000 images made by the published generator at severity 5.
 PUBLISHED_ERROR = dict(

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from gotta.data.catalogue import catalogue, chosen, entry
-from gotta.data.check import LOOKS
+from gotta.data.local.catalogue import catalogue, chosen, entry
+from gotta.data.local.holdings import LOOKS
 from gotta.errors import GottaError
 from gotta.types import CORRUPTIONS
 

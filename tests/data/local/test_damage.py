@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 from safetensors.numpy import save_file
 
-from gotta.data.damage import Header, damage, digest, npy_header
+from gotta.data.local.damage import Header, damage, digest, npy_header
 
 
 def a_tar(path, compression=""):

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from data.small_server import serve
 
-from gotta.data import download
-from gotta.data.download import fetch
-from gotta.data.remote import Remote
+from gotta.data.local import download
+from gotta.data.local.download import fetch
+from gotta.data.local.remote import Remote
 from gotta.errors import GottaError
 
 CONTENT = bytes(range(256)) * 12_000  # 3 MB: several pieces

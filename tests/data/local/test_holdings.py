@@ -7,10 +7,10 @@ import pytest
 import torch
 from PIL import Image
 
-from gotta.data import check as module
-from gotta.data.catalogue import catalogue, entry
-from gotta.data.check import STATES, check, strangers
-from gotta.data.make import make_cifar_c
+from gotta.data.local import holdings as module
+from gotta.data.local.catalogue import catalogue, entry
+from gotta.data.local.holdings import STATES, check, strangers
+from gotta.data.local.make_cifar_c import make_cifar_c
 from gotta.errors import GottaError
 from gotta.types import CORRUPTIONS
 
@@ -117,7 +117,7 @@ def test_one_spoiled_file_among_official_ones(cifar_c, tmp_path, monkeypatch):
     """Where the others have their md5, the one that has not is damaged; where none has, somebody else made them."""
     official = entry("cifar10_c").forms[0].files
     seen = dict(official)
-    monkeypatch.setattr("gotta.data.check_trees.digest", lambda path, *_: seen[path.name])
+    monkeypatch.setattr("gotta.data.local.layouts.digest", lambda path, *_: seen[path.name])
     assert state(tmp_path, "cifar10_c", full=True) == ("complete", "md5 of 16 files as listed")
     seen["fog.npy"] = "0" * 32
     found, notes = state(tmp_path, "cifar10_c", full=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
-from gotta.data.make import make_cifar_c
+from gotta.data.local.make_cifar_c import make_cifar_c
 from gotta.errors import GottaError
 
 pytestmark = pytest.mark.thorough
@@ -45,13 +45,13 @@ def test_many_classes_need_wider_labels(tmp_path):
 
 def test_pieces_do_not_change_the_bytes(tmp_path, monkeypatch):
     whole = contents(make_cifar_c(IMAGES, LABELS, tmp_path / "a", TWO, seed=2))
-    monkeypatch.setattr("gotta.data.make._PIXELS_PER_TASK", 2 * 16 * 20)
+    monkeypatch.setattr("gotta.data.local.make_cifar_c._PIXELS_PER_TASK", 2 * 16 * 20)
     assert contents(make_cifar_c(IMAGES, LABELS, tmp_path / "b", TWO, seed=2)) == whole
 
 
 def test_workers_do_not_change_the_bytes(tmp_path, monkeypatch):
     """Other processes, which see other pieces in another order, draw the same random numbers."""
-    monkeypatch.setattr("gotta.data.make._PIXELS_PER_TASK", 3 * 16 * 20)
+    monkeypatch.setattr("gotta.data.local.make_cifar_c._PIXELS_PER_TASK", 3 * 16 * 20)
     alone = contents(make_cifar_c(IMAGES, LABELS, tmp_path / "one", ALL, seed=5))
     assert contents(make_cifar_c(IMAGES, LABELS, tmp_path / "two", ALL, seed=5, workers=2)) == alone
 

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from gotta.data.unpack import unpack
+from gotta.data.local.unpack import unpack
 from gotta.errors import GottaError
 
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from gotta.data import bundled, cifar10
-from gotta.data.bundled import SHEET, write_bundle
+from gotta.data.readers.bundled import SHEET, write_bundle
 
 
 def test_two_thousand_images_two_hundred_per_class():

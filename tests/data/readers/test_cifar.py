@@ -11,7 +11,7 @@ from data.cifar_files import binary_files, make_batches, python_files, sheet_fil
 from PIL import Image
 
 from gotta.data import cifar10
-from gotta.data.cifar import is_cifar10
+from gotta.data.readers.cifar import is_cifar10
 from gotta.errors import GottaError
 
 LAYOUTS = {

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gotta.data import STANDARD, dataset
-from gotta.data.cifar_c import CifarC
-from gotta.data.make import make_cifar_c
+from gotta.data.local.make_cifar_c import make_cifar_c
+from gotta.data.readers.cifar_c import CifarC
 from gotta.errors import GottaError
 from gotta.streams import Stream, StreamSpec
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from data.cifar_files import python2_pickle
 
-from gotta.data.cifar_pickle import read_batch
+from gotta.data.readers.cifar_pickle import read_batch
 from gotta.errors import GottaError
 
 ROWS = np.random.default_rng(0).integers(0, 256, (5, 3072), dtype=np.uint8)

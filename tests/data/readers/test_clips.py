@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gotta.data.clips import Clips, every, held_out, position_in_clip, split
+from gotta.data.readers.clips import Clips, every, held_out, position_in_clip, split
 from gotta.errors import GottaError
 
 

@@ -5,9 +5,9 @@ import pytest
 from data.video_files import frame, write_sheets
 from PIL import Image
 
-from gotta.data.clips import split
-from gotta.data.gtsrb import is_sheets, read_sheets
-from gotta.data.video import gtsrb
+from gotta.data.readers.clips import split
+from gotta.data.readers.gtsrb import is_sheets, read_sheets
+from gotta.data.sets.video_sets import gtsrb
 from gotta.errors import GottaError
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from gotta.data import bundled
-from gotta.data.pseudo_video import LIGHT, PAN, ZOOM, positions, pseudo_video, seen
-from gotta.data.video import cifar10_mini_video
+from gotta.data.readers.pseudo_video import LIGHT, PAN, ZOOM, positions, pseudo_video, seen
+from gotta.data.sets.video_sets import cifar10_mini_video
 from gotta.errors import GottaError
 
 

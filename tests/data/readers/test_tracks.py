@@ -3,8 +3,8 @@ import pytest
 from data.video_files import frame, write_boxes, write_tracks
 from PIL import Image
 
-from gotta.data.tracks import cut, read_boxes, read_tracks
-from gotta.data.video import boxes, itd, tracks
+from gotta.data.readers.tracks import cut, read_boxes, read_tracks
+from gotta.data.sets.video_sets import boxes, itd, tracks
 from gotta.errors import GottaError
 
 

@@ -9,7 +9,7 @@ import pytest
 from data.image_files import by_class, decoded, encoded, noise, write, write_zip
 
 from gotta.data import corrupt, dataset
-from gotta.data.pictures import noise_index
+from gotta.data.readers.pictures import noise_index
 from gotta.errors import GottaError
 
 SIZE = 16

@@ -9,9 +9,9 @@ from data.image_files import by_class, decoded, encoded, noise, write, write_zip
 
 from gotta.data import corrupt, dataset
 from gotta.data.classes import wnids
-from gotta.data.imagenet_c import ImageNetC
-from gotta.data.make_imagenet import make_imagenet_c
-from gotta.data.pictures import noise_index
+from gotta.data.local.make_imagenet_c import make_imagenet_c
+from gotta.data.readers.pictures import noise_index
+from gotta.data.sets.imagenet_c import ImageNetC
 from gotta.errors import GottaError
 from gotta.streams import Stream, StreamSpec
 

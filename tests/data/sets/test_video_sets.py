@@ -5,8 +5,8 @@ import pytest
 from data.video_files import write_boxes, write_sheets, write_tracks
 
 from gotta.data import EXTRA, STANDARD, corrupt
-from gotta.data.clips import Clips
-from gotta.data.video import PER_FRAME, Video, boxes, cifar10_mini_video, gtsrb, tracks
+from gotta.data.readers.clips import Clips
+from gotta.data.sets.video_sets import PER_FRAME, Video, boxes, cifar10_mini_video, gtsrb, tracks
 from gotta.errors import GottaError
 
 STILL = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), dtype=np.uint8)

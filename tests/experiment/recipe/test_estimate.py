@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from gotta.experiment.estimate import count_passes, duration, estimate
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Run
+from gotta.experiment.recipe.estimate import count_passes, duration, estimate
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run
 
 SMALL = {"per_class": 2, "domains": ["snow"]}
 

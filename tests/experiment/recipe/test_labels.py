@@ -1,5 +1,5 @@
-from gotta.experiment.labels import flat, labels
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.recipe.labels import flat, labels
+from gotta.experiment.spec.run_spec import RunSpec
 
 
 def spec(**changes):

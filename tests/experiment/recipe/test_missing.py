@@ -1,6 +1,6 @@
-from gotta.experiment import missing as module
-from gotta.experiment.missing import missing
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.recipe import missing as module
+from gotta.experiment.recipe.missing import missing
+from gotta.experiment.spec.run_spec import RunSpec
 
 
 def specs(*changes):

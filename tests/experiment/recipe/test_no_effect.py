@@ -6,15 +6,17 @@ import pytest
 import torch
 
 from gotta.cli.__main__ import main
-from gotta.experiment.recipe import Recipe
-from gotta.experiment.run import run
-from gotta.experiment.sense import no_effect, without_effect
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Run
+from gotta.experiment.recipe.no_effect import no_effect, without_effect
+from gotta.experiment.recipe.recipe import Recipe
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run
 from gotta.models import load
 from gotta.models.vit import ViTMini
 from gotta.models.zoo import save_model
-from gotta.report.tables import domain_table, markdown, plain, table
+from gotta.report.tables.comparison import table
+from gotta.report.tables.details import domain_table
+from gotta.report.tables.render import markdown, plain
 
 SMALL = {"per_class": 2, "domains": ["snow", "contrast"]}
 

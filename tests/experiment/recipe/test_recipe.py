@@ -1,7 +1,7 @@
 import pytest
 
 from gotta import GottaError, list_memories
-from gotta.experiment.recipe import load_recipe
+from gotta.experiment.recipe.recipe import load_recipe
 
 
 def test_mini_is_what_its_description_says():

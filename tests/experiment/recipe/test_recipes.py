@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.recipe import PICTURES, load_picture, load_recipe, recipes
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.recipe.recipe import PICTURES, load_picture, load_recipe, recipes
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.teaser import Setting
 from gotta.memory import Memory
 from gotta.memory.policy import make_policy
 from gotta.models import bundled
 
-PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
+PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
 EIGHT = {"none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd"}
 PAPER = ("table1", "table2", "table3", "table-m64", "table-vit", "epsilon", "capacity", "settings")
 OURS = ("controls", "factors", "severity", "embedding", "refresh", "quota", "statistics", "realtime")

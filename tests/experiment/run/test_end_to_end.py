@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gotta.experiment.recipe import load_recipe
-from gotta.experiment.run import run
+from gotta.experiment.recipe.recipe import load_recipe
+from gotta.experiment.run.run import run
 
 WNIDS = ("n01440764", "n01443537", "n01484850")
 DOMAINS = ("gaussian_noise", "snow")

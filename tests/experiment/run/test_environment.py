@@ -3,8 +3,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gotta.experiment import environment as module
-from gotta.experiment.environment import environment
+from gotta.experiment.run import environment as module
+from gotta.experiment.run.environment import environment
 
 
 def test_environment_says_versions_and_no_names_or_paths():

@@ -6,10 +6,10 @@ import pytest
 from made_store import BATCH, STEPS, made_recording
 from tiny import TinyData, seeded_net
 
-from gotta.experiment import run as module
-from gotta.experiment.record import IMAGES, Recorder, fitted, principal, record_path
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.run import run as module
+from gotta.experiment.run.memory_film import IMAGES, Recorder, fitted, principal, record_path
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
 
 
 def test_frames_hold_what_the_memory_held():

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from gotta.errors import GottaError
-from gotta.experiment.model import check_model, find_weights
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.run.model import check_model, find_weights
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import load
 
 SHORT = {"domains": ["fog"], "limit": 24}

@@ -5,8 +5,8 @@ from torch import nn
 
 from gotta import GottaError
 from gotta.data import dataset
-from gotta.experiment.run import build, run
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.run.run import build, run
+from gotta.experiment.spec.run_spec import RunSpec
 
 SMALL = {"per_class": 2, "domains": ["snow", "contrast"]}
 

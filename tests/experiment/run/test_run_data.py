@@ -7,10 +7,10 @@ from data.image_files import by_class, write_zip
 from tiny import seeded_net
 
 from gotta import GottaError
-from gotta.data.make import make_cifar_c
-from gotta.experiment import run as running
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
+from gotta.data.local.make_cifar_c import make_cifar_c
+from gotta.experiment.run import run as running
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import Backbone
 from gotta.models.backbone import Input
 

@@ -9,12 +9,12 @@ import pytest
 from experiment.tiny_sweep import use_tiny
 
 from gotta import GottaError, list_memories, list_methods
-from gotta.experiment import run as module
-from gotta.experiment import snapshots as snapshots_module
-from gotta.experiment.run import run
-from gotta.experiment.snapshots import Snapshots
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import plain
+from gotta.experiment.run import run as module
+from gotta.experiment.run import snapshots as snapshots_module
+from gotta.experiment.run.run import run
+from gotta.experiment.run.snapshots import Snapshots
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import plain
 
 thorough = pytest.mark.thorough  # all but one, which every check between two edits runs
 

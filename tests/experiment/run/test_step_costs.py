@@ -4,11 +4,11 @@ import shutil
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.cell import Work, execute
-from gotta.experiment.clocks import make_clock, recording
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
+from gotta.experiment.run.run import run
+from gotta.experiment.run.step_costs import make_clock, recording
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Work, execute
+from gotta.experiment.sweep.store import Store
 
 SMALL = {"per_class": 4, "domains": ["snow"]}
 

@@ -6,9 +6,9 @@ import torch
 from data.video_files import write_sheets, write_tracks
 
 from gotta import GottaError
-from gotta.experiment.recipe import load_recipe
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.recipe.recipe import load_recipe
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import load
 
 SHORT = {"order": "dirichlet", "schedule": "one", "domains": "gaussian_noise", "clips": 3, "frames": 8}
@@ -68,7 +68,7 @@ def test_the_recipe_is_the_papers_setting_on_real_tracks_and_quick_without_them(
 
 
 def test_the_networks_classes_are_those_of_the_tracks(needed, monkeypatch):
-    from gotta.data.video import gtsrb
+    from gotta.data.sets.video_sets import gtsrb
     from gotta.models import record
 
     monkeypatch.setenv("GOTTA_DATA", str(needed("gtsrb_tracks.zip").parent))

@@ -8,13 +8,13 @@ import torch
 
 from gotta import GottaError
 from gotta.cli.plan import told
-from gotta.experiment.cell import Work, execute
-from gotta.experiment.recipe import Recipe
-from gotta.experiment.run import run
-from gotta.experiment.snapshots import Snapshots
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.weights import check_same_weights
+from gotta.experiment.recipe.recipe import Recipe
+from gotta.experiment.run.run import run
+from gotta.experiment.run.snapshots import Snapshots
+from gotta.experiment.run.weights import check_same_weights
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Work, execute
+from gotta.experiment.sweep.store import Store
 from gotta.models import load
 
 NAME = "w.pt"

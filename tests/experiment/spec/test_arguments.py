@@ -4,8 +4,8 @@ from dataclasses import dataclass
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.arguments import known_arguments
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.arguments import known_arguments
+from gotta.experiment.spec.run_spec import RunSpec
 
 
 def test_arguments_stand_beside_the_settings():

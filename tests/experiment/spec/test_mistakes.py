@@ -1,5 +1,5 @@
 from gotta.errors import GottaError
-from gotta.experiment.mistakes import Mistakes, in_words, inside, together, without
+from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 
 
 def test_one_mistake_stands_alone_and_several_are_a_list():

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
 
 
 def spec(**changes):
@@ -60,7 +60,7 @@ def test_the_id_is_the_content():
 @pytest.mark.parametrize("hash_seed", ["1", "4242"])
 def test_the_id_is_the_same_in_another_process(hash_seed):
     code = (
-        "from gotta.experiment.spec import RunSpec; "
+        "from gotta.experiment.spec.run_spec import RunSpec; "
         "print(RunSpec.of({'memory': {'epsilon': 0.1, 'capacity': 32, 'lambda_t': 0.5, 'name': 'fps'}, "
         "'method': {'name': 'norm'}}).id)"
     )

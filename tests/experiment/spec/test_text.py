@@ -1,8 +1,8 @@
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.spec import RunSpec, short
-from gotta.experiment.text import dotted, dump, merged, parse, read
+from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.text import dotted, dump, merged, parse, read
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs, use_tiny
 
 from gotta.cli.recording import record_run
-from gotta.experiment.cell import Work, claim, compute, execute, keep, kept_costs
-from gotta.experiment.engines.local import Local
-from gotta.experiment.record import record_path
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import Sweep
+from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Work, claim, compute, execute, keep, kept_costs
+from gotta.experiment.sweep.engines.local import Local
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import Sweep
 
 CELLS = specs(3)
 RECORDED = frozenset(spec.id for spec in CELLS[:2])

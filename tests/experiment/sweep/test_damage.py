@@ -7,9 +7,9 @@ from experiment import tiny_sweep
 from experiment.tiny_sweep import completions, numbers, specs
 
 from gotta import GottaError
-from gotta.experiment import run as module
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import sweep
+from gotta.experiment.run import run as module
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import sweep
 
 pytestmark = pytest.mark.thorough
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gotta import models
-from gotta.experiment import forking
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import sweep
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep import forking
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import sweep
 
 
 def specs(count, **model):
@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def told(pipe):
-    pipe.send((os.getppid(), "torch._dynamo" in sys.modules, "gotta.experiment.engines.local" in sys.modules))
+    pipe.send((os.getppid(), "torch._dynamo" in sys.modules, "gotta.experiment.sweep.engines.local" in sys.modules))
 
 
 def test_workers_come_from_one_process_that_has_imported_what_they_need():

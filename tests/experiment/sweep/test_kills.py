@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from experiment.tiny_sweep import completions, driver, leftovers, numbers, specs
 
-from gotta.experiment.leases import Leases
-from gotta.experiment.store import Store
-from gotta.report.tables import plain as plain_table
-from gotta.report.tables import table
+from gotta.experiment.sweep.leases import Leases
+from gotta.experiment.sweep.store import Store
+from gotta.report.tables.comparison import table
+from gotta.report.tables.render import plain as plain_table
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),

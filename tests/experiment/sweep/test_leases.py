@@ -10,9 +10,9 @@ from collections import Counter
 import pytest
 
 from gotta import GottaError
-from gotta.experiment import leases as module
-from gotta.experiment.leases import Leases
-from gotta.experiment.processes import machine, started
+from gotta.experiment.sweep import leases as module
+from gotta.experiment.sweep.leases import Leases
+from gotta.experiment.sweep.processes import machine, started
 
 OTHER = {"node": "elsewhere", "machine": "00000000", "pid": 1, "started": "", "token": "t"}
 

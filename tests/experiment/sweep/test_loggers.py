@@ -8,10 +8,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.loggers import Log, make_logger
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import Event, sweep
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.loggers import Log, make_logger
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import Event, sweep
 
 SPEC = RunSpec.of(
     {
@@ -151,7 +151,7 @@ def test_unknown_and_missing_loggers(tmp_path, monkeypatch):
 
 def test_nothing_is_imported_unless_asked_for():
     code = (
-        "import sys; import gotta.experiment.loggers as l; l.Log([], None, []); "
+        "import sys; import gotta.experiment.sweep.loggers as l; l.Log([], None, []); "
         "print(*(m for m in ('tensorboard', 'wandb', 'mlflow') if m in sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gotta.experiment.processes import alive, machine, started
+from gotta.experiment.sweep.processes import alive, machine, started
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="whether a process lives is not told there")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from gotta.errors import GottaError
-from gotta.experiment import store as module
-from gotta.experiment.processes import machine
-from gotta.experiment.store import Run, Store
+from gotta.experiment.sweep import store as module
+from gotta.experiment.sweep.processes import machine
+from gotta.experiment.sweep.store import Run, Store
 
 FILES = ["environment.json", "spec.json", "steps.jsonl", "summary.json"]
 AWKWARD = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 2**53 + 1.0, -0.0, float(np.float32(0.1))]
@@ -180,7 +180,7 @@ def test_concurrent_writers_leave_one_complete_run(tmp_path):
 
 KILLED = """
 import os, sys
-from gotta.experiment.store import Store
+from gotta.experiment.sweep.store import Store
 def steps():
     yield {"step": 0}
     os._exit(9)

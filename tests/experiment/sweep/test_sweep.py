@@ -3,12 +3,12 @@ import signal
 
 import pytest
 
-from gotta.experiment import sweep as module
-from gotta.experiment.cell import Work, execute
-from gotta.experiment.leases import Leases
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import sweep
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep import sweep as module
+from gotta.experiment.sweep.cell import Work, execute
+from gotta.experiment.sweep.leases import Leases
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import sweep
 from gotta.memory import policies
 from gotta.memory.policy import Policy
 

@@ -5,7 +5,8 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from gotta.memory import Table, balance, geometry, neighbours, score
+from gotta.memory import Table
+from gotta.memory.rules import balance, geometry, neighbours, score
 from gotta.memory.table import Order
 
 

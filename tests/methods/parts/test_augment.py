@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gotta.methods.augment import (
+from gotta.methods.parts.augment import (
     augmented_copy,
     blur,
     brightness,
@@ -95,14 +95,14 @@ def test_colours_by_hand():
 
 
 def test_a_warp_by_nothing_is_the_image_with_its_edge_repeated(monkeypatch):
-    monkeypatch.setattr("gotta.methods.augment._uniform", lambda low, high, generator: (low + high) / 2)
+    monkeypatch.setattr("gotta.methods.parts.augment._uniform", lambda low, high, generator: (low + high) / 2)
     x = images()
     torch.testing.assert_close(warp(x, drawn()), F.pad(x, (2, 2, 2, 2), "replicate"), atol=1e-5, rtol=1e-5)
 
 
 def test_a_shift_moves_whole_pixels(monkeypatch):
     draws = iter([0.0, 1.0, 0.0, 1.0])  # angle, across, down, scale
-    monkeypatch.setattr("gotta.methods.augment._uniform", lambda low, high, generator: next(draws))
+    monkeypatch.setattr("gotta.methods.parts.augment._uniform", lambda low, high, generator: next(draws))
     x = images(side=16)
     moved = warp(x, drawn())[:, :, 2:-2, 2:-2]
     torch.testing.assert_close(moved[..., 1:], x[..., :-1], atol=1e-5, rtol=1e-5)
@@ -114,7 +114,9 @@ def test_equals_padding_warping_and_cropping(monkeypatch):
     padded = F.pad(x, (8, 8, 8, 8), "replicate")
     for draw in ((15, 2, -2, 0.9), (-15, -2, 2, 1.1), (4, 1, 0, 0.97)):  # angle, across, down, scale
         draws = iter(draw * 2)
-        monkeypatch.setattr("gotta.methods.augment._uniform", lambda low, high, generator, draws=draws: next(draws))
+        monkeypatch.setattr(
+            "gotta.methods.parts.augment._uniform", lambda low, high, generator, draws=draws: next(draws)
+        )
         mine, whole = (warp(image, drawn())[:, :, 2:-2, 2:-2] for image in (x, padded))
         torch.testing.assert_close(mine, whole[:, :, 8:-8, 8:-8], atol=1e-4, rtol=1e-4)
 

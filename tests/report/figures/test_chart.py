@@ -2,9 +2,9 @@ import itertools
 
 import pytest
 
-from gotta.report.chart import Frame, clipped, legend, legend_height, room, ticks
-from gotta.report.drawing import Drawing, Text
-from gotta.report.palette import styles
+from gotta.report.figures.chart import Frame, clipped, legend, legend_height, room, ticks
+from gotta.report.figures.drawing import Drawing, Text
+from gotta.report.figures.palette import styles
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (49.7, 52.3), (-3, 7), (0.001, 0.0013), (0, 150_000)])

@@ -1,6 +1,6 @@
 import pytest
 
-from gotta.report.drawing import OUTLINES, PAPER, STROKES, Line, Shape, marker
+from gotta.report.figures.drawing import OUTLINES, PAPER, STROKES, Line, Shape, marker
 
 
 @pytest.mark.parametrize("kind", [*STROKES, *OUTLINES, *(f"open {name}" for name in OUTLINES)])

@@ -8,18 +8,18 @@ from made_store import write
 from PIL import Image, ImageColor
 
 from gotta.report.answer import answer, overall
-from gotta.report.cells import Cell
-from gotta.report.chart import Frame, clipped
-from gotta.report.drawing import Box, Drawing, Line, Text
 from gotta.report.figures import figures
+from gotta.report.figures.chart import Frame, clipped
 from gotta.report.figures.cost import _label, _meet
+from gotta.report.figures.drawing import Box, Drawing, Line, Text
 from gotta.report.figures.factors import factor_figures
 from gotta.report.figures.figure import MANY, best_rows, columns
+from gotta.report.figures.palette import KNOWN, OTHERS, style, styles
+from gotta.report.figures.raster import png
 from gotta.report.figures.scaling import best, capacity_figures, epsilon_figures
 from gotta.report.figures.wins import win_figures
-from gotta.report.matrix import win_tie_loss
-from gotta.report.palette import KNOWN, OTHERS, style, styles
-from gotta.report.raster import png
+from gotta.report.tables.cells import Cell
+from gotta.report.tables.matrix import win_tie_loss
 
 
 def composed(gain):

@@ -10,10 +10,10 @@ import pytest
 from made_runs import made
 from made_store import EVIL, many_runs, with_recording, write
 
-from gotta.experiment.record import record_path
-from gotta.report.comparison import table
-from gotta.report.gains import gain_table
-from gotta.report.serve import server
+from gotta.experiment.run.memory_film import record_path
+from gotta.report.store.serve import server
+from gotta.report.tables.comparison import table
+from gotta.report.tables.gains import gain_table
 from gotta.report.write import write_report
 
 pytestmark = pytest.mark.thorough

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gotta.report.webpage import FOLDER, MODULES
+from gotta.report.page.webpage import FOLDER, MODULES
 
 NODE = shutil.which("node")
-ROOT = Path(__file__).parents[2]
-TESTS = sorted((Path(__file__).parent / "page").glob("*.test.mjs"))
+ROOT = Path(__file__).parents[3]
+TESTS = sorted(Path(__file__).parent.glob("*.test.mjs"))
 
 
 def test_every_module_is_bundled():

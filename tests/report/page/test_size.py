@@ -7,8 +7,8 @@ import random
 import pytest
 from made_runs import made
 
-from gotta.experiment.record import record_path
-from gotta.experiment.store import Store
+from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.sweep.store import Store
 from gotta.report.places import CONTROLS, MEMORIES, METHODS
 from gotta.report.write import write_report
 from gotta.types import CORRUPTIONS

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gotta.report import paper
-from gotta.report.paper_checks import COMPUTED, computed
-from gotta.report.paper_page import paper_markdown
+from gotta.report.paper import numbers as paper
+from gotta.report.paper.inconsistencies import COMPUTED, computed
+from gotta.report.paper.numbers_page import paper_markdown
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CELLS = {"table1": 81, "table2": 56, "table3": 54, "table_m64": 81, "table_vit": 10}
 # sums of the printed rows and columns in hundredths, added up from the paper's source and not from the data file
 ROWS = {

@@ -2,7 +2,7 @@
 
 from made_runs import made
 
-from gotta.report.beside import agreements, beside, beside_table, published
+from gotta.report.paper.side_by_side import agreements, beside, beside_table, published
 
 FLAT = (70.0, 70.0, 70.0, 70.0)
 

@@ -3,7 +3,7 @@
 import pytest
 from made_runs import made
 
-from gotta.report.changes import change_table, compare
+from gotta.report.store.diff import change_table, compare
 
 BEFORE = [made(memory, seed=seed) for memory in ("none", "fps") for seed in (0, 1, 2)]
 

@@ -8,7 +8,7 @@ import pytest
 from made_runs import made
 
 from gotta.errors import GottaError
-from gotta.report.export import as_csv, as_json, as_parquet, rows
+from gotta.report.store.export import as_csv, as_json, as_parquet, rows
 
 RUNS = [
     made("fps", seed=1, memory__arguments={"epsilon": 0.01}),

@@ -8,7 +8,7 @@ import pytest
 from made_store import many_runs, with_recording, write
 
 from gotta.errors import GottaError
-from gotta.report.serve import server, trusted
+from gotta.report.store.serve import server, trusted
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import sys
 
 from made_runs import made, stored
 
-from gotta.experiment.processes import machine, started
-from gotta.report.state import look
+from gotta.experiment.sweep.processes import machine, started
+from gotta.report.store.status import look
 
 NOW = 1_000_000.0
 

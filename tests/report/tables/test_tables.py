@@ -7,20 +7,13 @@ import pytest
 from rich.console import Console
 
 from gotta.errors import GottaError
-from gotta.experiment.store import Run, Store
-from gotta.report.tables import (
-    calibration_table,
-    cost_table,
-    domain_table,
-    markdown,
-    memory_table,
-    plain,
-    report_markdown,
-    rich_table,
-    setups,
-    table,
-    write_report,
-)
+from gotta.experiment.sweep.store import Run, Store
+from gotta.report.places import setups
+from gotta.report.tables.comparison import table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.tables.markdown import report_markdown
+from gotta.report.tables.render import markdown, plain, rich_table
+from gotta.report.write import write_report
 
 
 def run(memory="fps", method="norm", accuracy=50.0, seed=0, control=None, seconds=2.0, **changes):

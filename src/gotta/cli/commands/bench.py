@@ -11,8 +11,8 @@ from gotta.errors import GottaError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gotta.experiment.spec import RunSpec
-    from gotta.experiment.store import Store
+    from gotta.experiment.spec.run_spec import RunSpec
+    from gotta.experiment.sweep.store import Store
 
 
 def bench(
@@ -80,7 +80,7 @@ def bench(
 
     - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
-    from gotta.experiment import forking
+    from gotta.experiment.sweep import forking
 
     if jobs < 0 or threads < 1 or not snapshot_every > 0:
         raise GottaError(
@@ -96,11 +96,11 @@ def bench(
     from gotta.cli.plan import chosen, told
     from gotta.cli.progress import follow
     from gotta.cli.recording import tell_recording, unrecorded
-    from gotta.experiment.labels import labels
-    from gotta.experiment.loggers import Log
-    from gotta.experiment.recipe import load_recipe
-    from gotta.experiment.store import Store
-    from gotta.experiment.sweep import sweep
+    from gotta.experiment.recipe.labels import labels
+    from gotta.experiment.recipe.recipe import load_recipe
+    from gotta.experiment.sweep.loggers import Log
+    from gotta.experiment.sweep.store import Store
+    from gotta.experiment.sweep.sweep import sweep
 
     console = Console()
     if "=" in recipe:
@@ -156,7 +156,10 @@ def bench(
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
     """Print the table of these runs and say where everything is."""
     from gotta.cli.progress import show_table
-    from gotta.report.tables import headline, panels, table, write_report
+    from gotta.report.answer import headline
+    from gotta.report.axes import panels
+    from gotta.report.tables.comparison import table
+    from gotta.report.write import write_report
 
     runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
     if not runs:
@@ -175,7 +178,7 @@ def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None
 
 def warn_of_no_effect(console: "Console", specs: "list[RunSpec]") -> None:
     """Say before the run which cells will say nothing of their own."""
-    from gotta.experiment.sense import without_effect
+    from gotta.experiment.recipe.no_effect import without_effect
 
     for name, reason in without_effect(specs).items():
         console.print(f"No effect: {name}: {reason} The cell is marked.", highlight=False, markup=False)
@@ -195,7 +198,7 @@ def check_device(device: str) -> None:
 def teaser(console: "Console", root: Path, memory: str, quick: bool, data: str, dry_run: bool, seed: int = 0) -> None:
     """The paper's first figure, which is one picture and not a table of runs."""
     from gotta.cli.progress import show_table
-    from gotta.experiment.recipe import load_picture
+    from gotta.experiment.recipe.recipe import load_picture
     from gotta.experiment.teaser import run_teaser, shown_policies
     from gotta.files import check_writable
     from gotta.memory import policies

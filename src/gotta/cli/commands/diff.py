@@ -21,7 +21,7 @@ def diff(
 
     from gotta.cli.progress import show_table
     from gotta.cli.stores import finished
-    from gotta.report.changes import change_table, compare
+    from gotta.report.store.diff import change_table, compare
 
     changes = compare(finished(a), finished(b))
     console = Console()

@@ -39,7 +39,7 @@ def find_model(name: str, weights: str | None = None) -> "nn.Module":
     """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
     from torch import nn
 
-    from gotta.experiment.model import find_weights
+    from gotta.experiment.run.model import find_weights
     from gotta.models import load
     from gotta.models.foreign import is_foreign
 

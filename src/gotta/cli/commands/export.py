@@ -24,7 +24,7 @@ def export(
     """
     from gotta.cli.stores import finished
     from gotta.files import write_atomically
-    from gotta.report.export import FORMATS, rows
+    from gotta.report.store.export import FORMATS, rows
 
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)

@@ -30,14 +30,14 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
 
 def everything() -> dict[str, dict[str, str]]:
     """Every name of every kind, with a line on what it is."""
+    from gotta.core.regime import REGIMES
     from gotta.data import DATASETS, EXTRA, STANDARD
-    from gotta.experiment.recipe import PICTURES, load_picture, load_recipe, recipes
-    from gotta.experiment.spec import CONTROLS
+    from gotta.experiment.recipe.recipe import PICTURES, load_picture, load_recipe, recipes
+    from gotta.experiment.spec.run_spec import CONTROLS
     from gotta.memory import policies
     from gotta.methods import methods
     from gotta.models import architectures, bundled
     from gotta.models.foreign import LIBRARIES
-    from gotta.regime import REGIMES
     from gotta.streams import DOMAIN_ORDERS, ORDERS, SCHEDULES
 
     return {

@@ -8,6 +8,6 @@ def paper() -> None:
     """
     import sys
 
-    from gotta.report.paper_page import paper_markdown
+    from gotta.report.paper.numbers_page import paper_markdown
 
     sys.stdout.write(paper_markdown())

@@ -19,8 +19,11 @@ def report(
     from rich.console import Console
 
     from gotta.cli.progress import show_table
-    from gotta.experiment.store import Store
-    from gotta.report.tables import headline, panels, table, write_report
+    from gotta.experiment.sweep.store import Store
+    from gotta.report.answer import headline
+    from gotta.report.axes import panels
+    from gotta.report.tables.comparison import table
+    from gotta.report.write import write_report
 
     store = Store(folder)
     runs = store.runs()

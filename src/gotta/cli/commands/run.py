@@ -46,17 +46,17 @@ def run(
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from rich.console import Console
 
-    from gotta.cli.bench import check_device, conclude, warn_of_no_effect
+    from gotta.cli.commands.bench import check_device, conclude, warn_of_no_effect
     from gotta.cli.plan import tell_damaged
     from gotta.cli.progress import follow
     from gotta.cli.recording import record_run
-    from gotta.experiment.loggers import Log
-    from gotta.experiment.missing import missing
-    from gotta.experiment.spec import RunSpec
-    from gotta.experiment.store import Store
-    from gotta.experiment.sweep import sweep
-    from gotta.experiment.text import dump
-    from gotta.experiment.weights import check_same_weights
+    from gotta.experiment.recipe.missing import missing
+    from gotta.experiment.run.weights import check_same_weights
+    from gotta.experiment.spec.run_spec import RunSpec
+    from gotta.experiment.spec.text import dump
+    from gotta.experiment.sweep.loggers import Log
+    from gotta.experiment.sweep.store import Store
+    from gotta.experiment.sweep.sweep import sweep
     from gotta.files import check_writable
 
     spec = RunSpec.of(parse(settings or []))
@@ -66,7 +66,7 @@ def run(
         print(dump(spec), end="")
         return
     if journal is not None:
-        from gotta.experiment.run import run as run_once
+        from gotta.experiment.run.run import run as run_once
 
         check_writable(journal)
         run_once(spec, journal=journal, device=device)
@@ -93,8 +93,8 @@ def run(
 
 def parse(settings: list[str]) -> dict[str, Any]:
     """`spec.yaml method.name=norm` as nested sections."""
-    from gotta.experiment.spec import short
-    from gotta.experiment.text import dotted, merged, read
+    from gotta.experiment.spec.run_spec import short
+    from gotta.experiment.spec.text import dotted, merged, read
 
     if not settings or "=" in settings[0]:
         return dotted(settings)

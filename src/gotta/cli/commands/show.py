@@ -8,7 +8,7 @@ import typer
 from gotta.errors import GottaError, unknown
 
 if TYPE_CHECKING:
-    from gotta.experiment.store import Run
+    from gotta.experiment.sweep.store import Run
 
 
 def show(
@@ -30,7 +30,7 @@ def show(
     import yaml
 
     from gotta.data import DATASETS
-    from gotta.experiment.text import dump
+    from gotta.experiment.spec.text import dump
     from gotta.memory import policies
     from gotta.methods import describe, methods
 
@@ -51,7 +51,7 @@ def show(
 
 def _run(name: str, folder: Path) -> "Run | None":
     """The finished run in this folder, or the one in the store whose id begins so."""
-    from gotta.experiment.store import Store
+    from gotta.experiment.sweep.store import Store
 
     path = Path(name)
     if (path / "spec.json").exists():

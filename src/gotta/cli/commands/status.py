@@ -8,7 +8,7 @@ import typer
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from gotta.report.state import Claim
+    from gotta.report.store.status import Claim
 
 SHOWN = 20
 
@@ -21,7 +21,7 @@ def status(
     Example: `gotta status runs/mini`
     """
     from gotta.cli.stores import existing
-    from gotta.report.state import look
+    from gotta.report.store.status import look
 
     state = look(existing(folder))
     if not (state.runs or state.damaged or state.claims):

@@ -32,10 +32,10 @@ def show(
 
     - `gotta stream show order=iid schedule=gradual domain_order=snow,fog per_class=5 --out gradual.png`
     """
-    from gotta.cli.run import parse
+    from gotta.cli.commands.run import parse
     from gotta.data import dataset
+    from gotta.show.stream_picture import draw, show_text
     from gotta.streams import Stream, StreamSpec
-    from gotta.streams.draw import draw, show_text
 
     stream = Stream(dataset(data, **parse(data_argument or [])), StreamSpec.of(**parse(settings or [])))
     print(show_text(stream))

@@ -127,7 +127,7 @@ def _read(
 ) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray] | None]":
     """Training images, labels, class names, and test images and labels if there are any."""
     from gotta.data import cifar10, image_folder
-    from gotta.data.cifar import CLASSES, is_cifar10
+    from gotta.data.readers.cifar import CLASSES, is_cifar10
 
     if not data.exists():
         raise GottaError(f"nothing at --data {data}. Expected CIFAR-10 (archive or folder), or a folder of images.")
@@ -152,8 +152,8 @@ def _read(
 
 
 def _holds_tracks(data: Path) -> bool:
-    from gotta.data.gtsrb import is_sheets
-    from gotta.data.tracks import is_tracks
+    from gotta.data.readers.gtsrb import is_sheets
+    from gotta.data.readers.tracks import is_tracks
 
     return is_sheets(data) or is_tracks(data)
 
@@ -161,9 +161,9 @@ def _holds_tracks(data: Path) -> bool:
 def _read_tracks(data: Path, size: int, every: int) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray]]":
     import numpy as np
 
-    from gotta.data import clips
-    from gotta.data.gtsrb import is_sheets, read_sheets
-    from gotta.data.tracks import read_tracks
+    from gotta.data.readers import clips
+    from gotta.data.readers.gtsrb import is_sheets, read_sheets
+    from gotta.data.readers.tracks import read_tracks
 
     tracks = read_sheets(data) if is_sheets(data) else read_tracks(data, size)
     seen, held = clips.every(clips.split(tracks, "train"), every), clips.split(tracks, "held_out")
@@ -173,7 +173,7 @@ def _read_tracks(data: Path, size: int, every: int) -> "tuple[Images, IntArray, 
 
 def _source(data: Path, every: int) -> dict[str, Any] | None:
     """What a record says about tracks: which frames were trained on."""
-    from gotta.data.clips import HELD_OUT_OF
+    from gotta.data.readers.clips import HELD_OUT_OF
 
     return {"file": data.name, "held_out_of": HELD_OUT_OF, "every": every} if _holds_tracks(data) else None
 

@@ -18,7 +18,7 @@ def watch(
     Example: `gotta watch runs/mini`
     """
     from gotta.cli.stores import existing
-    from gotta.report.serve import server
+    from gotta.report.store.serve import server
 
     with server(existing(folder).root, host, port) as made:
         shown = f"[{host}]" if ":" in host else host

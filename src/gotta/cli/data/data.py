@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gotta.cli import data_check, data_download, data_show
+from gotta.cli.data import data_check, data_download, data_show
 from gotta.errors import unknown
 
 app = typer.Typer(help="Look for, fetch, make and show data sets.", no_args_is_help=True)
@@ -41,8 +41,8 @@ def make(
     """
     from gotta.cli.progress import counted
     from gotta.data import STANDARD, cifar10, cifar100
-    from gotta.data.make import make_cifar_c
-    from gotta.data.make_imagenet import make_imagenet_c, severities
+    from gotta.data.local.make_cifar_c import make_cifar_c
+    from gotta.data.local.make_imagenet_c import make_imagenet_c, severities
 
     readers = {"cifar10-c": cifar10, "cifar100-c": cifar100}
     if name not in (*readers, "imagenet-c"):

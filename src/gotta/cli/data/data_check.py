@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gotta.data.check import Finding
+    from gotta.data.local.holdings import Finding
 
 COLOURS = {"complete": "green", "packed": "cyan", "partial": "yellow", "damaged": "red", "absent": "dim"}
 
@@ -30,9 +30,9 @@ def check(
     """
     from rich.console import Console
 
-    from gotta.data.check import check as look
-    from gotta.data.check import strangers
     from gotta.data.home import home
+    from gotta.data.local.holdings import check as look
+    from gotta.data.local.holdings import strangers
 
     folder = home() if folder is None else folder.expanduser()
     console = Console()
@@ -67,7 +67,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
     from rich.table import Table
     from rich.text import Text
 
-    from gotta.cli.sizes import human
+    from gotta.cli.words import human
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "state", "where", "size", "what was seen"):

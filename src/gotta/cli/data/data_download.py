@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gotta.data.catalogue import Form
+    from gotta.data.local.catalogue import Form
 
 
 def download(
@@ -29,9 +29,9 @@ def download(
     import os
     from pathlib import Path
 
-    from gotta.data.catalogue import chosen, entry
-    from gotta.data.download import check_folder
     from gotta.data.home import VARIABLE, home
+    from gotta.data.local.catalogue import chosen, entry
+    from gotta.data.local.download import check_folder
 
     if name is None:
         return _list()
@@ -52,8 +52,8 @@ def download(
 
 
 def _list() -> None:
-    from gotta.cli.sizes import human
-    from gotta.data.catalogue import catalogue
+    from gotta.cli.words import human
+    from gotta.data.local.catalogue import catalogue
 
     for entry in catalogue().values():
         parts = ", ".join(f"{form.part} {human(form.size)}" for form in entry.downloads)
@@ -61,8 +61,8 @@ def _list() -> None:
 
 
 def _announce(title: str, forms: "list[Form]", folder: "Path") -> None:
-    from gotta.cli.sizes import human
-    from gotta.data.remote import host
+    from gotta.cli.words import human
+    from gotta.data.local.remote import host
 
     total = sum(form.size or 0 for form in forms)
     print(f"{title}: {len(forms)} file{'s' if len(forms) > 1 else ''}, {human(total)}, into {folder}")
@@ -73,8 +73,8 @@ def _announce(title: str, forms: "list[Form]", folder: "Path") -> None:
 
 
 def _fetch(form: "Form", folder: "Path") -> None:
-    from gotta.data.download import fetch
-    from gotta.data.remote import Remote
+    from gotta.data.local.download import fetch
+    from gotta.data.local.remote import Remote
 
     remote = Remote(form.address, form.name, form.size, form.md5, form.sha256)
     there = (folder / form.name).exists()
@@ -88,7 +88,7 @@ def _fetch(form: "Form", folder: "Path") -> None:
 
 
 def _unpack(form: "Form", folder: "Path") -> None:
-    from gotta.data.unpack import unpack
+    from gotta.data.local.unpack import unpack
 
     if form.packed or form.name.endswith(".zip"):
         print(f"Unpacking {form.name} ...")

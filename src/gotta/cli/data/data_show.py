@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gotta.sheet import Row
+    from gotta.show.contact_sheet import Row
     from gotta.types import Dataset
 
 
@@ -36,7 +36,7 @@ def show(
 
     - `gotta data show cifar10-mini-video order=iid clips=20 choose=random domains=gaussian_noise` : a stream of clips
     """
-    from gotta.sheet import contact_sheet
+    from gotta.show.contact_sheet import contact_sheet
 
     if "=" in name:
         name, settings = "cifar10-mini", [name, *(settings or [])]
@@ -52,7 +52,7 @@ def show(
 
 
 def _dataset(name: str, arguments: list[str]) -> "Dataset":
-    from gotta.cli.run import parse
+    from gotta.cli.commands.run import parse
     from gotta.data import dataset
 
     make: Callable[..., Dataset] = dataset
@@ -62,7 +62,7 @@ def _dataset(name: str, arguments: list[str]) -> "Dataset":
 def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns: int) -> "tuple[str, list[Row]]":
     import numpy as np
 
-    from gotta.data.sheet import chosen_domains, class_rows, clip_rows, domain_rows
+    from gotta.show.dataset_rows import chosen_domains, class_rows, clip_rows, domain_rows
 
     domains = chosen_domains(dataset, domain)
     size = f"{len(dataset.labels):,} images, {dataset.num_classes} classes, {len(dataset.domains)} domains"
@@ -80,10 +80,10 @@ def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns:
 def _stream(
     dataset: "Dataset", names: list[str], settings: list[str], rows: int, columns: int
 ) -> "tuple[str, list[Row]]":
-    from gotta.cli.run import parse
+    from gotta.cli.commands.run import parse
+    from gotta.show.stream_picture import title
+    from gotta.show.stream_rows import batch_rows, clip_rows
     from gotta.streams import Stream, StreamSpec
-    from gotta.streams.draw import title
-    from gotta.streams.sheet import batch_rows, clip_rows
 
     stream = Stream(dataset, StreamSpec.of(**parse(settings)))
     if hasattr(dataset, "clips"):
@@ -94,8 +94,8 @@ def _stream(
 
 
 def _names(dataset: "Dataset", name: str) -> list[str]:
-    from gotta.data.cifar import CLASSES
-    from gotta.data.sheet import class_names
+    from gotta.data.readers.cifar import CLASSES
+    from gotta.show.dataset_rows import class_names
 
     return class_names(dataset, CLASSES if name.startswith("cifar10") else ())
 

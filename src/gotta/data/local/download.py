@@ -9,8 +9,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from gotta.data.damage import damage, digest, not_data
-from gotta.data.remote import Answer, Dropped, Note, Remote, ask, page
+from gotta.data.local.damage import damage, digest, not_data
+from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
 from gotta.errors import GottaError
 
 PART = ".part"

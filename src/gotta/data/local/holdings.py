@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gotta.data.catalogue import Entry, Form, catalogue
-from gotta.data.check_trees import Look, look_at_cifar_c, look_at_classes, look_at_imagenet_c
-from gotta.data.damage import Seen, damage, digest
+from gotta.data.local.catalogue import Entry, Form, catalogue
+from gotta.data.local.damage import Seen, damage, digest
+from gotta.data.local.layouts import Look, look_at_cifar_c, look_at_classes, look_at_imagenet_c
 from gotta.errors import GottaError
 from gotta.types import CORRUPTIONS
 

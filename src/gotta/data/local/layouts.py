@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gotta.data.catalogue import Form
 from gotta.data.corruptions import EXTRA
-from gotta.data.damage import Seen, damage, digest, npy_header
+from gotta.data.local.catalogue import Form
+from gotta.data.local.damage import Seen, damage, digest, npy_header
 from gotta.types import CORRUPTIONS
 
 LEVELS = (1, 2, 3, 4, 5)

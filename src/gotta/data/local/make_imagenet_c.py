@@ -14,9 +14,9 @@ from PIL import Image
 
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_seed, find_parameters
-from gotta.data.image_sets import tiny_pictures
-from gotta.data.make import RECORD, Progress, aside, counter, read_record, writable
-from gotta.data.pictures import Fit, Pictures, noise_index
+from gotta.data.local.make_cifar_c import RECORD, Progress, aside, counter, read_record, writable
+from gotta.data.readers.pictures import Fit, Pictures, noise_index
+from gotta.data.sets.image_sets import tiny_pictures
 from gotta.errors import GottaError, unknown
 from gotta.types import IntArray
 from gotta.workers import ordered

@@ -9,7 +9,7 @@ from PIL import Image
 
 from gotta.types import Images, IntArray
 
-SHEET = Path(__file__).parent / "assets" / "cifar10-test2000.png"
+SHEET = Path(__file__).parents[1] / "assets" / "cifar10-test2000.png"
 COLUMNS = 50
 
 

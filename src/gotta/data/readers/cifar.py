@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from gotta.data.cifar_pickle import ROW, read_batch
+from gotta.data.readers.cifar_pickle import ROW, read_batch
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 

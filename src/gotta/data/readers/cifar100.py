@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gotta.data.cifar import files_of, from_planes
-from gotta.data.cifar_pickle import ROW, read_batch
+from gotta.data.readers.cifar import files_of, from_planes
+from gotta.data.readers.cifar_pickle import ROW, read_batch
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 

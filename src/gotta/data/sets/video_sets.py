@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gotta.data import clips as clips_
-from gotta.data.bundled import bundled
-from gotta.data.cifar import CLASSES
-from gotta.data.clips import Clips
 from gotta.data.corruptions import corrupt
 from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
-from gotta.data.gtsrb import read_sheets
 from gotta.data.home import find
-from gotta.data.pseudo_video import pseudo_video
-from gotta.data.tracks import read_boxes, read_tracks
+from gotta.data.readers import clips as clips_
+from gotta.data.readers.bundled import bundled
+from gotta.data.readers.cifar import CLASSES
+from gotta.data.readers.clips import Clips
+from gotta.data.readers.gtsrb import read_sheets
+from gotta.data.readers.pseudo_video import pseudo_video
+from gotta.data.readers.tracks import read_boxes, read_tracks
 from gotta.types import Images, IntArray
 
 # What differs from frame to frame: the noise of a sensor, and flakes that fall. All else stays for a clip.

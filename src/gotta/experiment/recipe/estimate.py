@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from gotta.adapted import Adapted
-from gotta.clock import forwards
-from gotta.experiment.run import data_of, model_of, run
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Run
+from gotta.core.adapted import Adapted
+from gotta.core.clock import forwards
+from gotta.experiment.run.run import data_of, model_of, run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.streams import Stream

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
 
 
 def labels(specs: Sequence[RunSpec]) -> dict[str, str]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from gotta.errors import messages
-from gotta.experiment.model import check_model, shared_model
-from gotta.experiment.run import check_classes, data_of, model_of
-from gotta.experiment.spec import ModelSpec, RunSpec
+from gotta.experiment.run.model import check_model, shared_model
+from gotta.experiment.run.run import check_classes, data_of, model_of
+from gotta.experiment.spec.run_spec import ModelSpec, RunSpec
 from gotta.models.zoo import RANDOM
 from gotta.streams import Stream
 

@@ -5,10 +5,10 @@ from contextlib import suppress
 from copy import deepcopy
 
 from gotta.errors import GottaError, NoEffect
-from gotta.experiment.model import shared_model
-from gotta.experiment.spec import MethodSpec, RunSpec
+from gotta.experiment.run.model import shared_model
+from gotta.experiment.spec.run_spec import MethodSpec, RunSpec
 from gotta.methods import methods
-from gotta.methods.normalization import has_batch_norm
+from gotta.methods.parts.normalization import has_batch_norm
 from gotta.models import Backbone
 
 ANY = 2  # classes of a network without weights: its layers are the same for any number

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gotta.errors import unknown
-from gotta.experiment.arguments import known_arguments
-from gotta.experiment.spec import DEFAULTS, FIELDS
-from gotta.experiment.text import merged
+from gotta.experiment.spec.arguments import known_arguments
+from gotta.experiment.spec.run_spec import DEFAULTS, FIELDS
+from gotta.experiment.spec.text import merged
 
 Sections = dict[str, Any]
 

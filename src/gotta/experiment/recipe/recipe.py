@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from gotta.errors import GottaError, messages, unknown
-from gotta.experiment.fitting import Sections, fits_nowhere, fitting
-from gotta.experiment.mistakes import Mistakes, in_words, inside, together, without
-from gotta.experiment.spec import RunSpec, short
-from gotta.experiment.text import merged, nested, read
+from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
+from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
+from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
 
-FOLDER = Path(__file__).parents[1] / "recipes"
+FOLDER = Path(__file__).parents[2] / "recipes"
 PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
 SHOWN = 4  # cells that a mistake names before it only counts them
 

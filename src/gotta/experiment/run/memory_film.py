@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gotta.data.cifar import CLASSES
-from gotta.data.sheet import class_names
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.sprite import SIDE_LIMIT, data_uri, sprite, thumbnails
+from gotta.core.loop import OracleMemory, Record
+from gotta.data.readers.cifar import CLASSES
+from gotta.experiment.run.sprite import SIDE_LIMIT, data_uri, sprite, thumbnails
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import write_atomically
-from gotta.loop import OracleMemory, Record
 from gotta.memory import Memory
-from gotta.sheet import class_colours
+from gotta.show.contact_sheet import class_colours
+from gotta.show.dataset_rows import class_names
 from gotta.streams import Stream
 
 FRAMES, IMAGES, POINTS, DECISIONS = 200, 1000, 500, 64  # at most so many steps, pictures, dots, and decisions of a step

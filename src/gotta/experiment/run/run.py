@@ -10,20 +10,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gotta.adapted import Adapted
+from gotta.core.adapted import Adapted
+from gotta.core.guard import Guard, GuardWarning
+from gotta.core.loop import OracleMemory, Record, evaluate
 from gotta.data import dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.clocks import make_clock, measure_costs
-from gotta.experiment.model import shared_model
-from gotta.experiment.record import Recorder
-from gotta.experiment.scoring import Scoring
-from gotta.experiment.sense import as_source, no_effect
-from gotta.experiment.snapshots import Snapshots
-from gotta.experiment.spec import ORACLE, DataSpec, RunSpec
-from gotta.experiment.weights import weights_used
-from gotta.guard import Guard, GuardWarning
-from gotta.loop import OracleMemory, Record, evaluate
+from gotta.experiment.recipe.no_effect import as_source, no_effect
+from gotta.experiment.run.memory_film import Recorder
+from gotta.experiment.run.model import shared_model
+from gotta.experiment.run.scoring import Scoring
+from gotta.experiment.run.snapshots import Snapshots
+from gotta.experiment.run.step_costs import make_clock, measure_costs
+from gotta.experiment.run.weights import weights_used
+from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 from gotta.models import Backbone

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gotta.adapted import Adapted
-from gotta.experiment.store import plain
-from gotta.loop import Record
+from gotta.core.adapted import Adapted
+from gotta.core.loop import Record
+from gotta.experiment.sweep.store import plain
 from gotta.metrics import Buffer, Online
 from gotta.streams import Stream
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from gotta.adapted import Adapted
+from gotta.core.adapted import Adapted
 from gotta.errors import GottaError
-from gotta.experiment.environment import environment
-from gotta.experiment.scoring import Scoring
+from gotta.experiment.run.environment import environment
+from gotta.experiment.run.scoring import Scoring
 
 EVERY = 60.0  # seconds
 # With any of these changed the rest of the stream would not be what it would have been.

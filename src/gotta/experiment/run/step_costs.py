@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from gotta.adapted import Adapted
-from gotta.clock import Analytic, Clock, Measured
+from gotta.core.adapted import Adapted
+from gotta.core.clock import Analytic, Clock, Measured
+from gotta.core.loop import evaluate
 from gotta.errors import GottaError
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import write_atomically
-from gotta.loop import evaluate
 from gotta.models import Backbone
 from gotta.streams import Stream
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from gotta.errors import GottaError
-from gotta.experiment.model import find_weights, stamp
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Run, Store
+from gotta.experiment.run.model import find_weights, stamp
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run, Store
 
 KEY = "weights_sha256"
 

@@ -9,17 +9,17 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from gotta.clock import CLOCKS
+from gotta.core.clock import CLOCKS
+from gotta.core.pairing import PAIRINGS, choose_statistics
+from gotta.core.regime import REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
-from gotta.experiment.arguments import as_declared, known_arguments, lifted, sunk
-from gotta.experiment.mistakes import Mistakes, in_words, without
+from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
+from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
 from gotta.models.zoo import check as check_model
-from gotta.pairing import PAIRINGS, choose_statistics
-from gotta.regime import REGIMES, Regime
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from gotta.errors import GottaError
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
 
 WHOLE = ("data", "model")  # sections whose settings belong to the thing they name
 

@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.clocks import recording
-from gotta.experiment.environment import environment
-from gotta.experiment.leases import BEAT, LIMIT, Lease, Leases
-from gotta.experiment.record import record_path, recorder_of
-from gotta.experiment.run import run
-from gotta.experiment.snapshots import EVERY, Snapshots
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
+from gotta.experiment.run.environment import environment
+from gotta.experiment.run.memory_film import record_path, recorder_of
+from gotta.experiment.run.run import run
+from gotta.experiment.run.snapshots import EVERY, Snapshots
+from gotta.experiment.run.step_costs import recording
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
+from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
 
 LAST = ("finished", "failed", "taken")

@@ -10,7 +10,7 @@ from multiprocessing.context import BaseContext
 # Elsewhere a fork is missing (Windows), or not safe once system libraries are loaded (macOS).
 START = "forkserver" if sys.platform == "linux" else "spawn"
 # torch imports its compiler, two seconds of it, when the first optimizer is made.
-NEEDED = ["gotta.experiment.engines.local", "torch._dynamo"]
+NEEDED = ["gotta.experiment.sweep.engines.local", "torch._dynamo"]
 
 
 def workers_context() -> BaseContext:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.processes import alive, machine, started
+from gotta.experiment.sweep.processes import alive, machine, started
 
 BEAT = 5.0  # seconds between two heartbeats
 LIMIT = 60.0  # seconds without a heartbeat after which a holder on another machine counts as dead

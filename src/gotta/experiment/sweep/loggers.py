@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gotta.errors import GottaError, unknown
-from gotta.experiment.labels import flat, labels
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Run, Store
-from gotta.experiment.sweep import Event, Listener
+from gotta.experiment.recipe.labels import flat, labels
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run, Store
+from gotta.experiment.sweep.sweep import Event, Listener
 
 Numbers = dict[str, float]
 EXPERIMENT, TAG = "gotta", "gotta.id"  # names in MLflow

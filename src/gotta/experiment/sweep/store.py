@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gotta.errors import GottaError
-from gotta.experiment.processes import alive, machine
+from gotta.experiment.sweep.processes import alive, machine
 from gotta.files import sync_folder, write_lines
 
 DOCUMENTS = ("spec.json", "summary.json", "environment.json")

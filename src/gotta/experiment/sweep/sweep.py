@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 from time import sleep
 
-from gotta.experiment.cell import LAST, Event, Listener, Work, execute
-from gotta.experiment.engines import Engine
-from gotta.experiment.engines.local import Local
-from gotta.experiment.snapshots import EVERY
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
+from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.sweep.engines import Engine
+from gotta.experiment.sweep.engines.local import Local
+from gotta.experiment.sweep.store import Store
 
 __all__ = ["Event", "Listener", "execute", "sweep"]
 

@@ -5,8 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory import balance, score
-from gotta.memory.neighbours import Neighbours
 from gotta.memory.policy import (
     CLASS_FULL,
     MEMORY_FULL,
@@ -22,6 +20,8 @@ from gotta.memory.policy import (
     policies,
     reject,
 )
+from gotta.memory.rules import balance, score
+from gotta.memory.rules.neighbours import Neighbours
 from gotta.memory.table import IntArray, Table
 
 

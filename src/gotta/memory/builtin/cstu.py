@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory import balance, score
 from gotta.memory.policy import (
     CLASS_FULL,
     MEMORY_FULL,
@@ -18,6 +17,7 @@ from gotta.memory.policy import (
     policies,
     reject,
 )
+from gotta.memory.rules import balance, score
 from gotta.memory.table import Table
 
 

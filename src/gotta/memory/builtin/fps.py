@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory import balance, geometry, score
 from gotta.memory.policy import (
     MEMORY_FULL,
     REDUNDANT,
@@ -21,6 +20,7 @@ from gotta.memory.policy import (
     policies,
     reject,
 )
+from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
 

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory import balance
 from gotta.memory.policy import REPLACED_RANDOM, ROOM, UNCERTAIN, Candidate, Decision, Policy, policies, reject
+from gotta.memory.rules import balance
 from gotta.memory.table import Table
 
 

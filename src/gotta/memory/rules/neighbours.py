@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gotta.memory.geometry import unit
+from gotta.memory.rules.geometry import unit
 from gotta.memory.table import FEW, Floats, IntArray, Table
 
 TIE = 1e-12  # similarities this near are equal: the two ends of a pair, computed apart, may differ in the last digits

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from gotta.errors import GottaError
-from gotta.methods.losses import pseudo_label_loss
 from gotta.methods.method import Method
+from gotta.methods.parts.losses import pseudo_label_loss
 
 
 def information(method: Method, x: Tensor, batch_size: int) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from gotta.errors import GottaError, NoEffect, unknown
-from gotta.methods.normalization import affine_parameters
+from gotta.methods.parts.normalization import affine_parameters
 
 OPTIMIZERS = ("adam", "nesterov", "sgd")
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gotta.methods.normalization import ReplacedBatchNorm, moments, per_channel, widened
+from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widened
 
 
 class RobustBN(ReplacedBatchNorm):

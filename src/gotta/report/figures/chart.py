@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from gotta.report.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
-from gotta.report.palette import Style
-from gotta.sheet import font
+from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
+from gotta.report.figures.palette import Style
+from gotta.show.contact_sheet import font
 
 SMALL = 11.0
 LONGEST = 64  # letters of a name in a drawing; the tables have it whole

@@ -7,8 +7,8 @@ from math import hypot
 
 from PIL import Image, ImageColor, ImageDraw
 
-from gotta.report.drawing import LIGHT, PAPER, Box, Drawing, Line, Point, Shape, Text
-from gotta.sheet import font
+from gotta.report.figures.drawing import LIGHT, PAPER, Box, Drawing, Line, Point, Shape, Text
+from gotta.show.contact_sheet import font
 
 SCALE, FINE = 2, 2  # pixels per unit in the file, and how much finer lines are drawn before averaging
 ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}

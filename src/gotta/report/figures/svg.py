@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
-from gotta.report.drawing import DARK, LIGHT, PAPER, Box, Drawing, Line, Mark, Shape, Text
+from gotta.report.figures.drawing import DARK, LIGHT, PAPER, Box, Drawing, Line, Mark, Shape, Text
 
 FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
+from gotta.report.page.series import BINS, series
 from gotta.report.pairs import scores
 from gotta.report.places import flat, places
-from gotta.report.series import BINS, series
 
 WINDOW = 6
 POINTS = 30_000  # values of all runs of a page together, so that a large sweep stays a small page

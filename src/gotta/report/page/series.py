@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gotta.experiment.store import STEPS, Run, unreadable_steps
+from gotta.experiment.sweep.store import STEPS, Run, unreadable_steps
 
 BINS = 96
 HEAD = re.compile(

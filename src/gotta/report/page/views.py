@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
-from gotta.experiment.store import Run
-from gotta.report.cells import BEST, Cell, Table
-from gotta.report.comparison import METRICS, table
-from gotta.report.gains import BASELINES, gain_table, has_baseline
+from gotta.experiment.sweep.store import Run
 from gotta.report.places import SOURCE, places
+from gotta.report.tables.cells import BEST, Cell, Table
+from gotta.report.tables.comparison import METRICS, table
+from gotta.report.tables.gains import BASELINES, gain_table, has_baseline
 
 LEVELS = 8  # shades of a scale that goes one way
 SIDES = 4  # shades to each side of zero

@@ -14,20 +14,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import gotta
-from gotta.experiment.record import FOLDER as FOLDER_OF_RECORDS
-from gotta.experiment.store import Run, Store
+from gotta.experiment.run.memory_film import FOLDER as FOLDER_OF_RECORDS
+from gotta.experiment.sweep.store import Run, Store
 from gotta.report.answer import Answer, answer, overall
 from gotta.report.axes import Panel, panels
-from gotta.report.beside_matrix import Beside, beside_matrix
-from gotta.report.captions import environment_lines, setup_lines
-from gotta.report.cells import Table
-from gotta.report.details import calibration_table, cost_table, domain_table, memory_table
 from gotta.report.figures import Figure, figures
-from gotta.report.run_facts import run_facts
-from gotta.report.svg import svg
-from gotta.report.views import View, views
+from gotta.report.figures.svg import svg
+from gotta.report.page.run_facts import run_facts
+from gotta.report.page.views import View, views
+from gotta.report.paper.side_by_side_matrix import Beside, beside_matrix
+from gotta.report.tables.captions import environment_lines, setup_lines
+from gotta.report.tables.cells import Table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
 
-FOLDER = Path(__file__).parent / "page"
+FOLDER = Path(__file__).parent
 MODULES = ("numbers.js", "draw.js", "record.js", "run.js", "live.js", "page.js")  # each uses only those before it
 PLACE_OF_RECORDINGS = "<!-- recordings -->"
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)

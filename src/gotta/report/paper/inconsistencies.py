@@ -4,7 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gotta.report.paper import EPSILON, GUIDED, Inconsistency, PaperTable, Published, document, tables, text_numbers
+from gotta.report.paper.numbers import (
+    EPSILON,
+    GUIDED,
+    Inconsistency,
+    PaperTable,
+    Published,
+    document,
+    tables,
+    text_numbers,
+)
 
 COMPUTED = {
     "same_setting_differs": "The same setting has different values in different places.",

@@ -118,7 +118,7 @@ def lookup(
 
 def inconsistencies() -> list[Inconsistency]:
     """Everything known not to fit together, from the data file; `paper_checks.computed` finds most of it again."""
-    entries = _read("paper_inconsistencies.yaml")["inconsistencies"]
+    entries = _read("inconsistencies.yaml")["inconsistencies"]
     return [
         Inconsistency(entry["kind"], tuple(entry["places"]), tuple(entry.get("values", ())), entry["what"])
         for entry in entries
@@ -127,7 +127,7 @@ def inconsistencies() -> list[Inconsistency]:
 
 def document() -> Mapping[str, Any]:
     """The data file."""
-    return _read("paper.yaml")
+    return _read("numbers.yaml")
 
 
 @cache

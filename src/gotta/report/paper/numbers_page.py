@@ -3,8 +3,16 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from gotta.report.paper import Inconsistency, PaperTable, Published, document, inconsistencies, tables, text_numbers
-from gotta.report.paper_checks import COMPUTED
+from gotta.report.paper.inconsistencies import COMPUTED
+from gotta.report.paper.numbers import (
+    Inconsistency,
+    PaperTable,
+    Published,
+    document,
+    inconsistencies,
+    tables,
+    text_numbers,
+)
 
 
 def paper_markdown() -> str:

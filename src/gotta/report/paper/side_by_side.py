@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.experiment.store import Run
-from gotta.report.agreement import Agreement, agreement
-from gotta.report.cells import Cell, Row, Table
-from gotta.report.comparison import table
-from gotta.report.paper import EPSILON, Published, document, inconsistencies, lookup
+from gotta.experiment.sweep.store import Run
+from gotta.report.paper.agreement import Agreement, agreement
+from gotta.report.paper.numbers import EPSILON, Published, document, inconsistencies, lookup
 from gotta.report.places import places, settings
+from gotta.report.tables.cells import Cell, Row, Table
+from gotta.report.tables.comparison import table
 
 FAMILIES = {"cifar10-c": "cifar10", "imagenet-c": "imagenet", "itd": "itd"}  # the paper's data set: ours begin so
 BACKBONES = {"cifar10-c": "wrn-28-10", "imagenet-c": "resnet50", "itd": "resnet18"}

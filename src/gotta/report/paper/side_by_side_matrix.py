@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gotta.experiment.store import Run
-from gotta.report.agreement import Agreement
-from gotta.report.beside import Pair, agreements, beside, differences
-from gotta.report.paper import Inconsistency, inconsistencies
+from gotta.experiment.sweep.store import Run
+from gotta.report.paper.agreement import Agreement
+from gotta.report.paper.numbers import Inconsistency, inconsistencies
+from gotta.report.paper.side_by_side import Pair, agreements, beside, differences
 
 
 @dataclass(frozen=True)

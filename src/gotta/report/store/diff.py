@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.experiment.store import Run
-from gotta.report.cells import Cell, Row, Table, of_difference, over_seeds
-from gotta.report.comparison import by_seed, summary_value
+from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import Difference, difference
 from gotta.report.places import flat
+from gotta.report.tables.cells import Cell, Row, Table, of_difference, over_seeds
+from gotta.report.tables.comparison import by_seed, summary_value
 
 UNNAMED = ("seed", "recipe")  # a seed is what a cell is averaged over
 

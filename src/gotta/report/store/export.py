@@ -7,7 +7,7 @@ from io import BytesIO, StringIO
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
 from gotta.report.places import flat
 
 Rows = list[dict[str, Any]]

@@ -16,10 +16,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from gotta.errors import GottaError
-from gotta.experiment.record import FOLDER, record_path
-from gotta.experiment.store import NAME, Store
-from gotta.report.state import look
-from gotta.report.webpage import page
+from gotta.experiment.run.memory_film import FOLDER, record_path
+from gotta.experiment.sweep.store import NAME, Store
+from gotta.report.page.webpage import page
+from gotta.report.store.status import look
 
 FRESH = 2.0  # seconds for which a look at the store is good enough
 HEADERS = {

@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gotta.experiment.processes import alive, machine
-from gotta.experiment.store import ASIDE, Run, Store
+from gotta.experiment.sweep.processes import alive, machine
+from gotta.experiment.sweep.store import ASIDE, Run, Store
 
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gotta.errors import unknown
-from gotta.experiment.store import Run
-from gotta.report.captions import setup_lines
-from gotta.report.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
+from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import difference
 from gotta.report.places import SOURCE, Place, places
 from gotta.report.statistics import ENOUGH
+from gotta.report.tables.captions import setup_lines
+from gotta.report.tables.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
 
 PAIRED = ("accuracy", "error")
 Value = Callable[[Run], float | None]

@@ -4,11 +4,11 @@ import csv
 from collections.abc import Iterator, Sequence
 from io import StringIO
 
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
 from gotta.report.axes import panels
-from gotta.report.cells import Table
-from gotta.report.details import calibration_table, cost_table, domain_table, memory_table
-from gotta.report.views import views
+from gotta.report.page.views import views
+from gotta.report.tables.cells import Table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
 
 COLUMNS = ("set_up", "table", "method", "memory", "quantity", "value", "interval", "seeds", "mark", "tied")
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gotta.errors import unknown
-from gotta.experiment.store import Run
-from gotta.report.captions import setup_lines
-from gotta.report.cells import Row, Table, over_seeds, rank
-from gotta.report.comparison import METRICS, Value, by_seed, reason, summary_value
+from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import scores
 from gotta.report.places import Place, places
+from gotta.report.tables.captions import setup_lines
+from gotta.report.tables.cells import Row, Table, over_seeds, rank
+from gotta.report.tables.comparison import METRICS, Value, by_seed, reason, summary_value
 
 HEADING = ("method", "memory")
 

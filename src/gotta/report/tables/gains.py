@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gotta.errors import unknown
-from gotta.experiment.store import Run
-from gotta.report.cells import Cell, Row, Table, of_difference
+from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import Difference, difference
 from gotta.report.places import CONTROLS, SOURCE, places
 from gotta.report.statistics import LEVEL, NO_INTERVAL
+from gotta.report.tables.cells import Cell, Row, Table, of_difference
 
 BASELINES = {"none": "none", "running_statistics": CONTROLS["running_statistics"]}
 Gains = dict[tuple[str, str], Difference]

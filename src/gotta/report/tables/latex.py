@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
 from gotta.report.axes import panels
-from gotta.report.cells import BEST, SECOND
-from gotta.report.views import Shown, View, views
+from gotta.report.page.views import Shown, View, views
+from gotta.report.tables.cells import BEST, SECOND
 
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 SYMBOLS = {"≈": r"$\approx$", "±": r"$\pm$", "·": "--", "−": "$-$", "–": "--", "†": r"$^\dagger$"}

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from gotta.experiment.store import Run, Store
+from gotta.experiment.sweep.store import Run, Store
 from gotta.report.answer import headline
 from gotta.report.axes import panels
-from gotta.report.beside import beside_table
-from gotta.report.captions import environment_lines
-from gotta.report.comparison import table
-from gotta.report.details import calibration_table, cost_table, domain_table, memory_table
-from gotta.report.gains import BASELINES, gain_table, has_baseline
-from gotta.report.matrix import matrix_table
-from gotta.report.render import markdown, prose
+from gotta.report.paper.side_by_side import beside_table
+from gotta.report.tables.captions import environment_lines
+from gotta.report.tables.comparison import table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.tables.gains import BASELINES, gain_table, has_baseline
+from gotta.report.tables.matrix import matrix_table
+from gotta.report.tables.render import markdown, prose
 
 
 def report_markdown(store: Store) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from gotta.experiment.store import Run
-from gotta.report.cells import Cell, Row, Table
+from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import difference
 from gotta.report.places import SOURCE, places
 from gotta.report.statistics import LEVEL
+from gotta.report.tables.cells import Cell, Row, Table
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from gotta.report.cells import BEST, SECOND, Cell, Table
+from gotta.report.tables.cells import BEST, SECOND, Cell, Table
 
 PLAIN_MARKS = {BEST: "*", SECOND: "+", "": ""}
 STYLES = {BEST: "bold green", SECOND: "cyan", "": ""}

@@ -4,11 +4,11 @@ import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings
 
 from gotta import GottaError
-from gotta.experiment.engines import ray as module
-from gotta.experiment.engines.ray import Ray
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import sweep
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.engines import ray as module
+from gotta.experiment.sweep.engines.ray import Ray
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import sweep
 
 # Ray warns of its own affairs.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -10,13 +10,13 @@ import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings
 
 from gotta import GottaError
-from gotta.experiment.cell import Work
-from gotta.experiment.engines import slurm as module
-from gotta.experiment.engines.slurm import Slurm
-from gotta.experiment.leases import Leases
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import Sweep, sweep
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Work
+from gotta.experiment.sweep.engines import slurm as module
+from gotta.experiment.sweep.engines.slurm import Slurm
+from gotta.experiment.sweep.leases import Leases
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import Sweep, sweep
 
 
 def specs(count, per_class=10):

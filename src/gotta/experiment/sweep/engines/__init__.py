@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from gotta.errors import unknown
-from gotta.experiment.cell import Listener, Work
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Listener, Work
 
 ENGINES = ("local", "ray", "slurm")
 
@@ -18,15 +18,15 @@ class Engine(Protocol):
 def engine(name: str, jobs: int, **options: Any) -> Engine:
     """An engine by its name; `jobs` cells run at a time at most, 0 = as many as fit."""
     if name == "ray":
-        from gotta.experiment.engines.ray import Ray
+        from gotta.experiment.sweep.engines.ray import Ray
 
         return Ray(jobs, **options)
     if name == "slurm":
-        from gotta.experiment.engines.slurm import Slurm
+        from gotta.experiment.sweep.engines.slurm import Slurm
 
         return Slurm(jobs, **options)
     if name == "local":
-        from gotta.experiment.engines.local import Local
+        from gotta.experiment.sweep.engines.local import Local
 
         return Local(jobs)
     raise unknown("engine", name, ENGINES)

@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 import torch
 
-from gotta.experiment import forking
-from gotta.experiment.cell import LAST, Event, Listener, Work, execute
-from gotta.experiment.processes import alive
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep import forking
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.sweep.processes import alive
 
 ATTEMPTS = 3
 

@@ -16,10 +16,21 @@ import torch
 
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.cell import Computed, Event, LeaseLost, Listener, Work, claim, compute, failure, keep, kept_costs
-from gotta.experiment.leases import Lease
-from gotta.experiment.run import place, shared_dataset
-from gotta.experiment.spec import DataSpec, RunSpec
+from gotta.experiment.run.run import place, shared_dataset
+from gotta.experiment.spec.run_spec import DataSpec, RunSpec
+from gotta.experiment.sweep.cell import (
+    Computed,
+    Event,
+    LeaseLost,
+    Listener,
+    Work,
+    claim,
+    compute,
+    failure,
+    keep,
+    kept_costs,
+)
+from gotta.experiment.sweep.leases import Lease
 
 ATTEMPTS = 5  # how often a cell may lose its worker or node
 # Nothing is sent to Ray's makers, and a busy machine gets longer than half a minute to start.

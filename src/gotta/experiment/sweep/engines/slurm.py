@@ -22,8 +22,8 @@ from typing import Any
 import torch
 
 from gotta.errors import GottaError
-from gotta.experiment.cell import Event, Listener, Work, execute
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Event, Listener, Work, execute
 from gotta.files import write_atomically
 
 ATTEMPTS = 3
