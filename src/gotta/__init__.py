@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gotta import data, models, streams
-    from gotta.adapted import Adapted, adapt, load
+    from gotta.core.adapted import Adapted, adapt, load
     from gotta.memory import Memory
     from gotta.workflow import Plan, Result, bench, plan, run
 
@@ -27,10 +27,15 @@ __all__ = [
     "streams",
 ]
 
+import sys
+
 from gotta.errors import GottaError
+from gotta.renamed import Renamed
+
+sys.meta_path.append(Renamed())
 
 _HOMES = {
-    "gotta.adapted": ("Adapted", "adapt", "load"),
+    "gotta.core.adapted": ("Adapted", "adapt", "load"),
     "gotta.memory": ("Memory",),
     "gotta.workflow": ("Plan", "Result", "bench", "plan", "run"),
 }

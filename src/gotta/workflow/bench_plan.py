@@ -9,19 +9,19 @@ from math import isnan
 import torch
 
 from gotta.errors import GottaError
-from gotta.experiment.engines import Engine, engine
-from gotta.experiment.estimate import Estimate, estimate
-from gotta.experiment.labels import labels
-from gotta.experiment.loggers import Log
-from gotta.experiment.missing import Missing, missing
-from gotta.experiment.recipe import Recipe
-from gotta.experiment.record import record_path
-from gotta.experiment.sense import without_effect
-from gotta.experiment.snapshots import EVERY
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import Event, sweep
-from gotta.experiment.weights import check_same_weights
+from gotta.experiment.recipe.estimate import Estimate, estimate
+from gotta.experiment.recipe.labels import labels
+from gotta.experiment.recipe.missing import Missing, missing
+from gotta.experiment.recipe.no_effect import without_effect
+from gotta.experiment.recipe.recipe import Recipe
+from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.run.weights import check_same_weights
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.engines import Engine, engine
+from gotta.experiment.sweep.loggers import Log
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import Event, sweep
 from gotta.workflow.grid import Grid
 from gotta.workflow.result import Result
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.engines import Engine
-from gotta.experiment.recipe import Recipe, load_recipe, read_recipe
-from gotta.experiment.snapshots import EVERY
-from gotta.experiment.spec import RunSpec, short
-from gotta.experiment.store import Store
-from gotta.experiment.text import merged, read, sections
+from gotta.experiment.recipe.recipe import Recipe, load_recipe, read_recipe
+from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.spec.given import read_spec
+from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.text import merged, sections
+from gotta.experiment.sweep.engines import Engine
+from gotta.experiment.sweep.store import Store
 from gotta.workflow.bench_plan import Listener, Plan
 from gotta.workflow.result import Result
 
@@ -128,14 +129,7 @@ def plan_run(
 def _spec(spec: RunSpec | str | Path | Settings) -> dict[str, Any]:
     if isinstance(spec, RunSpec):
         return short(spec.model_dump())
-    if not isinstance(spec, str | Path):
-        return short(sections(spec))
-    if not Path(spec).is_file():
-        raise GottaError(f"'{spec}' is neither a spec file nor a setting. Expected section.name=value.")
-    content = read(Path(spec)) or {}
-    if not isinstance(content, dict):
-        raise GottaError(f"'{spec}' is no spec: expected sections and settings, got {type(content).__name__}.")
-    return short(content)
+    return read_spec(spec) if isinstance(spec, str | Path) else short(sections(spec))
 
 
 def _recipe(recipe: str | Path | Mapping[str, Any]) -> Recipe:

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gotta.experiment.labels import value_of, varied
-from gotta.experiment.spec import RunSpec
+from gotta.experiment.recipe.labels import value_of, varied
+from gotta.experiment.spec.run_spec import RunSpec
 
 SHOWN = 8  # values of a setting that are named before they are only counted
 NOTHING = "."

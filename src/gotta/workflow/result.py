@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gotta.errors import GottaError
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Run, Store
-from gotta.experiment.sweep import Event
-from gotta.report.export import rows
-from gotta.report.tables import Panel, Table, headline, markdown, panels, plain, table, write_report
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run, Store
+from gotta.experiment.sweep.sweep import Event
+from gotta.report.answer import headline
+from gotta.report.axes import Panel, panels
+from gotta.report.store.export import rows
+from gotta.report.tables.cells import Table
+from gotta.report.tables.comparison import table
+from gotta.report.tables.render import markdown, plain
+from gotta.report.write import write_report
 
 if TYPE_CHECKING:
     import pandas

@@ -1,0 +1,206 @@
+"""`gotta bench`: a recipe from nothing to its table."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gotta.workflow import Plan, Result
+
+
+def bench(
+    recipe: Annotated[str, typer.Argument(help="A recipe by name (gotta ls recipes) or a YAML file.")] = "mini",
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="Settings for all cells, as section.name=value.", show_default=False)
+    ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option("--set", "-s", help="The same as an option.", show_default=False)
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
+    memory: Annotated[
+        str,
+        typer.Option(
+            help="These memories in place of every memory of the recipe: names, wildcards or module:Class, by comma."
+        ),
+    ] = "",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="Only these methods, by comma; one that the recipe does not have takes the place of each that it has."
+        ),
+    ] = "",
+    data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
+    model: Annotated[
+        str,
+        typer.Option(help="This network instead of the recipe's: a name (gotta ls models) or module:function."),
+    ] = "",
+    seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
+    engine: Annotated[
+        str, typer.Option(help="Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.")
+    ] = "local",
+    jobs: Annotated[
+        int, typer.Option(help="Cells at a time. Default: one per core here, what fits on ray and slurm.")
+    ] = 0,
+    threads: Annotated[int, typer.Option(help="Torch threads per cell.")] = 1,
+    device: Annotated[str, typer.Option(help="Where the networks run: cpu, cuda, cuda:1, mps.")] = "cpu",
+    address: Annotated[str, typer.Option(help="With ray: an existing cluster, auto or host:port.")] = "",
+    gpus: Annotated[float, typer.Option(help="With ray and slurm: GPUs per cell; ray takes fractions.")] = 0.0,
+    slurm: Annotated[
+        str, typer.Option(help="With slurm: options of sbatch by comma, partition=gpu,account=me; minutes=240.")
+    ] = "",
+    snapshot_every: Annotated[
+        float, typer.Option(help="Seconds between two snapshots of a running cell; inf for none.")
+    ] = 60.0,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record", help="Keep what the memories of the first seed's runs held, with images, for the report."
+        ),
+    ] = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Log runs to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what is missing, what would be run, and how long.")
+    ] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="With --dry-run: name every run with its id.")] = False,
+) -> None:
+    """Run a recipe and print its table. Finished runs are kept and reused. In Python: `gotta.bench(...)`.
+
+    Examples:
+
+    - `gotta bench` : the default benchmark, about four minutes on two cores
+
+    - `gotta bench --quick` : the same in under a minute
+
+    - `gotta bench --quick --memory fps,fifo,my_policy:Mine` : a policy of your own beside others
+
+    - `gotta bench --quick --model my_nets:build` : a network of your own
+
+    - `gotta bench table1 --dry-run` : a table of the paper; what is missing for it, how many runs, how long
+
+    - `gotta bench table1 --data cifar10-mini --model resnet20 regime.name=fixed method.lr=1e-4`
+
+    - `gotta bench --quick --record` : then a run in the report shows the images in its memory, and why they are there
+
+    - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
+    """
+    if recipe == "teaser":
+        from gotta.cli.commands.teaser import draw_for_bench
+
+        others = (settings, also, method, model, record, log, ids)
+        return draw_for_bench(quick, out, memory, data, _numbers(seeds), dry_run, others)
+    from gotta.experiment.sweep import forking
+
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    if engine == "local" and (jobs or os.cpu_count() or 1) > 1 and threads > 0 and not dry_run:
+        forking.begin(threads)  # at once, beside the imports below
+    from rich.console import Console
+
+    from gotta.cli.engine import make_engine
+    from gotta.cli.progress import follow
+    from gotta.workflow import plan
+    from gotta.workflow.bench_plan import check_numbers
+
+    console = Console()
+    if "=" in recipe:
+        recipe, settings = "mini", [recipe, *(settings or [])]
+    check_numbers(jobs, threads, snapshot_every)
+    where = make_engine(engine, jobs, address, gpus, slurm)
+    planned = plan(
+        recipe,
+        quick=quick,
+        memory=memory,
+        method=method,
+        data=data,
+        model=model,
+        seeds=_numbers(seeds),
+        settings=[*(settings or []), *(also or [])],
+        record=record,
+        out=out,
+    )
+    if dry_run:
+        return show_plan(console, planned, jobs, device, ids)
+    planned.check(device if engine == "local" else "cpu")
+    announce(console, planned, jobs, device, "" if engine == "local" else f"on {engine}")
+    try:
+        with follow(console, {spec.id: planned.labels[spec.id] for spec in planned.todo}) as listen:
+            result = planned.run(jobs, threads, device, where, snapshot_every, log or [], listen)
+    except KeyboardInterrupt:
+        finished = sum(planned.store.has(spec.id) for spec in planned.specs)
+        told = f"\nStopped. {finished} of {len(planned.specs)} runs are finished and kept in {planned.store.root}."
+        console.print(told, highlight=False)
+        console.print("The same command continues where it was.")
+        raise typer.Exit(130) from None
+    conclude(console, result)
+
+
+def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: bool) -> None:
+    """What `--dry-run` says. Exit code 1 if something is missing."""
+    console.print(str(plan), highlight=False, markup=False, soft_wrap=True)
+    for line in plan.notices():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for spec in plan.todo if ids else ():
+        console.print(f"  {spec.id}  {plan.labels[spec.id]}", highlight=False, markup=False, soft_wrap=True)
+    if plan.missing:
+        raise typer.Exit(1)
+    if plan.todo:
+        console.print(f"{plan.estimate(jobs, device)}", highlight=False)
+
+
+def announce(console: "Console", plan: "Plan", jobs: int, device: str, where: str) -> None:
+    """Say what will be run, and how long it takes."""
+    console.print(plan.told_title(), style="bold", highlight=False, markup=False)
+    if plan.recipe is not None and plan.recipe.note:
+        console.print(plan.recipe.note, style="dim", highlight=False, markup=False)
+    for line in plan.notices():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{plan.told_counts()} {where or f'in {plan.processes(jobs)} processes'}", highlight=False)
+    if plan.todo:
+        console.print(f"{plan.estimate(jobs, device)}", highlight=False)
+
+
+def conclude(console: "Console", result: "Result") -> None:
+    """Print the tables and what can be told from them, say where everything is, and what went wrong."""
+    unwritten = ""
+    try:
+        if result.runs:
+            show_result(console, result)
+    except GottaError as error:  # a disk that is too full for a report has failed runs to tell of as well
+        if not result.failures:
+            raise
+        unwritten = f"\nThere is no report: {error}"
+    if result.failures:
+        raise GottaError(f"{result.told_failures()}{unwritten}")
+    if result.log_problems:
+        told = "; ".join(f"{name}: {problem}" for name, problem in result.log_problems.items())
+        raise GottaError(f"the runs are finished and kept, but not all of them could be logged: {told}")
+
+
+def show_result(console: "Console", result: "Result") -> None:
+    from gotta.cli.progress import show_table
+
+    shown = list(zip(result.panels, result.table(), result.answers(), strict=True))
+    for panel, table, answer in shown:
+        console.print()
+        if len(shown) > 1:
+            console.rule(panel.title, align="left")
+        show_table(console, table)
+        if len(result.runs) > 1:
+            console.print(answer, highlight=False, markup=False)
+    console.print(f"Runs: {result.store.root}   Report: {result.report()}", highlight=False, soft_wrap=True)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part]
+    except ValueError:
+        raise GottaError(f"seeds='{text}' are no whole numbers. Expected something like 0,1,2.") from None

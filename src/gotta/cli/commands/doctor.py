@@ -1,0 +1,41 @@
+"""`gotta doctor`: what is a model like, and is anything wrong with it?"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def doctor(
+    model: Annotated[
+        str, typer.Argument(help="module:function that builds the model, module:model, or a name of gotta's.")
+    ],
+    weights: Annotated[
+        str | None,
+        typer.Option(help="A checkpoint for a name of gotta's (a whole path, or one in the data home), or 'random'."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="Measure a step of these methods only: names or wildcards, by comma.")
+    ] = "*",
+) -> None:
+    """Look a model over: normalisation layers, inputs, outputs, which methods would do nothing, the cost of a step.
+
+    Exit code 1 if something is to mend. Example: `gotta doctor my_module:build_model`
+    """
+    from gotta.doctor import examine
+
+    report = examine(find_model(model, weights), tried=method)
+    print(report)
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def find_model(name: str, weights: str | None = None) -> "nn.Module":
+    """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
+    from gotta.experiment.run.model import find_weights
+    from gotta.models import load
+    from gotta.models.own import build_network, is_own
+
+    return build_network(name) if is_own(name) and weights is None else load(name, find_weights(weights))

@@ -1,0 +1,92 @@
+"""`gotta run`: one run, from a spec file and dotted settings."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gotta.workflow import Plan
+
+
+def run(
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="A YAML spec file first, if any; then settings as section.name=value.")
+    ] = None,
+    data: Annotated[str, typer.Option(help="This data set (gotta ls datasets); short for data.name=...")] = "",
+    model: Annotated[
+        str, typer.Option(help="This network: a name (gotta ls models) or module:function; short for model.name=...")
+    ] = "",
+    out: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs/single"),
+    threads: Annotated[int, typer.Option(help="Torch threads.")] = 1,
+    device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda, cuda:1, mps.")] = "cpu",
+    show: Annotated[bool, typer.Option("--show", help="Only print the complete spec.")] = False,
+    journal: Annotated[
+        Path | None, typer.Option(help="Run anew and write every decision of the memory to this .npz file.")
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record",
+            help="Also keep what the memory held, with its images, for `gotta report`; a finished run is run again.",
+        ),
+    ] = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Log the run to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
+    ] = None,
+) -> None:
+    """Run one cell and print its summary. What is not given keeps its default. In Python: `gotta.run(...)`.
+
+    Examples:
+
+    - `gotta run method.name=norm memory.name=fps memory.capacity=32`
+
+    - `gotta run --model my_nets:build method.name=tent` : a network of your own
+
+    - `gotta run spec.yaml seed=3 stream.gamma=0.01 method.lr=1e-4` : `gotta show RUN` prints the spec file of a run
+
+    - `gotta run memory.name=fifo memory.capacity=32 --journal fifo.npz` : then `gotta replay fifo.npz`
+
+    - `gotta run memory.name=fps memory.capacity=32 --record` : then open the run in `gotta report runs/single`
+
+    - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
+    """
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    from rich.console import Console
+
+    from gotta.cli.commands.bench import conclude
+    from gotta.cli.progress import follow
+    from gotta.experiment.spec.given import read_settings
+    from gotta.experiment.spec.text import dump
+    from gotta.workflow.calls import plan_run
+
+    console = Console()
+    options = {section: {"name": name} for section, name in (("data", data), ("model", model)) if name}
+    planned = plan_run(read_settings(settings or [], options), out=out, record=record)
+    if show:
+        print(dump(planned.specs[0]), end="")
+        return
+    if journal is not None:
+        return write_journal(console, planned, journal, device)
+    planned.check(device)
+    for line in planned.notices():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    with follow(console, {spec.id: planned.labels[spec.id] for spec in planned.todo}) as listen:
+        result = planned.run(1, threads, device, log=log or [], listen=listen)
+    conclude(console, result)
+
+
+def write_journal(console: "Console", plan: "Plan", path: Path, device: str) -> None:
+    """A run beside the store, for its journal alone."""
+    from gotta.experiment.run.run import run as run_once
+    from gotta.files import check_writable
+    from gotta.workflow.bench_plan import check_device
+
+    check_device(device)
+    check_writable(path)
+    run_once(plan.specs[0], journal=path, device=device)
+    console.print(f"Journal: {path}", highlight=False, soft_wrap=True)
