@@ -80,11 +80,11 @@ class Plan:
 
     def check(self, device: str = "cpu") -> None:
         """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
-        Store(self.store.root, writable=True)
         check_device(device)
         if self.missing:
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
             raise GottaError(f"{self.told_missing()}\n{way_out}")
+        Store(self.store.root, writable=True)
 
     def run(
         self,
