@@ -9,11 +9,18 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.models.backbone import Backbone, Input
 from gotta.models.foreign import Foreign, is_foreign
+
+
+class Own(Foreign):
+    """The caller's network. It may flatten its maps with `view`, so its images come with their channels first."""
+
+    def normalize(self, x: Tensor) -> Tensor:
+        return super().normalize(x).contiguous()
 
 
 def is_own(name: str) -> bool:
@@ -83,7 +90,7 @@ def build(name: str, num_classes: int | None) -> Backbone:
         return network
     linear = {part: module for part, module in network.named_modules() if isinstance(module, nn.Linear)}
     last = next(reversed(linear), None)
-    return Foreign(network, last, Input(), _count_classes(name, network, linear, num_classes))
+    return Own(network, last, Input(), _count_classes(name, network, linear, num_classes))
 
 
 def _count_classes(name: str, network: nn.Module, linear: dict[str, nn.Linear], asked: int | None) -> int:

@@ -49,6 +49,6 @@ def _kept(
 ) -> Backbone:
     model = load(name, weights, num_classes, preprocessing)
     if is_own(name):
-        return model  # which may flatten its maps with `view`, and so needs its channels first
+        return model  # whose channels come first
     # On a CPU convolutions are up to a third faster with the channels last.
     return model.to(memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]
