@@ -80,7 +80,7 @@ def test_progress_is_events_that_name_their_run(tmp_path):
 
 
 def test_a_run_that_fails_is_in_the_result_and_costs_no_other(mine):
-    with pytest.warns(FailedRuns, match="1 runs failed(.|\n)*norm \\+ own_bad:Bad, seed 0: ValueError: mine"):
+    with pytest.warns(FailedRuns, match=r"1 runs failed(.|\n)*norm \+ own_bad:Bad, seed 0: ValueError: mine"):
         result = gotta.bench(ONE, memory=["own_bad:Bad", "fifo"], out=mine / "out")
     assert [failure.message for failure in result.failures] == ["ValueError: mine"]
     assert len(result.runs) == 1
