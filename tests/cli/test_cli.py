@@ -63,6 +63,26 @@ def test_ls_names_everything():
     assert "tent" not in gotta("ls", "memories")
 
 
+def test_ls_does_not_cut_sentences():
+    listed = gotta("ls")
+    entries = [entry for entry in re.split(r"\n(?=\S|  \S)", listed) if entry.startswith("  ")]
+    assert len(entries) > 100
+    text = " ".join(listed.split())
+    assert "Either way it must be farther than `epsilon` from all rows" in text  # the second sentence of fps
+    for kind in ("memories", "methods", "orders", "schedules"):
+        for entry in re.split(r"\n(?=  \S)", gotta("ls", kind).rstrip())[1:]:
+            assert " ".join(entry.split()).endswith((".", ")", "...")), entry
+
+
+@pytest.mark.parametrize(("typed", "offered"), [("gotta be", "bench"), ("gotta bench tab", "table-m64")])
+def test_the_shell_completes_commands_and_recipes(typed, offered):
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_GOTTA_COMPLETE": "complete_bash"}
+    command = [sys.executable, "-m", "gotta.cli"]
+    shown = subprocess.run(command, env={**ENVIRONMENT, **words}, capture_output=True, text=True).stdout
+    assert offered in shown.split()
+    assert "--install-completion" in gotta("--help")
+
+
 def test_show_tells_every_setting():
     assert "nu: 0.001" in gotta("show", "rotta")
     assert "epsilon: 0.005" in gotta("show", "fps")

@@ -78,7 +78,7 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.path.insert(0, str(Path.cwd()))  # so that a policy of one's own, `module:Class`, is found
     try:
-        app()
+        app(prog_name="gotta")
     except GottaError as error:
         print(f"gotta: {error}", file=sys.stderr)
         sys.exit(2)

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def bench(
-    recipe: Annotated[str, typer.Argument(help="A recipe by name (gotta ls recipes) or a YAML file.")] = "mini",
+    recipe: Annotated[
+        str,
+        typer.Argument(
+            help="A recipe by name (gotta ls recipes) or a YAML file.", autocompletion=lambda: recipe_names()
+        ),
+    ] = "mini",
     settings: Annotated[
         list[str] | None, typer.Argument(help="Settings for all cells, as section.name=value.", show_default=False)
     ] = None,
@@ -141,6 +146,11 @@ def bench(
         console.print("The same command continues where it was.")
         raise typer.Exit(130) from None
     conclude(console, result)
+
+
+def recipe_names() -> list[str]:
+    """For the shell's completion: found by their files, because a key press must not wait for imports."""
+    return sorted(path.stem for path in (Path(__file__).parents[2] / "recipes").glob("*.yaml"))
 
 
 def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: bool) -> None:
