@@ -59,7 +59,7 @@ class Memory:
 
     @staticmethod
     def spec(policy: str, **arguments: Any) -> MemoryChoice:
-        """A memory with its arguments, to be built: `gotta.adapt(net, memory=gotta.Memory.spec("fps", epsilon=0.1))`."""
+        """A memory with its arguments, for `gotta.adapt(..., memory=gotta.Memory.spec("fps", epsilon=0.1))` to build."""
         return MemoryChoice(policy, arguments)
 
     def __len__(self) -> int:
