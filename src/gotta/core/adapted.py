@@ -314,7 +314,8 @@ def adapt(
     """Make a model adapt to the stream it predicts: `adapt(net, method="tent", memory="fps", capacity=64)(x)`.
 
     A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters; a memory with arguments
-    of its own is `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`). Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
+    of its own is `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`).
+    Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
     if isinstance(memory, MemoryChoice):
         memory, capacity, policy = memory.unfold(capacity, policy)

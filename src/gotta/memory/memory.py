@@ -59,7 +59,7 @@ class Memory:
 
     @staticmethod
     def spec(policy: str, **arguments: Any) -> MemoryChoice:
-        """A memory with its arguments, for `gotta.adapt(..., memory=gotta.Memory.spec("fps", epsilon=0.1))` to build."""
+        """A memory with its arguments, for `gotta.adapt` to build: `memory=gotta.Memory.spec("fps", epsilon=0.1)`."""
         return MemoryChoice(policy, arguments)
 
     def __len__(self) -> int:
