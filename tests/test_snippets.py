@@ -51,7 +51,7 @@ def test_python_of_a_page_runs_from_its_top_to_its_end(page, tmp_path, monkeypat
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_of_a_page_are_parsed(page):
     found = commands(page)
-    assert len(found) >= 3
+    assert found
     for command in found:
         parse(shlex.split(command)[1:])
 
@@ -60,6 +60,6 @@ def parse(words):
     """Resolve groups and commands, and parse what is left, without running anything."""
     command = typer.main.get_command(app)
     context = command.make_context("gotta", list(words), resilient_parsing="--install-completion" in words)
-    while hasattr(command, "resolve_command") and (rest := [*context.protected_args, *context.args]):
+    while hasattr(command, "resolve_command") and (rest := [*context._protected_args, *context.args]):
         name, command, left = command.resolve_command(context, rest)
         context = command.make_context(name, left, parent=context)
