@@ -52,6 +52,15 @@ def test_arguments_go_where_they_are_taken_and_typing_errors_stay_mistakes():
         wrong.runs(memories=["fifo"])
 
 
+def test_blocks_that_become_equal_are_run_once():
+    made = recipe(
+        {"method": ["norm"], "memory": ["fifo"]},
+        {"method": ["norm"], "memory": ["fps"], "axes": {"memory.epsilon": [0.005, 0.1]}},
+    )
+    found = [spec.memory.arguments for spec in made.runs(seeds=[0], memories=["cds"])]
+    assert len(found) == 2, "0.005 is the default"
+
+
 def test_a_method_of_the_recipe_is_kept_alone_and_another_takes_the_place_of_all():
     made = recipe(
         {"method": ["source"]},

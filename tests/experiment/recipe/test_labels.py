@@ -34,6 +34,11 @@ def test_a_label_names_the_value_that_a_preset_or_a_default_decides():
     assert [text.split(", ")[-1] for text in labels(made).values()] == ["epsilon=0.005", "epsilon=0.5"]
 
 
+def test_a_run_that_says_the_default_is_told_from_one_that_leaves_it():
+    made = [spec(memory={"name": "fps", "capacity": 8, **more}) for more in ({}, {"epsilon": 0.005})]
+    assert [text.split(", ")[-1] for text in labels(made).values()] == ["epsilon=0.005 by default", "epsilon=0.005"]
+
+
 def test_a_setting_that_a_run_does_not_have_is_left_out_of_its_label():
     waiting, running = spec(), spec(regime={"clock": "analytic", "pace": 2})
     found = labels([waiting, running, spec(regime={"clock": "analytic", "pace": 4})])

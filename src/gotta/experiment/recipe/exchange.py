@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from gotta.experiment.spec.arguments import known_arguments
+from gotta.experiment.spec.arguments import known_arguments, usual_arguments
 from gotta.experiment.spec.run_spec import DEFAULTS, FIELDS
 from gotta.methods import methods
 
@@ -49,4 +49,17 @@ def _name(section: str, cell: Sections) -> str:
 
 
 def _each_once(cells: Sequence[Sections]) -> list[Sections]:
-    return list({json.dumps(cell, sort_keys=True, default=repr): cell for cell in cells}.values())
+    """Blocks that differed in their memory or method may be equal now, by what they say or by what is usual."""
+    found: dict[str, Sections] = {}
+    for cell in cells:
+        found.setdefault(json.dumps(_in_full(cell), sort_keys=True, default=repr), cell)
+    return list(found.values())
+
+
+def _in_full(cell: Sections) -> Sections:
+    """The cell with the arguments that it leaves to presets and defaults."""
+    parts = {section: dict(cell.get(section) or {}) for section in DEFAULTS}
+    return cell | {
+        section: {**usual_arguments(section, _name(section, cell), content), **content}
+        for section, content in parts.items()
+    }

@@ -43,13 +43,21 @@ def value_of(spec: RunSpec, name: str) -> Any:
 
 def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
     names = varied(specs) if len(specs) > 1 else []
-    return [", ".join([spec.label, *_settings(spec, names)]) for spec in specs]
+    told = [", ".join([spec.label, *_settings(spec, names)]) for spec in specs]
+    if len(set(told)) < len(told):  # one run says what another leaves to its default
+        told = [", ".join([spec.label, *_settings(spec, names, " by default")]) for spec in specs]
+    return told
 
 
-def _settings(spec: RunSpec, names: Sequence[str]) -> list[str]:
-    """Each with its value; what the run has no value of is left out."""
+def _settings(spec: RunSpec, names: Sequence[str], usual: str = "") -> list[str]:
+    """Each with its value; what the run has no value of is left out. `usual` marks what was not given."""
+    given = flat(spec.model_dump())
     values = {name: value_of(spec, name) for name in names}
-    return [f"{name.split('.')[-1]}={value}" for name, value in values.items() if value is not None]
+    return [
+        f"{name.split('.')[-1]}={value}{usual if given.get(name) is None else ''}"
+        for name, value in values.items()
+        if value is not None
+    ]
 
 
 def _values(settings: dict[str, Any], names: Sequence[str]) -> str:
