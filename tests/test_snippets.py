@@ -1,4 +1,4 @@
-"""What the README and the pages on recipes, sweeps, networks and the drop-in show is run, and its commands are parsed."""
+"""What the README and the pages on recipes, sweeps, networks and the drop-in show runs, and its commands are parsed."""
 
 import re
 import shlex

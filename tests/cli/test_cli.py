@@ -215,7 +215,7 @@ def test_a_recorded_stream_is_replayed_through_other_memories(tmp_path):
         (["bench", "--seeds", "a"], "whole numbers"),
         (["bench", "--jobs", "-1"], "jobs"),
         (["bench", "--engine", "rai"], "Did you mean 'ray'"),
-        (["bench", "--address", "auto"], "is for --engine ray"),
+        (["bench", "--address", "auto"], "is for engine ray, not for local"),
         (["bench", "--engine", "slurm", "--slurm", "partition"], "name=value"),
         (["bench", "--snapshot-every", "0"], "snapshot_every > 0"),
         (["run", "method.name=tnt"], "Did you mean 'tent'"),

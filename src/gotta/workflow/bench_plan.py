@@ -18,7 +18,8 @@ from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.run.snapshots import EVERY
 from gotta.experiment.run.weights import check_same_weights
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.engines import Engine, engine
+from gotta.experiment.sweep.engines import Engine
+from gotta.experiment.sweep.engines import engine as make_engine
 from gotta.experiment.sweep.loggers import Log
 from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import Event, sweep
@@ -102,7 +103,7 @@ class Plan:
         fails is in the result's `failures` and costs no other; an interrupted or repeated plan goes on where it was.
         """
         check_numbers(jobs, threads, snapshot_every)
-        where = make_engine(engine, jobs)
+        where = make_engine(engine, jobs) if isinstance(engine, str) else engine
         self.check(device if engine == "local" else "cpu")
         logged = Log(log, self.store, self.specs)
 
@@ -184,7 +185,3 @@ def check_device(device: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise GottaError(f"device '{device}' cannot be used: {reason.rstrip('.')}. Use --device cpu.") from None
-
-
-def make_engine(named: str | Engine, jobs: int) -> Engine:
-    return engine(named, jobs) if isinstance(named, str) else named

@@ -110,8 +110,9 @@ def bench(
         forking.begin(threads)  # at once, beside the imports below
     from rich.console import Console
 
-    from gotta.cli.engine import make_engine
+    from gotta.cli.engine import engine_options
     from gotta.cli.progress import follow
+    from gotta.experiment.sweep.engines import engine as make_engine
     from gotta.workflow import plan
     from gotta.workflow.bench_plan import check_numbers
 
@@ -119,7 +120,7 @@ def bench(
     if "=" in recipe:
         recipe, settings = "mini", [recipe, *(settings or [])]
     check_numbers(jobs, threads, snapshot_every)
-    where = make_engine(engine, jobs, address, gpus, slurm)
+    where = make_engine(engine, jobs, **engine_options(address, gpus, slurm))
     planned = plan(
         recipe,
         quick=quick,
