@@ -116,6 +116,7 @@ def bench(
     if engine == "local":
         check_device(device)
     plan = load_recipe(recipe)
+    kept = plan.record(Path(recipe).stem)
     over = chosen([*(settings or []), *(also or [])], data, model)
     specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
@@ -133,7 +134,7 @@ def bench(
         logged = Log(log or [], store, specs)
         with follow(console, labels(todo)) as listen:
             heard = logged.listening(listen)
-            failures = sweep(todo, store, jobs, threads, heard, device, where, snapshot_every, recorded)
+            failures = sweep(todo, store, jobs, threads, heard, device, where, snapshot_every, recorded, kept)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)

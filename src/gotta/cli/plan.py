@@ -43,12 +43,12 @@ def told(
     where: str = "",
 ) -> None:
     """Say what will be run and where; refuse if something for it is missing. With `cells` every run is named."""
+    from gotta.experiment.changed_inputs import check_same_inputs
     from gotta.experiment.estimate import estimate
     from gotta.experiment.labels import labels
     from gotta.experiment.missing import missing
-    from gotta.experiment.weights import check_same_weights
 
-    check_same_weights(specs, store)
+    check_same_inputs(specs, store)
     console.print(
         f"[bold]{plan.title}[/bold]" + (f" (the paper's {plan.paper})" if plan.paper else ""), highlight=False
     )

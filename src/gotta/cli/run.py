@@ -50,13 +50,13 @@ def run(
     from gotta.cli.plan import tell_damaged
     from gotta.cli.progress import follow
     from gotta.cli.recording import record_run
+    from gotta.experiment.changed_inputs import check_same_inputs
     from gotta.experiment.loggers import Log
     from gotta.experiment.missing import missing
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
     from gotta.experiment.text import dump
-    from gotta.experiment.weights import check_same_weights
     from gotta.files import check_writable
 
     spec = RunSpec.of(parse(settings or []))
@@ -76,7 +76,7 @@ def run(
         raise GottaError("\n".join(lacking))
     warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
-    check_same_weights([spec], store)
+    check_same_inputs([spec], store)
     tell_damaged(console, [] if store.has(spec.id) else [spec], store)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:
