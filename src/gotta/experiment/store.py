@@ -105,7 +105,7 @@ class Store:
         steps: Iterable[Mapping[str, Any]],
         summary: Mapping[str, Any],
         environment: Mapping[str, Any],
-        identity: Mapping[str, Any],
+        identity: Mapping[str, Any] | None = None,
         recipe: Mapping[str, Any] | None = None,
     ) -> bool:
         """Store a finished run. If a complete one has that id already it stays, this one is dropped: False."""
@@ -115,7 +115,7 @@ class Store:
             aside.mkdir(parents=True)
             write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
             made_by = {**environment, SIZE: (aside / STEPS).stat().st_size}
-            beside = {IDENTITY: identity, **({RECIPE: recipe} if recipe else {})}
+            beside = {IDENTITY: identity or {"format": FORMAT, "parts": {}}, **({RECIPE: recipe} if recipe else {})}
             for name, content in {DOCUMENTS[0]: spec, DOCUMENTS[2]: made_by, **beside}.items():
                 _write_document(aside / name, content)
             told = plain({name: value for name, value in summary.items() if name != CHECKSUM})
