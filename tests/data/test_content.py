@@ -10,10 +10,10 @@ from PIL import Image
 
 from gotta.data import content as module
 from gotta.data import dataset
-from gotta.data.cifar_c import CifarC
 from gotta.data.content import content_hash
 from gotta.data.dataset import Corrupted
-from gotta.data.imagenet_c import ImageNetC
+from gotta.data.readers.cifar_c import CifarC
+from gotta.data.sets.imagenet_c import ImageNetC
 
 
 @pytest.fixture(autouse=True)
