@@ -138,7 +138,7 @@ class Memory:
             )
         table.relabel(rows, label, uncertainty, embedding.astype(self._dtype))
         if self.journal is not None:
-            self.journal.refreshed(table.born[rows], columns)
+            self.journal.note_refresh(table.born[rows], columns)
 
     def reset(self) -> None:
         """As new: no rows, clock 0, the generator where it started. A journal, if any, goes on empty."""
@@ -196,7 +196,7 @@ class Memory:
 
     def _expect(self, columns: Columns) -> None:
         """Raises unless the columns are there that the policy needs and that earlier batches had."""
-        given = given_fields(columns)
+        given = list_given_fields(columns)
         for name in self.policy.needs:
             if not given[name]:
                 raise GottaError(
@@ -213,7 +213,7 @@ class Memory:
 
     def _adopt(self, columns: Columns) -> None:
         """The first batch decides which columns there are."""
-        self._fields = given_fields(columns)
+        self._fields = list_given_fields(columns)
         if columns.embedding is not None:
             self._dtype = columns.embedding.dtype
             self._table.embedding = np.zeros((self._table.capacity, columns.embedding.shape[1]))
@@ -223,7 +223,7 @@ class Memory:
         table, place, rng = self._table, self.policy.place, self._rng
         labels = [-1] * size if columns.label is None else columns.label.tolist()
         uncertainties = [np.nan] * size if columns.uncertainty is None else columns.uncertainty.tolist()
-        embeddings = self._rounded(columns.embedding, size)
+        embeddings = self._round(columns.embedding, size)
         left: list[int] = []
         reasons: list[str] = []
         first = table.clock
@@ -242,9 +242,9 @@ class Memory:
             reasons.append(reason)
         self._count(slots, left, reasons)
         if self.journal is not None:
-            self.journal.offered(first, columns, slots, left, reasons)
+            self.journal.note_offers(first, columns, slots, left, reasons)
 
-    def _rounded(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
+    def _round(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
         """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""
         values = np.zeros((size, 0)) if embedding is None else embedding.astype(self._dtype).astype(np.float64)
         values.flags.writeable = False
@@ -266,5 +266,5 @@ def at_least_one(name: str, value: int | None) -> int:
     return int(value)
 
 
-def given_fields(columns: Columns) -> dict[str, bool]:
+def list_given_fields(columns: Columns) -> dict[str, bool]:
     return {name: getattr(columns, name) is not None for name in ("label", "uncertainty", "embedding")}

@@ -88,15 +88,6 @@ def scores(run: Run, metric: str = "accuracy") -> dict[str, float]:
     return found
 
 
-def score_table(
-    runs: Sequence[Run], metric: str = "accuracy"
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
-    """`[seed, domain]` over the domains that all runs have; None if there are none."""
-    rows = [scores(run, metric) for run in _first_by_seed(runs).values()]
-    shared = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
-    return np.array([[row[name] for name in shared] for row in rows]) if shared else None
-
-
 def _first_by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     found: dict[int, Run] = {}
     for run in sorted(runs, key=lambda run: run.id):
