@@ -17,7 +17,7 @@ from gotta.experiment.spec.source_files import is_own, source_files
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
-from gotta.methods.settings import chosen_quirks, hyper_parameters
+from gotta.methods.settings import choose_quirks, hyper_parameters
 from gotta.models import foreign
 from gotta.models.backbone import architectures
 from gotta.registry import Registry
@@ -75,7 +75,7 @@ def _of_memory(memory: "MemorySpec") -> dict[str, Any]:
 def _of_method(method: "MethodSpec") -> dict[str, Any]:
     cls, given = methods.get(method.name), dict(method.arguments)
     preset, quirks = given.pop("preset", "official"), given.pop("quirks", ())
-    return {**hyper_parameters(cls, preset, given), "quirks": sorted(chosen_quirks(cls, quirks))}
+    return {**hyper_parameters(cls, preset, given), "quirks": sorted(choose_quirks(cls, quirks))}
 
 
 def _arguments(function: Callable[..., Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
