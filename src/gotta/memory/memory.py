@@ -13,9 +13,9 @@ from gotta.errors import GottaError
 from gotta.memory import intake, state
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
-from gotta.memory.policy import REJECT, UNEXPLAINED, Candidate, Policy, make_policy
+from gotta.memory.policy import NOTHING, REJECT, UNEXPLAINED, Candidate, Policy, make_policy
 from gotta.memory.storage import Storage
-from gotta.memory.table import IntArray, Table
+from gotta.memory.table import Floats, IntArray, Table
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -230,19 +230,28 @@ class Memory:
         for label, uncertainty, embedding in zip(labels, uncertainties, embeddings, strict=True):
             table.offer(label)
             decision = place(table, Candidate(label, uncertainty, embedding), rng)
-            slot, reason = decision if isinstance(decision, tuple) else (int(decision), UNEXPLAINED)
-            if slot == REJECT:
-                left.append(-1)
-            elif 0 <= slot < table.capacity:
-                left.append(table.put(slot, label, uncertainty, embedding))
-            else:
-                raise GottaError(f"{self.policy!r} chose slot {slot}; expected 0..{table.capacity - 1} or {REJECT}.")
+            slot, reason, *clear = decision if isinstance(decision, tuple) else (int(decision), UNEXPLAINED)
+            left.append(self._apply(slot, clear[0] if clear else NOTHING, label, uncertainty, embedding))
             table.tick()
             slots.append(slot)
             reasons.append(reason)
         self._count(slots, left, reasons)
         if self.journal is not None:
             self.journal.note_offers(first, columns, slots, left, reasons)
+
+    def _apply(self, slot: int, clear: int, label: int, uncertainty: float, embedding: Floats) -> int:
+        """Do what was decided for a sample: the birth of the row that left, -1 for none."""
+        table = self._table
+        if slot == REJECT and clear == NOTHING:
+            return -1
+        if slot == REJECT and 0 <= clear < table.capacity and table.filled[clear]:
+            return table.remove(clear)
+        if 0 <= slot < table.capacity and clear == NOTHING:
+            return table.put(slot, label, uncertainty, embedding)
+        raise GottaError(
+            f"{self.policy!r} chose slot {slot} and to clear {clear}. Expected a slot in 0..{table.capacity - 1}, or "
+            f"{REJECT}; only with {REJECT} may a filled slot be cleared."
+        )
 
     def _round(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
         """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""
