@@ -1,8 +1,8 @@
 """What varies in the specs decides which runs share a table."""
 
+from gotta.report.axes import panels
 from made_runs import made
 
-from gotta.report.axes import panels
 from gotta.report.tables.comparison import table
 
 

@@ -6,6 +6,7 @@ from io import BytesIO, StringIO
 from xml.etree import ElementTree
 
 import pytest
+from gotta.report.page.views import views
 from made_runs import made
 from made_store import EVIL, many_runs, with_recording, write
 from PIL import Image
@@ -20,9 +21,8 @@ from gotta.report.figures.drawing import Drawing, Line, Text, marker
 from gotta.report.figures.palette import KNOWN, OTHERS, styles
 from gotta.report.figures.raster import dashes, png
 from gotta.report.figures.svg import svg
-from gotta.report.page.series import series
-from gotta.report.page.views import views
 from gotta.report.page.webpage import bundle, embedded, page
+from gotta.report.series import series
 from gotta.report.tables.comparison import table
 from gotta.report.tables.csv_rows import table_csv
 from gotta.report.tables.latex import escape, tex

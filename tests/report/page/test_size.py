@@ -5,11 +5,11 @@ import os
 import random
 
 import pytest
+from gotta.report.places import CONTROLS, MEMORIES, METHODS
 from made_runs import made
 
 from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.sweep.store import Store
-from gotta.report.places import CONTROLS, MEMORIES, METHODS
 from gotta.report.write import write_report
 from gotta.types import CORRUPTIONS
 

@@ -1,6 +1,5 @@
-from made_runs import made
-
 from gotta.report.paper.side_by_side_matrix import beside_matrix
+from made_runs import made
 
 
 def test_cells_of_the_paper_by_memory_and_method_with_their_flags():

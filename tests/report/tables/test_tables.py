@@ -4,11 +4,11 @@ import re
 from io import StringIO
 
 import pytest
+from gotta.report.places import setups
 from rich.console import Console
 
 from gotta.errors import GottaError
 from gotta.experiment.sweep.store import Run, Store
-from gotta.report.places import setups
 from gotta.report.tables.comparison import table
 from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
 from gotta.report.tables.markdown import report_markdown

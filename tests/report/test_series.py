@@ -4,7 +4,7 @@ import pytest
 
 from gotta import GottaError
 from gotta.experiment.sweep.store import STEPS, Run
-from gotta.report.page.series import HEAD, Count, Visit, counted, series, visits
+from gotta.report.series import HEAD, Count, Visit, counted, series, visits
 
 STEP = {"step": 3, "samples": 64, "correct": 17, "accuracy": 26.5, "domains": {"fog-5": 60, "snow-5": 4}, "memory": {}}
 
