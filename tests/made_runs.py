@@ -50,7 +50,7 @@ def made(
     )
 
 
-def table_of(runs):
+def panel_of(runs):
     """The runs in one panel, whatever they differ in."""
     return place(runs).whole
 

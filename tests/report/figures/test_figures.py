@@ -99,21 +99,6 @@ def test_a_thin_line_among_many_keeps_its_colour():
     assert ImageColor.getrgb(style("cds").colour) in colours
 
 
-def test_several_set_ups_are_counted_together():
-    better = [
-        run for s in range(3) for run in (made("none", seed=s), made("fps", scores=(80.0, 82.0, 84.0, 86.5), seed=s))
-    ]
-    worse = [
-        run for s in range(3) for run in (made("none", seed=s), made("fps", scores=(10.0, 12.0, 14.0, 16.5), seed=s))
-    ]
-    assert overall([answer(better), answer(worse)]) == (
-        "Over 2 set-ups, a memory is better than none for 1 of 2 methods and set-ups."
-    )
-    assert overall([answer(better)]) == ""
-    assert overall([]) == ""
-    assert overall([answer([made("fps"), made("fifo")])] * 2) == ""
-
-
 def test_a_tie_has_no_colour():
     runs = [made("fifo"), made("fps"), made("cds", scores=(90.0, 92.0, 94.5, 96.0))]
     (figure,) = win_figures(runs)
