@@ -1,5 +1,6 @@
 """Who wins against whom."""
 
+from made_figures import composed
 from made_runs import made, panel_of
 
 from gotta.report.tables.matrix import Outcomes, matrix_table, win_tie_loss
@@ -22,3 +23,10 @@ def test_wins_ties_and_losses_over_methods_and_streams():
 def test_runs_on_other_streams_play_no_game():
     runs = [made("none"), made("fps", scores=(90, 91, 92, 93), stream_hash="another")]
     assert win_tie_loss(panel_of(runs))[1]["fps", "none"] == Outcomes(0, 0, 0)
+
+
+def test_names_of_the_matrix_are_those_of_the_table_though_not_all_are_in_it():
+    panel = composed(lambda a, b: a)
+    names, matrix = win_tie_loss(panel, only={"composed evict=e4 admit=a0", "composed evict=e4 admit=a1"})
+    assert names == ["composed evict=e4 admit=a0", "composed evict=e4 admit=a1"]
+    assert len(matrix) == 2
