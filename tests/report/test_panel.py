@@ -117,7 +117,8 @@ def test_settings_that_differ_between_cells_make_no_rows():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"data__name": "other"}, {"stream__per_class": 8}, {"model__name": "other"}, {"data__arguments": {"seed": 1}}]
+    "changes",
+    [{"data__name": "other"}, {"stream__per_class": 8}, {"model__name": "other"}, {"data__arguments": {"seed": 1}}],
 )
 def test_runs_of_other_data_streams_or_models_never_share_a_table(changes):
     found = panels([made(), made(**changes), made(seed=1)])

@@ -17,9 +17,7 @@ def test_a_tie_has_no_colour():
 
 
 def test_counts_of_wins_have_room_beside_long_names():
-    (figure,) = win_figures(
-        panel_of([made("composed", memory__arguments={"evict": f"{k:050}"}) for k in range(12)])
-    )
+    (figure,) = win_figures(panel_of([made("composed", memory__arguments={"evict": f"{k:050}"}) for k in range(12)]))
     squares = [mark for mark in figure.drawing.marks if isinstance(mark, Box)]
     assert min(square.width for square in squares) >= 30
     assert figure.caption.endswith(" of 12 rows.")

@@ -68,7 +68,10 @@ def test_ours_published_difference_and_ranking():
 
 
 def test_inconsistencies_of_the_paper_are_told_where_they_touch():
-    assert "1 known inconsistencies" in beside_table(beside(panel_of([made("none", "tent"), made("fps", "tent")]))).caption[-1]
+    assert (
+        "1 known inconsistencies"
+        in beside_table(beside(panel_of([made("none", "tent"), made("fps", "tent")]))).caption[-1]
+    )
 
 
 def test_nothing_published_is_an_empty_table():
