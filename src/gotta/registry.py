@@ -91,12 +91,12 @@ class Registry(Generic[T]):
                 importlib.import_module(f"{self.package}.{module.name}")
             for point in entry_points(group=f"gotta.{self.kind.replace(' ', '')}"):
                 if point.name not in self._items:
-                    self._items[point.name] = self._plugged_in(point)
+                    self._items[point.name] = self._load_plugin(point)
         except BaseException:
             self._loaded = False  # else the next look-up would miss what was not imported
             raise
 
-    def _plugged_in(self, point: EntryPoint) -> T:
+    def _load_plugin(self, point: EntryPoint) -> T:
         try:
             return point.load()  # type: ignore[no-any-return]
         except Exception as error:

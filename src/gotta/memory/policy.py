@@ -14,7 +14,7 @@ from gotta.registry import Registry
 
 policies: Registry[Any] = Registry("memory", "gotta.memory.builtin")
 
-REJECT = -1
+REJECT = NOTHING = -1
 
 ROOM = "room"
 REPLACED_OLDEST = "replaced oldest"
@@ -40,10 +40,14 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The slot to write to (its old row, if any, leaves) or REJECT, and why."""
+    """The slot to write to (its old row, if any, leaves) or REJECT, and why.
+
+    `clear` names a row that leaves although the newcomer does not enter; it goes with REJECT only.
+    """
 
     slot: int
     reason: str
+    clear: int = NOTHING
 
 
 @cache
