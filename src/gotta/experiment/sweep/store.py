@@ -89,13 +89,22 @@ class Store:
                 "Delete its folder if it is there and run it again."
             ) from problem
 
+    def scan(self) -> Iterator[tuple[str, Run | str]]:
+        """Each run by id, or why it cannot be read."""
+        for path in _children(self.folder):
+            if path.is_dir() and not path.name.startswith("."):
+                try:
+                    yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
+                except _DamagedRun as problem:
+                    yield path.name, str(problem)
+
     def runs(self) -> list[Run]:
         """Every readable run, by id; `damaged` names the others."""
-        return [found for _, found in self._scan() if isinstance(found, Run)]
+        return [found for _, found in self.scan() if isinstance(found, Run)]
 
     def damaged(self) -> list[tuple[str, str]]:
         """The id of each run that cannot be read, with the reason."""
-        return [(id, found) for id, found in self._scan() if isinstance(found, str)]
+        return [(id, found) for id, found in self.scan() if isinstance(found, str)]
 
     def write(
         self,
@@ -173,14 +182,6 @@ class Store:
             shutil.rmtree(old, ignore_errors=True)
         else:
             old.unlink(missing_ok=True)
-
-    def _scan(self) -> Iterator[tuple[str, Run | str]]:
-        for path in _children(self.folder):
-            if path.is_dir() and not path.name.startswith("."):
-                try:
-                    yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
-                except _DamagedRun as problem:
-                    yield path.name, str(problem)
 
     def _load(self, id: str) -> Run:
         folder = self.folder / _checked(id)
