@@ -67,13 +67,19 @@ def same_stream(a: Run, b: Run) -> bool:
     Stores written before the order had a hash of its own are told by the hash with the cuts, or else by their specs.
     """
     first, second = a.summary.stream, b.summary.stream
-    if a.spec.data != b.spec.data:
+    if a.spec.data != b.spec.data or _other_content(a, b):
         return False
     if first.order_hash and second.order_hash:
         return first.order_hash == second.order_hash
     if first.hash and first.hash == second.hash:
         return True
     return a.spec.stream == b.spec.stream and a.seed == b.seed and _sizes(a) == _sizes(b)
+
+
+def _other_content(a: Run, b: Run) -> bool:
+    """Is the data of that name known to have been another one?"""
+    known = {run.summary.data_sha256 for run in (a, b)} - {None}
+    return len(known) > 1
 
 
 def _first_by_seed(runs: Sequence[Run]) -> dict[int, Run]:

@@ -93,7 +93,7 @@ def place(runs: Iterable[Run]) -> Placed:
     outer = _varying(groups)
     found = []
     for group in groups:
-        shared: Setting = tuple((name, group[0].settings.get(name)) for name in outer)
+        shared: Setting = tuple((name, _setup(group[0]).get(name)) for name in outer)
         found += [((*shared, *setting), members) for setting, members in _split(group)]
     found.sort(key=lambda panel: [_order(value) for _, value in panel[0]])
     whole = _panel((), listed)
@@ -143,13 +143,28 @@ def _setups(runs: Runs) -> list[Runs]:
     """The runs in groups that may share a table, in the order of their first run."""
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        groups[json.dumps(run.section(*SETUP), sort_keys=True)].append(run)
-    return [tuple(group) for group in groups.values()]
+        groups[json.dumps(run.parts(*SETUP), sort_keys=True)].append(run)
+    return [part for group in groups.values() for part in _by_version(tuple(group))]
+
+
+def _by_version(runs: Runs) -> list[Runs]:
+    """Apart by the version of gotta if one cell has several, so that these are not averaged; else together."""
+    cells: dict[str, set[str]] = defaultdict(set)
+    versions: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        cells[json.dumps([run.parts(*AXES), run.spec.control], sort_keys=True)].add(run.version)
+        versions[run.version].append(run)
+    mixed = any(len(found) > 1 for found in cells.values())
+    return [tuple(group) for group in versions.values()] if mixed else [runs]
+
+
+def _setup(run: Run) -> dict[str, Any]:
+    return {**run.parts(*SETUP), "gotta": run.version}
 
 
 def _varying(groups: Sequence[Runs]) -> list[str]:
     """The settings of data, model and stream that differ between the set-ups."""
-    known = [group[0].section(*SETUP) for group in groups]
+    known = [_setup(group[0]) for group in groups]
     names = dict.fromkeys(name for setting in known for name in setting)
     return [name for name in names if len({repr(setting.get(name)) for setting in known}) > 1]
 
@@ -186,7 +201,7 @@ def _indifferent(run: Run, axis: str) -> bool:
 
 
 def _axes(runs: Runs) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """For each row and each column the settings in which runs of the same cell and seed differ."""
+    """For each row and each column the settings in which runs of the same cell differ."""
     rows: dict[str, list[str]] = defaultdict(list)
     columns: dict[str, list[str]] = defaultdict(list)
     for row, column, axes in _rivals(runs):
@@ -197,16 +212,12 @@ def _axes(runs: Runs) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 
 
 def _rivals(runs: Runs) -> list[tuple[str, str, list[str]]]:
-    """Row, column and the settings that tell the runs apart, for each cell and seed with several."""
-    cells: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
+    """Row, column and the settings that tell the runs apart, for each cell with several, of one seed or of many."""
+    cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
         if column_name(run) != SOURCE:
-            cells[_cell_and_seed(run)].append(run)
-    return [
-        (row, column, tell_apart([run.section(*AXES) for run in rivals]))
-        for (row, column, _), rivals in cells.items()
-        if len(rivals) > 1
-    ]
+            cells[row_name(run), column_name(run)].append(run)
+    return [(*cell, tell_apart([run.parts(*AXES) for run in rivals])) for cell, rivals in cells.items()]
 
 
 def _cell_and_seed(run: Run) -> tuple[str, str, int]:
@@ -214,11 +225,16 @@ def _cell_and_seed(run: Run) -> tuple[str, str, int]:
 
 
 def _label(run: Run, name: str, axes: Sequence[str]) -> str:
-    return " ".join([name, *(f"{axis.split('.')[-1]}={run.settings.get(axis)}" for axis in axes)])
+    return " ".join([name, *(f"{axis.split('.')[-1]}={_told(run, axis)}" for axis in axes)])
+
+
+def _told(run: Run, axis: str) -> Any:
+    """The value of a setting, or the default that a run without it has."""
+    return run.made_of.get(axis, run.made_of.get(axis.replace(".arguments.", ".default.")))
 
 
 def _value(run: Run, axis: str) -> Any:
-    value = run.settings.get(axis)
+    value = run.made_of.get(axis)
     return tuple(value) if isinstance(value, list) else value
 
 

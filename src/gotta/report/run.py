@@ -1,7 +1,7 @@
 """A finished run as a report sees it: typed, and checked once, when the store is read."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from gotta.experiment.spec.settings import flatten
 from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.experiment.sweep.store import Store
 from gotta.metrics.online import visit_names
+from gotta.report.provenance import made_from
 from gotta.streams import StreamSpec
 
 Damaged = tuple[str, str]  # the id of a run and why it cannot be read
@@ -50,7 +51,22 @@ class Summary(_Results):
     online: Online = Online()
     decisions: dict[str, int] = {}
     stream: StreamHashes = StreamHashes()
+    gotta: str | None = None  # its version
+    data_sha256: str | None = None
+    weights_sha256: str | None = None
+    notes: tuple[str, ...] = ()  # what memory and method say of their setting
     no_effect: str = ""  # why what the run tried changes nothing on its network, if so
+
+
+class PartIdentity(_Results):
+    """What a part was: its settings with their defaults or, if it is the user's own, the hashes of its files."""
+
+    settings: dict[str, Any] = {}
+    files: dict[str, str] = {}
+
+
+class Identity(_Results):
+    parts: dict[str, PartIdentity] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +77,7 @@ class Run:
     spec: RunSpec
     stream: StreamSpec
     summary: Summary
+    identity: Identity
     stored: StoredRun
 
     @classmethod
@@ -68,10 +85,11 @@ class Run:
         try:
             spec = RunSpec.model_validate(stored.spec)
             summary = Summary.model_validate(stored.summary)
+            identity = Identity.model_validate(stored.identity)
             stream = StreamSpec(**spec.stream)  # names of parts are not looked up: they may be somebody else's
         except (ValidationError, TypeError) as error:
             raise GottaError(f"it does not fit this version of gotta: {_first(error)}") from None
-        return cls(stored.id, spec, stream, summary, stored)
+        return cls(stored.id, spec, stream, summary, identity, stored)
 
     @property
     def seed(self) -> int:
@@ -87,8 +105,23 @@ class Run:
 
     @property
     def recipe(self) -> str:
-        """The recipe it was made for; empty where nobody noted it."""
-        return ""
+        """The title of the recipe it was made for; empty where there was none."""
+        return str(self.stored.recipe.get("title", ""))
+
+    @property
+    def is_earlier(self) -> bool:
+        """Is it of an earlier format?"""
+        return self.stored.is_earlier
+
+    @property
+    def version(self) -> str:
+        """Of gotta, as the run noted it."""
+        return self.summary.gotta or str(self.environment.get("gotta") or "")
+
+    @cached_property
+    def made_of(self) -> dict[str, Any]:
+        """The settings, and after them what else tells runs apart."""
+        return {**self.settings, **made_from(self)}
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -97,9 +130,11 @@ class Run:
 
     def section(self, *names: str) -> dict[str, Any]:
         """The settings of these sections of the spec, one section after the other."""
-        return {
-            name: value for section in names for name, value in self.settings.items() if name.split(".")[0] == section
-        }
+        return _pick(self.settings, names)
+
+    def parts(self, *names: str) -> dict[str, Any]:
+        """The same with what else tells runs apart."""
+        return _pick(self.made_of, names)
 
     @cached_property
     def numbers(self) -> dict[str, float]:
@@ -135,6 +170,10 @@ def read_runs(store: Store) -> tuple[list[Run], list[Damaged]]:
         except GottaError as problem:
             damaged.append((id, str(problem)))
     return runs, damaged
+
+
+def _pick(settings: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any]:
+    return {name: value for section in sections for name, value in settings.items() if name.split(".")[0] == section}
 
 
 def _is_number(value: Any) -> bool:

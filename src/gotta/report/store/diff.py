@@ -41,8 +41,8 @@ class Changes:
 def compare(a: Sequence[Run], b: Sequence[Run]) -> Changes:
     """Cells are the same where their settings are, apart from those that one store has throughout and the other not."""
     moved = _moved([_spec(run) for run in a], [_spec(run) for run in b])
-    ignored = {name for name, _, _ in moved}
-    first, second = _cells(a, ignored), _cells(b, ignored)
+    ignored, apart = {name for name, _, _ in moved}, _apart(a) | _apart(b)
+    first, second = _cells(a, ignored, apart), _cells(b, ignored, apart)
     names = _labels([*first, *second])
     shared = [key for key in first if key in second]
     changes = [Change(names[key], first[key], second[key], difference(second[key], first[key])) for key in shared]
@@ -75,8 +75,12 @@ def _numbers(runs: Sequence[Run]) -> list[tuple[Any, Any]]:
 
 
 def _spec(run: Run) -> dict[str, Any]:
-    """Without the seed, over which a cell is averaged."""
-    return {name: value for name, value in run.settings.items() if name != "seed"}
+    return _without_seed(run.settings)
+
+
+def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A cell is averaged over the seeds."""
+    return {name: value for name, value in settings.items() if name != "seed"}
 
 
 def _moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
@@ -89,10 +93,19 @@ def _moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> li
     return found
 
 
-def _cells(runs: Sequence[Run], ignored: set[str]) -> dict[str, list[Run]]:
+def _apart(runs: Sequence[Run]) -> set[str]:
+    """What else tells runs of one store apart whose settings are the same, such as the code of a memory."""
+    alike: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        alike[json.dumps(_spec(run), sort_keys=True, default=str)].append(run)
+    return {name for rivals in alike.values() for name in tell_apart([_without_seed(run.made_of) for run in rivals])}
+
+
+def _cells(runs: Sequence[Run], ignored: set[str], apart: set[str]) -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        found[json.dumps({n: v for n, v in sorted(_spec(run).items()) if n not in ignored}, default=str)].append(run)
+        settings = _spec(run) | {name: run.made_of.get(name) for name in apart}
+        found[json.dumps({n: v for n, v in sorted(settings.items()) if n not in ignored}, default=str)].append(run)
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gotta.report.panel import Panel, Runs
+from gotta.report.provenance import origin_lines
 from gotta.streams import StreamSpec
 
 SHOWN = 4
@@ -28,7 +29,8 @@ def setup_lines(panel: Panel) -> list[str]:
         f"Seeds: {', '.join(map(str, sorted({run.seed for run in runs})))}.",
     ]
     lines = [f"Recipe: {panel.recipe}.", *lines] if panel.recipe else lines
-    return lines + [line for line in (_choices(runs, "method"), _choices(runs, "memory")) if line]
+    lines += [line for line in (_choices(runs, "method"), _choices(runs, "memory")) if line]
+    return [*lines, *origin_lines(runs)]
 
 
 def environment_lines(panel: Panel) -> list[str]:
