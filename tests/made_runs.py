@@ -60,7 +60,8 @@ def stored(root, runs, steps=lambda run: ()):
     store = Store(root)
     for run in runs:
         found = run.stored
-        store.write(run.id, spec=found.spec, steps=steps(run), summary=found.summary, environment=found.environment)
+        parts = {"summary": found.summary, "environment": found.environment, "identity": found.identity}
+        store.write(run.id, spec=found.spec, steps=steps(run), recipe=found.recipe, **parts)
     return store
 
 

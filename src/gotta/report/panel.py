@@ -165,8 +165,13 @@ def _setup(run: Run) -> dict[str, Any]:
 def _varying(groups: Sequence[Runs]) -> list[str]:
     """The settings of data, model and stream that differ between the set-ups."""
     known = [_setup(group[0]) for group in groups]
-    names = dict.fromkeys(name for setting in known for name in setting)
-    return [name for name in names if len({repr(setting.get(name)) for setting in known}) > 1]
+    in_spec = {name for group in groups for name in group[0].section(*SETUP)}
+    found = []
+    for name in dict.fromkeys(name for setting in known for name in setting):
+        # what a run of an earlier format does not tell, its format tells
+        values = {repr(setting.get(name)) for setting in known if name in in_spec or name in setting}
+        found += [name] if len(values) > 1 else []
+    return found
 
 
 def _split(runs: Runs) -> list[tuple[Setting, Runs]]:

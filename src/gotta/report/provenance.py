@@ -21,7 +21,7 @@ def made_from(run: "Run") -> dict[str, Any]:
     The hashes of data and weights, the code of the user's own parts, and each setting of gotta's own that the spec
     leaves to its default.
     """
-    found: dict[str, Any] = {"data.format": "earlier"} if run.is_earlier else {}
+    found: dict[str, Any] = {"data.format": "earlier" if run.is_earlier else "of today"}
     hashes = {"data.data_hash": run.summary.data_sha256, "model.weights_hash": run.summary.weights_sha256}
     found |= {name: value[:SHOWN] for name, value in hashes.items() if value}
     for name, part in run.identity.parts.items():
