@@ -23,6 +23,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, package: str) -> None:
         self.kind, self.package = kind, package
         self._items: dict[str, T] = {}
+        self._plugged: dict[str, str] = {}  # for each plug-in the module that its package names
         self._loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -55,6 +56,14 @@ class Registry(Generic[T]):
         if ":" in name:
             return self._import(name)
         raise unknown(self.kind, name, self._items)
+
+    def module_of(self, name: str) -> str:
+        """The module that a thing is from; one named as `module:Class` is not imported for that."""
+        module, colon, _ = name.partition(":")
+        if colon:
+            return module
+        item = self.get(name)
+        return self._plugged.get(name) or str(getattr(item, "__module__", None) or type(item).__module__)
 
     def build(self, name: str, **arguments: Any) -> Any:
         """Call the registered thing after checking the argument names against its signature."""
@@ -92,6 +101,7 @@ class Registry(Generic[T]):
             for point in entry_points(group=f"gotta.{self.kind.replace(' ', '')}"):
                 if point.name not in self._items:
                     self._items[point.name] = self._load_plugin(point)
+                    self._plugged[point.name] = point.module
         except BaseException:
             self._loaded = False  # else the next look-up would miss what was not imported
             raise

@@ -73,7 +73,7 @@ def test_progress_is_events_that_name_their_run(tmp_path):
     assert {event.label for event in heard} == {"norm + fps, seed 0"}
     assert str(heard[0]) == "norm + fps, seed 0 started"
     assert str(heard[1]).startswith("norm + fps, seed 0 moved: step 1 of 2, accuracy ")
-    assert str(heard[-1]) == f"norm + fps, seed 0 finished: accuracy {result.runs[0].summary['accuracy']:.2f}"
+    assert str(heard[-1]) == f"norm + fps, seed 0 finished: accuracy {result.runs[0].accuracy:.2f}"
     assert gotta.bench(ONE, out=tmp_path, listen=heard.append).runs
     assert len(heard) == 4, "a finished run is not run again"
     assert torch.get_num_threads() == threads
@@ -138,7 +138,7 @@ def test_a_recipe_that_is_none_is_one_error():
 def test_any_network_runs_by_module_and_function(mine):
     result = gotta.bench(ONE, model="own_nets:build", out=mine / "out")
     assert result.specs[0].model.name == "own_nets:build"
-    assert result.runs[0].summary["online"]["samples"] == 10
+    assert result.runs[0].numbers["online.samples"] == 10
     with pytest.raises(GottaError, match="tells 3 classes apart"):
         gotta.bench(ONE, model="own_nets:other", out=mine / "out")
 

@@ -9,6 +9,7 @@ from math import isnan
 import torch
 
 from gotta.errors import GottaError
+from gotta.experiment.recipe.changed_inputs import check_same_inputs
 from gotta.experiment.recipe.estimate import Estimate, estimate
 from gotta.experiment.recipe.labels import labels
 from gotta.experiment.recipe.missing import Missing, missing
@@ -16,7 +17,6 @@ from gotta.experiment.recipe.no_effect import without_effect
 from gotta.experiment.recipe.recipe import Recipe
 from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.run.snapshots import EVERY
-from gotta.experiment.run.weights import check_same_weights
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.engines import Engine
 from gotta.experiment.sweep.engines import engine as make_engine
@@ -36,10 +36,11 @@ class Plan:
     specs: tuple[RunSpec, ...]
     store: Store
     recipe: Recipe | None = None
+    name: str = ""  # of the recipe
     to_record: tuple[RunSpec, ...] = ()  # these get a recording of what their memory held
 
     def __post_init__(self) -> None:
-        check_same_weights(self.specs, self.store)
+        check_same_inputs(self.specs, self.store)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -77,7 +78,7 @@ class Plan:
 
     def notices(self) -> list[str]:
         """What to know before it runs: damaged runs, what is recorded, cells that say nothing of their own."""
-        return [*self._damaged(), *self._recording(), *self._without_effect()]
+        return [*self._damaged(), *self._earlier(), *self._recording(), *self._without_effect()]
 
     def check(self, device: str = "cpu") -> None:
         """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
@@ -111,7 +112,16 @@ class Plan:
             listen(replace(event, label=self.labels[event.id]))
 
         failures = sweep(
-            self.todo, self.store, jobs, threads, logged.listening(hear), device, where, snapshot_every, self.unrecorded
+            self.todo,
+            self.store,
+            jobs,
+            threads,
+            logged.listening(hear),
+            device,
+            where,
+            snapshot_every,
+            self.unrecorded,
+            None if self.recipe is None else self.recipe.record(self.name),
         )
         named = tuple(replace(failure, label=self.labels[failure.id]) for failure in failures)
         return Result(self.specs, self.store, named, dict(logged.problems))
@@ -152,6 +162,14 @@ class Plan:
         ids = {spec.id for spec in self.todo if (self.store.folder / spec.id).exists()}
         found = self.store.damaged() if ids else []
         return [f"Damaged: run {id}: {reason}. It is run again." for id, reason in found if id in ids]
+
+    def _earlier(self) -> list[str]:
+        count = sum(run.is_earlier for run in self.store.runs())
+        told = (
+            f"{count} runs here are of an earlier format, which does not tell what made them: they stay, reports show "
+            "them apart, and none of them counts as finished."
+        )
+        return [told] if count else []
 
     def _recording(self) -> list[str]:
         if not self.to_record:

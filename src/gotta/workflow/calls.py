@@ -46,9 +46,10 @@ def plan(
     found = recipe if isinstance(recipe, Recipe) else _recipe(recipe)
     chosen = {name: _named(value) for name, value in (("data", data), ("model", model)) if value}
     specs = found.runs(quick, _names(memory), list(seeds), _names(method), merged(chosen, sections(settings)))
-    root = Path("runs") / (_stem(recipe, found) + ("-quick" if quick else "")) if out is None else Path(out)
+    name = _stem(recipe, found)
+    root = Path("runs") / (name + ("-quick" if quick else "")) if out is None else Path(out)
     first = tuple(spec for spec in specs if record and spec.seed == specs[0].seed)
-    return Plan(tuple(specs), Store(root), found, first)
+    return Plan(tuple(specs), Store(root), found, name, first)
 
 
 def bench(
@@ -123,7 +124,7 @@ def plan_run(
 ) -> Plan:
     """A plan of one run."""
     made = spec if isinstance(spec, RunSpec) and not given else RunSpec.of(merged(_spec(spec), short(given)))
-    return Plan((made,), Store(out), None, (made,) if record else ())
+    return Plan((made,), Store(out), to_record=(made,) if record else ())
 
 
 def _spec(spec: RunSpec | str | Path | Settings) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What came of a plan: its runs, their tables, a data frame, a report."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -8,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.store import Run, Store
+from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import Event
-from gotta.report.answer import headline
-from gotta.report.axes import Panel, panels
+from gotta.report.part import Part
+from gotta.report.results import Results, read_results
+from gotta.report.run import Run
 from gotta.report.store.export import rows
 from gotta.report.tables.cells import Table
-from gotta.report.tables.comparison import table
 from gotta.report.tables.render import markdown, plain
 from gotta.report.write import write_report
 
@@ -44,24 +43,33 @@ class Result:
     log_problems: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def runs(self) -> list[Run]:
-        """Each with its spec, summary and steps, as the store has them."""
-        return [self.store.read(spec.id) for spec in self.specs if self.store.has(spec.id)]
+    def _everything(self) -> Results:
+        """The whole store, read once."""
+        return read_results(self.store)
 
     @cached_property
-    def panels(self) -> Sequence[Panel]:
-        """The runs that share a table, together."""
+    def _asked(self) -> Results:
+        return self._everything.only({spec.id for spec in self.specs})
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Each with its spec, its summary and its numbers by name."""
+        return self._asked.runs
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What a report tells of the runs, set-up by set-up."""
         if not self.runs:
             raise GottaError(f"no run is finished, so there is nothing to show.{self.told_failures(' ')}")
-        return panels(self.runs)
+        return self._asked.parts
 
     def table(self, metric: str = "accuracy") -> Tables:
         """`accuracy`, `error` or `seconds`: methods by memories, one table for each set-up."""
-        return Tables(table(panel.runs, metric) for panel in self.panels)
+        return Tables(part.table(metric) for part in self.parts)
 
     def answers(self) -> list[str]:
         """For each set-up the sentence that says what can be told from it."""
-        return [headline(panel.runs) for panel in self.panels]
+        return [str(part.answer) for part in self.parts]
 
     def frame(self) -> "pandas.DataFrame":
         """A row for each run, a column for each setting and number. Needs pandas."""
@@ -75,7 +83,7 @@ class Result:
 
     def report(self, pictures: bool = True) -> Path:
         """Write report.html, tables and figures of everything in the store; the path of the page."""
-        return write_report(self.store.root, pictures)
+        return write_report(self._everything, pictures)
 
     def told_failures(self, before: str = "") -> str:
         """What failed, as text; nothing if nothing did."""

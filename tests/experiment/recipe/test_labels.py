@@ -1,4 +1,4 @@
-from gotta.experiment.recipe.labels import flat, labels
+from gotta.experiment.recipe.labels import labels
 from gotta.experiment.spec.run_spec import RunSpec
 
 
@@ -46,7 +46,3 @@ def test_a_setting_that_a_run_does_not_have_is_left_out_of_its_label():
     assert found[running.id] == "norm + fps, seed 0, clock=analytic, pace=2.0"
     dynamic = [spec(memory={"name": "fpsd", "capacity": 8, **more}) for more in ({}, {"refresh_every": 3})]
     assert [text.split(", ")[-1] for text in labels(dynamic).values()] == ["refresh_every=10", "refresh_every=3"]
-
-
-def test_flat():
-    assert flat({"a": {"b": 1, "c": {"d": 2}}, "e": 3}) == {"a.b": 1, "a.c.d": 2, "e": 3}

@@ -199,14 +199,13 @@ def conclude(console: "Console", result: "Result") -> None:
 def show_result(console: "Console", result: "Result") -> None:
     from gotta.cli.progress import show_table
 
-    shown = list(zip(result.panels, result.table(), result.answers(), strict=True))
-    for panel, table, answer in shown:
+    for part in result.parts:
         console.print()
-        if len(shown) > 1:
-            console.rule(panel.title, align="left")
-        show_table(console, table)
+        if len(result.parts) > 1:
+            console.rule(part.panel.title, align="left")
+        show_table(console, part.table())
         if len(result.runs) > 1:
-            console.print(answer, highlight=False, markup=False)
+            console.print(str(part.answer), highlight=False, markup=False)
     console.print(f"Runs: {result.store.root}   Report: {result.report()}", highlight=False, soft_wrap=True)
 
 

@@ -60,6 +60,10 @@ class Recipe(Part):
     leave_out: list[str] = []  # memories that wildcards pass over
     quick: Quick = Quick()
 
+    def record(self, name: str) -> dict[str, Any]:
+        """What is kept with each of its runs."""
+        return {"name": name, **self.model_dump(mode="json", exclude_defaults=True)}
+
     def runs(
         self,
         quick: bool = False,

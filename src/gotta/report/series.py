@@ -9,7 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gotta.experiment.sweep.store import STEPS, Run, unreadable_steps
+from gotta.experiment.sweep.store import STEPS, unreadable_steps
+from gotta.report.run import Run
 
 BINS = 96
 HEAD = re.compile(
