@@ -21,6 +21,7 @@ from gotta.methods.settings import choose_quirks, hyper_parameters
 from gotta.models import foreign
 from gotta.models.backbone import architectures
 from gotta.registry import Registry
+from gotta.streams import StreamSpec
 from gotta.streams.order import ORDERS
 from gotta.streams.schedule import SCHEDULES
 
@@ -32,7 +33,8 @@ ORACLE = "kcenter"  # the policy of the memory that knows the true labels
 
 def identity_of(spec: "RunSpec") -> dict[str, Any]:
     """Of each part the settings it has here and now or, if it is the user's own, the hashes of its files."""
-    data, stream, memory, method = spec.data, spec.stream, spec.memory, spec.method
+    data, memory, method = spec.data, spec.memory, spec.method
+    stream = {**asdict(StreamSpec()), **spec.stream}
     parts = {
         "data": _part(DATASETS, data.name, lambda: _arguments(DATASETS.get(data.name), data.arguments)),
         "order": _part(ORDERS, stream["order"], lambda: _taken(ORDERS.get(stream["order"]), stream)),
