@@ -36,6 +36,7 @@ def test_what_is_missing_comes_first_and_stops_a_run_before_a_folder_is_made(tmp
         ({"snapshot_every": float("nan")}, "snapshot_every=nan"),
         ({"device": "cuda:99"}, "device 'cuda:99' cannot be used"),
         ({"engine": "rai"}, "Did you mean 'ray'"),
+        ({"engine": 3}, "engine 3 cannot run anything"),
         ({"log": ["tensorbord"]}, "Did you mean 'tensorboard'"),
     ],
 )

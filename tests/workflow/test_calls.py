@@ -129,10 +129,12 @@ def test_a_mistake_in_a_spec_is_one_error(given, words, tmp_path):
 
 
 def test_a_recipe_that_is_none_is_one_error():
-    with pytest.raises(GottaError, match=r"the recipe is no recipe(.|\n)*'tilte' is unknown"):
+    with pytest.raises(GottaError, match=r"is no recipe(.|\n)*'tilte' is unknown"):
         gotta.plan({**ONE, "tilte": "x"})
     with pytest.raises(GottaError, match="Did you mean 'mini'"):
         gotta.bench("mni")
+    with pytest.raises(GottaError, match="3 is no recipe: expected title, base and cells by name, got a int"):
+        gotta.plan(3)
 
 
 def test_any_network_runs_by_module_and_function(mine):

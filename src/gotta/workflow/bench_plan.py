@@ -105,6 +105,8 @@ class Plan:
         """
         check_numbers(jobs, threads, snapshot_every)
         where = make_engine(engine, jobs) if isinstance(engine, str) else engine
+        if not callable(getattr(where, "run", None)):
+            raise GottaError(f"engine {engine!r} cannot run anything. Expected local, ray, slurm, or an Engine.")
         self.check(device if engine == "local" else "cpu")
         logged = Log(log, self.store, self.specs)
 

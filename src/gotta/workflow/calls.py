@@ -134,7 +134,7 @@ def _spec(spec: RunSpec | str | Path | Settings) -> dict[str, Any]:
 
 
 def _recipe(recipe: str | Path | Mapping[str, Any]) -> Recipe:
-    return read_recipe(recipe, "the recipe") if isinstance(recipe, Mapping) else load_recipe(recipe)
+    return load_recipe(recipe) if isinstance(recipe, str | Path) else read_recipe(recipe, f"{recipe!r:.60}")
 
 
 def _stem(recipe: str | Path | Mapping[str, Any] | Recipe, found: Recipe) -> str:
