@@ -141,8 +141,21 @@ def test_any_network_runs_by_module_and_function(mine):
     result = gotta.bench(ONE, model="own_nets:build", out=mine / "out")
     assert result.specs[0].model.name == "own_nets:build"
     assert result.runs[0].numbers["online.samples"] == 10
+    with pytest.raises(GottaError, match="the file of its module 'nowhere' is not found"):
+        gotta.plan(ONE, model="nowhere:build", out=mine / "out")
     with pytest.raises(GottaError, match="tells 3 classes apart"):
         gotta.bench(ONE, model="own_nets:other", out=mine / "out")
+
+
+def test_an_edited_network_is_another_run(mine):
+    before = gotta.plan(ONE, model="own_nets:build", out=mine / "out")
+    before.run()
+    assert gotta.plan(ONE, model="own_nets:build", out=mine / "out").todo == []
+    sys.modules.pop("own_nets")
+    (mine / "own_nets.py").write_text(NET.replace("stride=2", "stride=2, bias=False"))
+    after = gotta.plan(ONE, model="own_nets:build", out=mine / "out")
+    assert len(after.todo) == 1
+    assert after.specs[0].id != before.specs[0].id
 
 
 SCRIPT = """

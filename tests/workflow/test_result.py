@@ -24,6 +24,15 @@ def test_a_result_has_a_table_for_each_set_up_and_says_what_can_be_told(result):
     assert result.answers()[0] in str(result)
 
 
+def test_a_table_names_the_values_that_presets_and_defaults_decide(tmp_path):
+    settings = [{}, {"method": {"lr": 0.5}}, {"method": {"preset": "tea"}}, {"memory": {"refresh_every": 3}}]
+    cells = [{"method": ["tent"], "memory": ["fpsd"], "settings": one} for one in settings]
+    shown = str(bench({**ONE, "cells": cells}, out=tmp_path).table())
+    assert "refresh_every=10" in shown
+    assert "lr=0.001" in shown
+    assert "None" not in shown
+
+
 def test_runs_have_their_spec_summary_and_steps(result):
     assert len(result.runs) == len(result.specs) == 8
     assert result.failures == ()

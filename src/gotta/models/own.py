@@ -5,8 +5,6 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
-from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
@@ -28,27 +26,10 @@ def is_own(name: str) -> bool:
 
 
 def check(name: str) -> None:
-    """Complain of a module that is not there, without importing it."""
+    """Complain of what cannot be meant, without importing anything."""
     module, _, attribute = name.partition(":")
-    if not module or not attribute.isidentifier():
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
         raise GottaError(f"model '{name}' is no name of a network. Expected module:function, such as mine:build.")
-    if source_file(name) is None:
-        raise GottaError(
-            f"model '{name}' cannot be found: there is no file of a module '{module}'. Expected module:function, "
-            "importable from here."
-        )
-
-
-def source_file(name: str) -> Path | None:
-    """The file of the module that `module:function` names, found without importing it."""
-    found, within = None, None
-    parts = name.partition(":")[0].split(".")
-    for end in range(1, len(parts) + 1):
-        found = PathFinder.find_spec(".".join(parts[:end]), within)
-        if found is None:
-            return None
-        within = found.submodule_search_locations
-    return Path(found.origin) if found is not None and found.origin and found.has_location else None
 
 
 def find(name: str) -> Any:

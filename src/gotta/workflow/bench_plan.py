@@ -29,7 +29,7 @@ from gotta.workflow.result import Result
 Listener = Callable[[Event], object]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Runs, and the store that has some of them already. Print it; ask it; `run` it."""
 
@@ -159,6 +159,8 @@ class Plan:
         """What is missing first, then the grid and the counts."""
         parts = [self.told_missing(), self.told_title(), (self.recipe.note or "") if self.recipe else ""]
         return "\n".join(part for part in (*parts, str(self.grid), self.told_seeds(), self.told_counts()) if part)
+
+    __repr__ = __str__  # so that a notebook shows it
 
     def _damaged(self) -> list[str]:
         ids = {spec.id for spec in self.todo if (self.store.folder / spec.id).exists()}

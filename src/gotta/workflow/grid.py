@@ -11,7 +11,7 @@ SHOWN = 8  # values of a setting that are named before they are only counted
 NOTHING = "."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Grid:
     """Runs of one seed by method (columns) and by memory or control (rows), and the settings that vary within."""
 
@@ -34,6 +34,8 @@ class Grid:
         widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         lines = [_line(cells, widths) for cells in (head, *body)]
         return "\n".join([*lines, *(f"{name}: {_listed(values)}" for name, values in self.varied.items())])
+
+    __repr__ = __str__
 
 
 def row_of(spec: RunSpec) -> str:

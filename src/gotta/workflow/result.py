@@ -29,11 +29,13 @@ class Tables(tuple[Table, ...]):
     def __str__(self) -> str:
         return "\n\n".join(plain(one).rstrip() for one in self)
 
+    __repr__ = __str__
+
     def _repr_markdown_(self) -> str:
         return "\n\n".join(markdown(one) for one in self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The finished runs of a plan. What failed is in `failures`, what could not be logged in `log_problems`."""
 
@@ -95,3 +97,5 @@ class Result:
     def __str__(self) -> str:
         shown: list[Any] = [self.table(), *self.answers()] if self.runs else ["no run is finished"]
         return "\n".join(str(part) for part in (*shown, self.told_failures()) if str(part))
+
+    __repr__ = __str__  # so that a notebook shows it

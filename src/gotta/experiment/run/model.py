@@ -1,5 +1,6 @@
 """The network a spec names: weights files are found in the data home, and looked for before the run."""
 
+from collections.abc import Hashable
 from functools import lru_cache
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import torch
 
 from gotta.data.home import locate
 from gotta.errors import GottaError
+from gotta.experiment.spec.source_files import source_files
 from gotta.models import Backbone, load
 from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM, check
@@ -32,7 +34,8 @@ def shared_model(name: str, weights: str | None, preprocessing: str | None, num_
     """The network of a spec. Untrained ones and the caller's own are told the classes of the data."""
     found = find_weights(weights)
     told = num_classes if weights == RANDOM or is_own(name) else None
-    return _kept(name, found, told, preprocessing, stamp(found))
+    code = source_files(name.partition(":")[0], f"model '{name}'") if is_own(name) else {}
+    return _kept(name, found, told, preprocessing, (stamp(found), *code.items()))
 
 
 def stamp(weights: Path | str | None) -> tuple[int, int]:
@@ -45,7 +48,7 @@ def stamp(weights: Path | str | None) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)  # cells of a sweep share weights, and a worker runs many cells
 def _kept(
-    name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None, stamp: tuple[int, int]
+    name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None, stamps: Hashable
 ) -> Backbone:
     model = load(name, weights, num_classes, preprocessing)
     if is_own(name):
