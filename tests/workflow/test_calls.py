@@ -151,7 +151,7 @@ def test_an_edited_network_is_another_run(mine):
     before = gotta.plan(ONE, model="own_nets:build", out=mine / "out")
     before.run()
     assert gotta.plan(ONE, model="own_nets:build", out=mine / "out").todo == []
-    sys.modules.pop("own_nets")
+    sys.modules.pop("own_nets", None)
     (mine / "own_nets.py").write_text(NET.replace("stride=2", "stride=2, bias=False"))
     after = gotta.plan(ONE, model="own_nets:build", out=mine / "out")
     assert len(after.todo) == 1
