@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from itertools import pairwise
 
 import pytest
 import yaml
@@ -24,7 +25,7 @@ def aliases(first, more):
     """A text whose last line stands for 9 ** 9 values."""
     names = "abcdefghij"
     lines = [f"a: &a {first}"]
-    lines += [f"{name}: &{name} " + more.format(", ".join([f"*{last}"] * 9)) for last, name in zip(names, names[1:])]
+    lines += [f"{name}: &{name} " + more.format(", ".join([f"*{last}"] * 9)) for last, name in pairwise(names)]
     return "\n".join(lines)
 
 

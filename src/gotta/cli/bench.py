@@ -98,6 +98,7 @@ def bench(
     from gotta.cli.recording import tell_recording, unrecorded
     from gotta.experiment.labels import labels
     from gotta.experiment.loggers import Log
+    from gotta.experiment.outside import named
     from gotta.experiment.recipe import load_recipe
     from gotta.experiment.store import Store
     from gotta.experiment.sweep import sweep
@@ -126,7 +127,7 @@ def bench(
     told(console, plan, specs, todo, store, workers, device, dry_run, "" if engine == "local" else f"on {engine}")
     if record:
         tell_recording(console, specs, recorded, store)
-    warn_of_no_effect(console, todo)
+    warn_of_no_effect(console, [spec for spec in todo if not dry_run or not named(spec.model_dump())])
     if dry_run:
         return
     try:

@@ -6,6 +6,7 @@ from time import sleep
 from gotta.experiment.cell import LAST, Event, Listener, Work, execute
 from gotta.experiment.engines import Engine
 from gotta.experiment.engines.local import Local
+from gotta.experiment.outside import check_permitted
 from gotta.experiment.snapshots import EVERY
 from gotta.experiment.spec import RunSpec
 from gotta.experiment.store import Store
@@ -43,6 +44,8 @@ class Sweep:
 
     def run(self, specs: Iterable[RunSpec]) -> list[Event]:
         specs, leases = list(specs), self.work.leases()
+        for spec in specs:
+            check_permitted(spec.model_dump())
         self._tidy(specs)
         waiting = {spec.id: spec for spec in specs if not self.work.done(spec.id)}
         try:

@@ -42,7 +42,11 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int) -> None
     stored = len(slots)
     if type(rows) is not int or not 1 <= rows <= max(capacity, stored) or type(clock) is not int or clock < 0:
         raise ValueError("its size or its clock is damaged")
-    if slots.dtype != np.int64 or len(np.unique(slots)) < stored or (stored and not 0 <= slots.min() <= slots.max() < rows):
+    if (
+        slots.dtype != np.int64
+        or len(np.unique(slots)) < stored
+        or (stored and not 0 <= slots.min() <= slots.max() < rows)
+    ):
         raise ValueError("its slots are damaged")
     lengths = {name: len(saved[name]) for name in (*COLUMNS, "x")}
     wrong = [name for name, length in lengths.items() if length != stored and not (name == "x" and not stored)]

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import torch
 
 from gotta.experiment import forking
-from gotta.experiment.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.cell import LAST, Event, Listener, Work, execute, received
 from gotta.experiment.processes import alive
 from gotta.experiment.spec import RunSpec
 
@@ -142,7 +142,7 @@ def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment
     while not abandoned():
         try:
             if pipe.poll(1.0):
-                execute(RunSpec.model_validate(pipe.recv()), work, tell)
+                execute(received(pipe.recv()), work, tell)
         except (EOFError, OSError):
             return
 

@@ -16,7 +16,19 @@ import torch
 
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.cell import Computed, Event, LeaseLost, Listener, Work, claim, compute, failure, keep, kept_costs
+from gotta.experiment.cell import (
+    Computed,
+    Event,
+    LeaseLost,
+    Listener,
+    Work,
+    claim,
+    compute,
+    failure,
+    keep,
+    kept_costs,
+    received,
+)
 from gotta.experiment.leases import Lease
 from gotta.experiment.run import place, shared_dataset
 from gotta.experiment.spec import DataSpec, RunSpec
@@ -210,7 +222,7 @@ def _cell(
             told = monotonic()
             board.add.remote(event)
 
-    return compute(RunSpec.model_validate(given), work, tell, costs=costs)
+    return compute(received(given), work, tell, costs=costs)
 
 
 def _ray() -> Any:

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from gotta.errors import GottaError
-from gotta.experiment.cell import Event, Listener, Work, execute
+from gotta.experiment.cell import Event, Listener, Work, execute, received
 from gotta.experiment.spec import RunSpec
 from gotta.files import write_atomically
 
@@ -94,7 +94,7 @@ class Cell:
             if event.kind == "notice":
                 notices.append(event.message)
 
-        last = execute(RunSpec.model_validate(self.given), self.work, hear)
+        last = execute(received(self.given), self.work, hear)
         write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
         return last.kind
 
