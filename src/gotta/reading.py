@@ -10,6 +10,8 @@ import os
 import re
 import stat
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -35,20 +37,18 @@ def read_bytes(path: Path, largest: float = LARGEST, links: bool = False) -> byt
         return file.read(size)
 
 
-def open_plain(path: Path, links: bool = False) -> BinaryIO:
+@contextmanager
+def open_plain(path: Path, links: bool = False) -> Iterator[BinaryIO]:
     """A plain file, opened; what is none is an OSError at once, and never waited for."""
     more = getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for somebody to write to it
-    more |= 0 if links else getattr(os, "O_NOFOLLOW", 0)
-    try:
-        file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | more))
-    except OSError as error:
-        if not links and path.is_symlink():
-            raise OSError(errno.ELOOP, "it is a link") from None
-        raise error from None
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "it is not a plain file")
-    return file
+    if not links:
+        more |= getattr(os, "O_NOFOLLOW", 0)
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, "it is a link")
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | more)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file")
+        yield file
 
 
 def read_json(path: Path, largest: int = LARGEST, links: bool = False) -> Any:

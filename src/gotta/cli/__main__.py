@@ -6,10 +6,9 @@ import sys
 import typer
 
 import gotta
-from gotta.cli import (
+from gotta.cli.commands import (
     bench,
     check,
-    data,
     diff,
     doctor,
     export,
@@ -24,6 +23,7 @@ from gotta.cli import (
     train,
     watch,
 )
+from gotta.cli.data import data
 from gotta.cli.options import imports_from_here, reads_data
 from gotta.errors import GottaError
 

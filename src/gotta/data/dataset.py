@@ -20,7 +20,10 @@ CLEAN = "clean"
 KEEP = 5000  # data sets up to this many images remember what they corrupted
 
 DATASETS: Registry[Callable[..., Dataset]] = Registry(
-    "data set", "gotta.data", has_method("images", "domain", "indices"), "a class with images(self, domain, indices)"
+    "data set",
+    "gotta.data.sets",
+    has_method("images", "domain", "indices"),
+    "a class with images(self, domain, indices)",
 )
 
 

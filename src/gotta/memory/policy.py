@@ -14,7 +14,7 @@ from gotta.registry import Registry, has_method
 
 policies: Registry[Any] = Registry(
     "memory",
-    "gotta.memory",
+    "gotta.memory.builtin",
     has_method("place", "table", "new", "rng"),
     "a class with place(self, table, new, rng)",
 )

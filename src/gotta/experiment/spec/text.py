@@ -1,0 +1,86 @@
+"""Specs and settings as text: YAML in and out, and dotted names such as `method.lr=1e-4`."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gotta.errors import GottaError
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.reading import parse_yaml, read_bytes
+
+WHOLE = ("data", "model")  # sections whose settings belong to the thing they name
+
+
+def parse(text: str, where: str) -> Any:
+    """The value that a YAML text stands for; `where` names the text in an error."""
+    try:
+        return parse_yaml(text)
+    except yaml.YAMLError as error:
+        raise GottaError(f"{where} is not YAML: {_reason(error)}.") from None
+    except ValueError as error:
+        raise GottaError(f"{where} cannot be used: {error}. Expected plain settings.") from None
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
+        return " ".join(str(error).split())
+    at = f"line {error.problem_mark.line + 1}, column {error.problem_mark.column + 1}: " if error.problem_mark else ""
+    tab = ". Indent with spaces" if "'\\t'" in error.problem else ""
+    return at + " ".join(part for part in (error.context, error.problem) if part) + tab
+
+
+def read(path: Path) -> Any:
+    """The content of a YAML file."""
+    try:
+        text = read_bytes(path, links=True).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise GottaError(f"'{path}' cannot be read: {reason}. Expected a YAML file.") from None
+    return parse(text, str(path))
+
+
+def dump(spec: RunSpec | Mapping[str, Any]) -> str:
+    """A spec as readable YAML that `gotta run` takes."""
+    content = spec.model_dump() if isinstance(spec, RunSpec) else dict(spec)
+    # Short lists and mappings stay on one line, which is how one would write them.
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
+
+
+def dotted(settings: Iterable[str]) -> dict[str, Any]:
+    """`method.lr=1e-4`, `seed=3` and so on as nested sections; a later one stands over an earlier one."""
+    given: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not all(name.split(".")):
+            raise GottaError(f"'{setting}' is not a setting. Expected section.name=value, such as method.lr=1e-4.")
+        given = merged(given, nested(name, parse(text, f"the value of {name}")))
+    return given
+
+
+def nested(name: str, value: Any) -> dict[str, Any]:
+    """`nested("a.b", 1)` is `{"a": {"b": 1}}`."""
+    for part in reversed(name.split(".")):
+        value = {part: value}
+    return dict(value)
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the values of `over`, section by section. Another data set or model keeps nothing of the last one."""
+    result = dict(base)
+    for key, value in over.items():
+        below: Any = result.get(key)
+        if (
+            not isinstance(below, Mapping)
+            or not isinstance(value, Mapping)
+            or (key in WHOLE and _renamed(below, value))
+        ):
+            result[key] = value
+        else:
+            result[key] = merged(below, value)
+    return result
+
+
+def _renamed(below: Any, value: Any) -> bool:
+    return "name" in below and value.get("name", below["name"]) != below["name"]
