@@ -146,7 +146,9 @@ def _from_record(
         expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
         with torch.device("meta"):  # so that a size nobody can hold costs nothing
             wanted = architectures.build(name, num_classes=classes, input=expects).state_dict()
-    except (KeyError, TypeError, RuntimeError, ZeroDivisionError, OverflowError, MemoryError) as error:
+    except GottaError:
+        raise
+    except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
         raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
     if wrong := misfits(wanted, fitted(state, wanted, architectures.get(name).aliases)):
         raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
