@@ -144,7 +144,7 @@ def _other_content(remote: Remote, path: Path) -> str:
     """How the checksum differs from the published one, if there is one and it does."""
     for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
         if wanted and (found := digest(path, algorithm)) != wanted:
-            return f"its {algorithm} is {found}, expected {wanted}"
+            return f"the {algorithm} is {found}, expected {wanted}"
     return ""
 
 

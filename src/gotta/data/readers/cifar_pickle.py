@@ -136,8 +136,10 @@ def _rows(array: Built) -> np.ndarray:
     _, shape, dtype, columns_first, pixels = array.state
     if array.maker not in RECONSTRUCT or dtype.maker != "numpy dtype" or _text(dtype.arguments[0]) not in ("u1", "|u1"):
         raise ValueError("its data are no array of bytes")
-    if len(shape) != 2 or type(shape[0]) is not int or shape[1] != ROW:
-        raise ValueError(f"its data have another shape than [N, {ROW}]")
+    if len(shape) > 9 or not all(type(side) is int for side in shape):
+        raise ValueError("its data have no shape")
+    if len(shape) != 2 or shape[1] != ROW:
+        raise ValueError(f"its data have shape {list(shape)}, expected [N, {ROW}]")
     raw = pixels.encode("latin-1") if isinstance(pixels, str) else pixels
     return np.frombuffer(raw, np.uint8).reshape(shape, order="F" if columns_first else "C")
 
