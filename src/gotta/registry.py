@@ -88,7 +88,7 @@ class Registry(Generic[T]):
             if item is None:
                 item = self._permitted[name] = self._import(name)
             return item
-        if ":" in name:
+        if ":" in name and self.is_kind is not None:
             raise self.refusal(name)
         raise unknown(self.kind, name, self.names())
 

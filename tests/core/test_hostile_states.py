@@ -65,7 +65,9 @@ def refused(folder, words, **again):
     assert time.monotonic() - began < 20
 
 
-@pytest.mark.parametrize("name", ["subprocess:Popen", "os:system", "mine_loaded:Newest", "mine_loaded:Nothing", ":", "a:"])
+@pytest.mark.parametrize(
+    "name", ["subprocess:Popen", "os:system", "mine_loaded:Newest", "mine_loaded:Nothing", ":", "a:"]
+)
 @pytest.mark.parametrize("argument", ["memory", "method"])
 def test_no_state_names_code(forge, mine, argument, name):
     folder = forge(f"recipe.{argument}", name)
@@ -105,7 +107,7 @@ def test_a_file_for_the_samples_is_given_again(tmp_path):
     model = adapt(net, "tent", "fifo", 4, CLASSES, policy={"storage": str(tmp_path / "pixels")})
     model(torch.rand(6, 3, 8, 8))
     model.save(tmp_path / "state")
-    with pytest.raises(GottaError, match="cannot hold policy. Give it again"):
+    with pytest.raises(GottaError, match=r"cannot hold policy. Give it again"):
         gotta.load(tmp_path / "state", net)
     other = gotta.load(tmp_path / "state", net, policy={"storage": str(tmp_path / "others")})
     assert torch.equal(other.memory.peek().x, model.memory.peek().x)

@@ -238,7 +238,8 @@ def _touched(path: Path) -> float:
         status = path.lstat()
     except OSError:
         return inf
-    return status.st_mtime if stat.S_ISREG(status.st_mode) else 0.0  # a link or a pipe has no heart
+    known = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return status.st_mtime if known else 0.0  # a link or a pipe has no heart
 
 
 def _create(path: Path, content: str, token: str) -> bool:

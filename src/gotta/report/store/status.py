@@ -69,7 +69,7 @@ def _leases(root: Path, now: float) -> Iterator[Claim]:
             age = now - float(event.get("time", now))
             yield Claim(cell.name, "failed" if event.get("event") == "failed" else "waiting", age)
             continue
-        by = "somebody" if holder is None else f"{holder.node}, process {holder.pid}"
+        by = "?, process ?" if holder is None else f"{holder.node}, process {holder.pid}"
         state = "running" if abs(now - touched) <= SILENT and not _gone(holder) else "silent"
         noted = _progress(cell / PROGRESS)
         yield Claim(cell.name, state, now - touched, by, _shown(noted), _share(noted))
