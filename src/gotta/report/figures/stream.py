@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
-from gotta.experiment.sweep.store import Run
 from gotta.report.figures.chart import (
     POINT,
     SMALL,
@@ -19,9 +18,10 @@ from gotta.report.figures.chart import (
     y_axis,
 )
 from gotta.report.figures.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, slug
+from gotta.report.figures.figure import WIDTH, Figure, best_rows, draws
 from gotta.report.figures.palette import Style, styles
-from gotta.report.page.series import Series, Visit, series
+from gotta.report.panel import CONTROLS, NONE, Panel, Runs
+from gotta.report.series import Series, Visit, series
 
 WINDOW = 6  # values of about a hundred: some 6 % of the stream
 PANELS = {
@@ -33,10 +33,11 @@ PANELS = {
 Lines = dict[str, Series]
 
 
-def stream_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("stream", position=10)
+def stream_figures(panel: Panel) -> list[Figure]:
     """One figure for each method whose runs recorded their steps."""
     found = []
-    for method, rows in columns(runs).items():
+    for method, rows in panel.methods.items():
         kept, which = best_rows(rows)
         lines = first_seed(kept)
         if lines:
@@ -44,10 +45,11 @@ def stream_figures(runs: Sequence[Run]) -> list[Figure]:
     return found
 
 
-def diagnostics_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("diagnostics", position=20)
+def diagnostics_figures(panel: Panel) -> list[Figure]:
     """Purity, balance, near-duplicates and coverage over time, for each method with a memory."""
     found = []
-    for method, rows in columns(runs).items():
+    for method, rows in panel.methods.items():
         kept, which = best_rows({name: runs for name, runs in rows.items() if _holds(name)})
         lines = {name: line for name, line in first_seed(kept).items() if line.state}
         if lines:
@@ -55,9 +57,9 @@ def diagnostics_figures(runs: Sequence[Run]) -> list[Figure]:
     return found
 
 
-def first_seed(rows: Mapping[str, Sequence[Run]]) -> Lines:
+def first_seed(rows: Mapping[str, Runs]) -> Lines:
     """Each row's run of its smallest seed, where its steps were recorded."""
-    chosen = {name: min(runs, key=lambda run: (run.spec.get("seed", 0), run.id)) for name, runs in rows.items()}
+    chosen = {name: min(runs, key=lambda run: (run.seed, run.id)) for name, runs in rows.items()}
     lines = {name: series(run) for name, run in chosen.items()}
     return {name: line for name, line in lines.items() if len(line) > 1}
 
@@ -82,7 +84,7 @@ def _accuracy(method: str, lines: Lines, which: str) -> Figure:
         _line(drawing, frame, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
     share = f"{100 * WINDOW / max(len(line) for line in lines.values()):.0f} %"
     caption = f"Mean over the last {share} of the stream; first seed; bands are domains in their order."
-    return Figure(f"stream-{slug(method)}", title, caption + which, drawing)
+    return Figure(title, caption + which, drawing, method)
 
 
 def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
@@ -109,7 +111,7 @@ def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
             if len(known) > 1:
                 _line(drawing, frame, [x for x, _ in known], [y for _, y in known], looks[row])
     caption = "After each step, first seed, over the samples of the stream; alternating bands are domains."
-    return Figure(f"diagnostics-{slug(method)}", title, caption + which, drawing)
+    return Figure(title, caption + which, drawing, method)
 
 
 def _line(drawing: Drawing, frame: Frame, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:
@@ -156,4 +158,4 @@ def _visits(lines: Lines) -> Sequence[Visit]:
 
 
 def _holds(name: str) -> bool:
-    return name != "none" and not name.startswith(("control: running", "control: same"))
+    return name != NONE and not name.startswith((CONTROLS["running_statistics"], CONTROLS["same_samples"]))

@@ -8,10 +8,10 @@ import torch
 
 from gotta import GottaError
 from gotta.cli.plan import told
+from gotta.experiment.recipe.changed_inputs import check_same_inputs
 from gotta.experiment.recipe.recipe import Recipe
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
-from gotta.experiment.run.weights import check_same_weights
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Work, execute
 from gotta.experiment.sweep.store import Store
@@ -64,19 +64,19 @@ def test_runs_of_a_replaced_file_are_not_reused_in_silence(file, tmp_path):
     store, made = Store(tmp_path / "runs", writable=True), by_file()
     execute(made, Work(str(store.root)), lambda event: None)
     kept = file.read_bytes()
-    check_same_weights([made], store)
+    check_same_inputs([made], store)
     replace(file, 1.0)
     with pytest.raises(GottaError) as error:
-        check_same_weights([made, spec()], store)
-    for words in ("1 finished runs in", str(store.root), f"'{NAME}'", "Put the old file back", "--out"):
+        check_same_inputs([made, spec()], store)
+    for words in ("1 finished runs in", str(store.root), f"'{NAME}'", "Put the old files back", "--out"):
         assert words in str(error.value)
     recipe = Recipe.model_validate({"title": "t", "base": {}, "cells": [{"method": ["source"]}]})
-    with pytest.raises(GottaError, match="another file"):
+    with pytest.raises(GottaError, match="used other weights"):
         told(None, recipe, [made], [], store, 1, "cpu", False)  # before it prints a word
     file.write_bytes(kept)
-    check_same_weights([made], store)
+    check_same_inputs([made], store)
     file.unlink()
-    check_same_weights([made], store)
+    check_same_inputs([made], store)
 
 
 def test_a_snapshot_of_other_weights_is_not_continued(file, tmp_path):

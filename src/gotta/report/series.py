@@ -9,8 +9,9 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gotta.experiment.sweep.store import STEPS, Run, unreadable_steps
+from gotta.experiment.sweep.store import STEPS, unreadable_steps
 from gotta.reading import parse_json, read_bytes
+from gotta.report.run import Run
 
 BINS = 96
 HEAD = re.compile(

@@ -1,12 +1,10 @@
 """The main table in its several readings, each cell with its place on a scale of colours and the runs behind it."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
-from gotta.experiment.sweep.store import Run
-from gotta.report.places import SOURCE, places
+from gotta.report.panel import SOURCE, Panel
 from gotta.report.tables.cells import BEST, Cell, Table
 from gotta.report.tables.comparison import METRICS, table
 from gotta.report.tables.gains import BASELINES, gain_table, has_baseline
@@ -42,26 +40,16 @@ class View:
     rows: tuple[tuple[str, bool, tuple[Shown, ...]], ...]  # name, ranked, cells
 
 
-def views(runs: Sequence[Run]) -> list[View]:
+def views(panel: Panel) -> list[View]:
     """Accuracy, error, the gains for which there is a baseline, seconds."""
-    behind = cell_runs(runs)
-    found = [_view("accuracy", table(runs, "accuracy"), behind), _view("error", table(runs, "error"), behind)]
+    found = [_view(panel, key, table(panel, key)) for key in ("accuracy", "error")]
     for baseline in BASELINES:
-        gained = gain_table(runs, baseline) if has_baseline(runs, baseline) else None
-        found += [_view(baseline, gained, behind)] if gained is not None and gained.rows else []
-    return [*found, _view("seconds", table(runs, "seconds"), behind)]
+        gained = gain_table(panel, baseline) if has_baseline(panel, baseline) else None
+        found += [_view(panel, baseline, gained)] if gained is not None and gained.rows else []
+    return [*found, _view(panel, "seconds", table(panel, "seconds"))]
 
 
-def cell_runs(runs: Sequence[Run]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """The ids of the runs of each row and column, by seed."""
-    found: dict[tuple[str, str], list[Run]] = defaultdict(list)
-    for run, place in zip(runs, places(runs), strict=True):
-        found[place.row, place.column].append(run)
-    order = {key: sorted(group, key=lambda run: (run.spec.get("seed", 0), run.id)) for key, group in found.items()}
-    return {key: tuple(run.id for run in group) for key, group in order.items()}
-
-
-def _view(key: str, shown: Table, behind: dict[tuple[str, str], tuple[str, ...]]) -> View:
+def _view(panel: Panel, key: str, shown: Table) -> View:
     diverging = key in BASELINES
     higher = diverging or METRICS[key].higher
     values = [cell.value for row in shown.rows for cell in row.cells if cell.value is not None]
@@ -70,11 +58,16 @@ def _view(key: str, shown: Table, behind: dict[tuple[str, str], tuple[str, ...]]
     for row in shown.rows:
         name = row.names[0]
         cells = tuple(
-            Shown(cell, _shade(cell.value, values, diverging, higher), behind.get((name, column), ()), id(cell) in top)
+            Shown(cell, _shade(cell.value, values, diverging, higher), _ids(panel, name, column), id(cell) in top)
             for column, cell in zip(shown.columns, row.cells, strict=True)
         )
         rows.append((name, row.ranked, cells))
     return View(key, NAMES[key], shown, tuple(rows))
+
+
+def _ids(panel: Panel, row: str, column: str) -> tuple[str, ...]:
+    """The runs behind a cell, by seed."""
+    return tuple(run.id for run in sorted(panel.cells[row, column], key=lambda run: (run.seed, run.id)))
 
 
 def _top(shown: Table, higher: bool) -> set[int]:

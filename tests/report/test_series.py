@@ -1,10 +1,13 @@
 import json
 
 import pytest
+from made_runs import made
+from made_store import write
 
 from gotta import GottaError
-from gotta.experiment.sweep.store import STEPS, Run
-from gotta.report.page.series import HEAD, Count, Visit, counted, series, visits
+from gotta.experiment.sweep.store import STEPS
+from gotta.report.results import read_results
+from gotta.report.series import HEAD, Count, Visit, counted, series, visits
 
 STEP = {"step": 3, "samples": 64, "correct": 17, "accuracy": 26.5, "domains": {"fog-5": 60, "snow-5": 4}, "memory": {}}
 
@@ -37,6 +40,17 @@ def test_visits_are_spans_of_the_stream():
 
 @pytest.mark.parametrize("content", [b"\x00\x00\n", b"[1]\n", b'{"samples": 5, "domains": 7}\n'])
 def test_steps_of_wrong_bytes_are_one_message(tmp_path, content):
-    (tmp_path / STEPS).write_bytes(content)
+    (run,) = read_results(write(tmp_path, [made()])).runs
+    (run.folder / STEPS).write_bytes(content)
     with pytest.raises(GottaError, match="cannot be read"):
-        series(Run("r1", {}, {}, {}, tmp_path))
+        series(run)
+
+
+def test_series_follow_the_stream(tmp_path):
+    (run,) = read_results(write(tmp_path, [made("fps", scores=(63, 64, 65, 66))])).runs
+    line = series(run)
+    assert line.at == tuple(range(100, 900, 100))
+    assert line.accuracy()[0] == 63
+    assert line.accuracy(2)[2] == 63.5
+    assert [visit.start for visit in line.visits] == [0, 200, 400, 600]
+    assert len(series(run, bins=4)) == 4
