@@ -23,7 +23,7 @@ from gotta.experiment.run.environment import environment
 from gotta.experiment.sweep.store import plain
 from gotta.files import write_atomically
 from gotta.memory import Memory, policies
-from gotta.metrics.buffer import FloatArray, balance, coverage, mean, nearest_in_class
+from gotta.metrics.measures import FloatArray, balance, coverage, mean, nearest_in_class
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
 from gotta.types import IntArray, Prediction, torch_images
