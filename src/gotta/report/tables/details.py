@@ -85,5 +85,5 @@ def _rows(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
             ),
             column != SOURCE and not is_control(row),
         )
-        for column, row, runs in panel.placed()
+        for column, row, runs in panel.filled
     ]
