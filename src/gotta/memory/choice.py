@@ -19,6 +19,7 @@ class MemoryChoice:
     arguments: Mapping[str, Any]
 
     def __post_init__(self) -> None:
+        policies.take(self.name)
         known = arguments_of(self.name)
         for name in self.arguments:
             if known is not None and name not in known:
@@ -55,7 +56,8 @@ def check_owner(hyper: Mapping[str, Any], method: str, known: list[str], memory:
                 f"'{name}' is an argument of memory '{memory}', not of method '{method}'. "
                 f"Give it to the memory: memory=gotta.Memory.spec('{memory}', {name}={value!r})."
             )
-        if takers := [other for other in policies.names() if name in (arguments_of(other) or ())]:
+        known_here = [other for other in policies.names() if not policies.is_outside(other)]
+        if takers := [other for other in known_here if name in (arguments_of(other) or ())]:
             raise GottaError(
                 f"'{name}' is no argument of method '{method}'. Memories that take it: {', '.join(takers)}. "
                 f"Give it to one of them: memory=gotta.Memory.spec('{takers[0]}', {name}={value!r})."

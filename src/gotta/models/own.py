@@ -2,16 +2,18 @@
 
 import importlib
 import inspect
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.models.backbone import Backbone, Input
 from gotta.models.foreign import Foreign, is_foreign
+from gotta.seeds import torch_generator
 
 
 class Own(Foreign):
@@ -32,12 +34,21 @@ def check(name: str) -> None:
         raise GottaError(f"model '{name}' is no name of a network. Expected module:function, such as mine:build.")
 
 
+@contextmanager
+def drawing(seed: int) -> Iterator[None]:
+    """What is drawn here the seed decides; the caller's generator must not notice."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
+        yield
+
+
 def find(name: str) -> Any:
     """What the name stands for, imported and not yet called: a network, a class of networks, or a function."""
     module, _, attribute = name.partition(":")
     try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # whatever a module of the caller's own raises
+        with drawing(0):  # a module may draw weights when it is imported, in whichever process that is
+            found: Any = getattr(importlib.import_module(module), attribute)
+    except (Exception, SystemExit) as error:  # whatever a module of the caller's own raises
         raise _gives_none(name, error) from error
     is_other_class = isinstance(found, type) and not issubclass(found, nn.Module)
     if is_other_class or not callable(found):
@@ -50,14 +61,14 @@ def build_network(name: str, num_classes: int | None = None) -> nn.Module:
     found = find(name)
     try:
         network: Any = deepcopy(found) if isinstance(found, nn.Module) else found(**_asked(found, num_classes))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _gives_none(name, error) from error
     if not isinstance(network, nn.Module):
         raise GottaError(f"'{name}' gives a {type(network).__name__}. Expected a torch.nn.Module.")
     return network
 
 
-def _gives_none(name: str, error: Exception) -> GottaError:
+def _gives_none(name: str, error: BaseException) -> GottaError:
     return GottaError(
         f"'{name}' gives no model: {type(error).__name__}: {error}. Expected module:function, importable from here, "
         "that returns a torch.nn.Module."

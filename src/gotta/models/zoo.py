@@ -1,8 +1,7 @@
 """Networks by name or path: bundled ones, those of `gotta train`, and any architecture with a checkpoint of yours."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from gotta.files import write_atomically
 from gotta.models import foreign, own
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
-from gotta.seeds import torch_generator
+from gotta.reading import parse_json
 
 WEIGHTS = Path(__file__).parent / "weights"
 RANDOM = "random"
@@ -43,15 +42,14 @@ def load(
     name = str(name_or_path)
     check(name, None if weights is None else str(weights), preprocessing)
     if own.is_own(name):
-        with _drawing(seed):
-            own.find(name)  # a module may draw weights when it is imported, and only then
+        own.find(name)
         model = _make_untrained(lambda: own.build(name, num_classes), seed)
         if weights is not None and str(weights) != RANDOM:
             _fill(model, read_checkpoint(Path(weights).expanduser()), weights, f"'{name}'")
     elif weights is None:
         path = _find(name_or_path)
         record, state = read(path)
-        model = _from_record(record, path, num_classes)
+        model = _from_record(record, path, num_classes, state)
         _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
     elif str(weights) == RANDOM:
         model = _make_untrained(lambda: _build(name, num_classes), seed)
@@ -127,8 +125,10 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             "its weights."
         )
     try:
-        record = json.loads(metadata["gotta"])
-    except json.JSONDecodeError as error:
+        record = parse_json(metadata["gotta"])
+        if not isinstance(record, dict):
+            raise ValueError("it is no JSON object")
+    except ValueError as error:
         raise GottaError(f"the gotta record of {path} is damaged: {error}. Fetch or train it again.") from None
     return record, state
 
@@ -138,29 +138,37 @@ def _find(name_or_path: str | Path) -> Path:
     return path if path.suffix == ".safetensors" else WEIGHTS / f"{name_or_path}.safetensors"
 
 
-def _from_record(record: dict[str, Any], path: Path, num_classes: int | None) -> Backbone:
+def _from_record(
+    record: dict[str, Any], path: Path, num_classes: int | None, state: Mapping[str, torch.Tensor]
+) -> Backbone:
     missing = {"architecture", "num_classes", "input"} - record.keys()
     if missing:
         raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
-    expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
-    classes = record["num_classes"] if num_classes is None else num_classes
-    return _make_untrained(lambda: architectures.build(record["architecture"], num_classes=classes, input=expects), 0)
+    name, classes = record["architecture"], record["num_classes"] if num_classes is None else num_classes
+    if not isinstance(name, str) or (":" in name and not architectures.is_permitted(name)):
+        raise GottaError(
+            f"{path} names the architecture '{name}', which is not registered, so it was not imported. "
+            "If you trust it, name it yourself and give the file as its weights."
+        )
+    try:
+        expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
+        with torch.device("meta"):  # so that a size nobody can hold costs nothing
+            wanted = architectures.build(name, num_classes=classes, input=expects).state_dict()
+    except GottaError:
+        raise
+    except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
+        raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
+    if wrong := misfits(wanted, fit_names(state, wanted, architectures.get(name).aliases)):
+        raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
+    return _make_untrained(lambda: architectures.build(name, num_classes=classes, input=expects), 0)
 
 
 def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
     """A network with weights that the seed decides."""
-    with _drawing(seed):
+    with own.drawing(seed):
         model = make()
     assert isinstance(model, Backbone)
     return model
-
-
-@contextmanager
-def _drawing(seed: int) -> Iterator[None]:
-    """What is drawn here the seed decides; the caller's generator must not notice."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
-        yield
 
 
 def _build(name: str, num_classes: int | None) -> Backbone:

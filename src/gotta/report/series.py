@@ -1,22 +1,23 @@
 """A run over its stream, from the records of its steps: accuracy, the state of the memory, the domains it met."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gotta.experiment.sweep.store import STEPS, unreadable_steps
+from gotta.metrics.measures import MEASURES
+from gotta.reading import parse_json, read_bytes
 from gotta.report.run import Run
 
 BINS = 96
 HEAD = re.compile(
     rb'\{"step": \d+, "samples": (\d+), "correct": (\d+), [^{}]*"domains": (\{[^{}]*\})[,}]'
 )  # as the store writes a step
-STATE = ("purity", "balance", "coverage", "near_duplicates", "age_mean", "occupancy")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def series(run: Run, bins: int = BINS) -> Series:
 @lru_cache(maxsize=2048)
 def _read(folder: Path, bins: int) -> Series:
     try:
-        return _binned((folder / STEPS).read_bytes().splitlines(), bins)
+        return _binned(read_bytes(folder / STEPS, inf).splitlines(), bins)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise unreadable_steps(folder, error) from error
 
@@ -84,7 +85,7 @@ def counted(line: bytes) -> Count | None:
             return _count(*head.groups())
         except ValueError:  # a brace in a domain's name
             pass
-    step = json.loads(line)
+    step = parse_json(line)
     if not isinstance(step.get("samples"), int):
         return None
     return Count(step["samples"], int(step.get("correct", 0)), step.get("domains") or {})
@@ -92,7 +93,7 @@ def counted(line: bytes) -> Count | None:
 
 @lru_cache(maxsize=4096)  # steps are alike: as many samples, one domain
 def _count(samples: bytes, right: bytes, domains: bytes) -> Count:
-    return Count(int(samples), int(right), json.loads(domains))
+    return Count(int(samples), int(right), parse_json(domains))
 
 
 def _binned(lines: Sequence[bytes], bins: int) -> Series:
@@ -110,9 +111,10 @@ def _binned(lines: Sequence[bytes], bins: int) -> Series:
             at.append(position)
             samples.append(seen)
             right.append(correct)
-            rows.append(json.loads(line).get("memory") or {})
+            rows.append(parse_json(line).get("memory") or {})
             seen = correct = 0
-    state = {name: tuple(_number(row.get(name)) for row in rows) for name in STATE}
+    curves = [name for name, measure in MEASURES.items() if measure.curve]
+    state = {name: tuple(_number(row.get(name)) for row in rows) for name in curves}
     known = {name: values for name, values in state.items() if any(value is not None for value in values)}
     met = tuple(visits(count.domains for count, _ in steps))
     return Series(tuple(at), tuple(samples), tuple(right), known, met, len(steps))

@@ -17,6 +17,7 @@ from gotta.experiment.recipe.no_effect import without_effect
 from gotta.experiment.recipe.recipe import Recipe
 from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.spec import outside
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.engines import Engine
 from gotta.experiment.sweep.engines import engine as make_engine
@@ -58,34 +59,47 @@ class Plan:
         return [spec for spec in self.specs if spec.id in self.unrecorded or not self.store.has(spec.id)]
 
     @cached_property
+    def looked_at(self) -> list[RunSpec]:
+        """The runs to do that can be looked at without importing code of the caller's: their memory is not asked."""
+        return [spec for spec in self.todo if not outside.named(spec.model_dump()).keys() - {"memory"}]
+
+    @cached_property
     def missing(self) -> list[Missing]:
-        """What the runs need and this machine lacks, each with the command that gets it."""
-        return missing(self.todo)
+        """What the runs need and this machine lacks, each with the command that gets it. Nothing is imported for it."""
+        return missing(self.looked_at)
 
     @cached_property
     def grid(self) -> Grid:
         """Runs per seed by method and memory."""
         return Grid.of(self.specs)
 
-    def estimate(self, jobs: int = 1, device: str = "cpu") -> Estimate:
-        """How long it takes, from passes counted, a short timing of the network here, and finished runs."""
+    def estimate(self, jobs: int = 1, device: str = "cpu", everything: bool = True) -> Estimate:
+        """How long it takes, from passes counted, a short timing of the network here, and finished runs.
+
+        Without `everything` runs that would import code of the caller's are left out.
+        """
         finished = [self.store.read(spec.id) for spec in self.specs if self.store.has(spec.id)]
-        return estimate(self.todo, self.processes(jobs), finished, device)
+        return estimate(self.todo if everything else self.looked_at, self.processes(jobs), finished, device)
 
     def processes(self, jobs: int) -> int:
         """How many cells are computed at a time on this machine; `jobs` 0 is one per core."""
         return min(jobs or os.cpu_count() or 1, max(1, len(self.todo)))
 
-    def notices(self) -> list[str]:
-        """What to know before it runs: damaged runs, what is recorded, cells that say nothing of their own."""
-        return [*self._damaged(), *self._earlier(), *self._recording(), *self._without_effect()]
+    def notices(self, everything: bool = True) -> list[str]:
+        """What to know before it runs: damaged runs, what is recorded, cells that say nothing of their own.
+
+        Without `everything` nothing of the caller's is imported for it.
+        """
+        known = [spec for spec in self.todo if everything or not outside.named(spec.model_dump())]
+        return [*self._damaged(), *self._earlier(), *self._recording(), *_without_effect(known)]
 
     def check(self, device: str = "cpu") -> None:
         """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
         check_device(device)
-        if self.missing:
+        wrong = [Missing(text) for text in outside.mistakes(spec.model_dump() for spec in self.todo)]
+        if lacking := wrong or missing(self.todo):
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
-            raise GottaError(f"{self.told_missing()}\n{way_out}")
+            raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
         Store(self.store.root, writable=True)
 
     def run(
@@ -128,14 +142,6 @@ class Plan:
         named = tuple(replace(failure, label=self.labels[failure.id]) for failure in failures)
         return Result(self.specs, self.store, named, dict(logged.problems))
 
-    def told_missing(self) -> str:
-        """What is missing, as text; nothing if nothing is."""
-        if not self.missing:
-            return ""
-        count = len(self.missing)
-        lines = "\n".join(f"  - {one}" for one in self.missing)
-        return f"{count} {'thing is' if count == 1 else 'things are'} missing for these runs:\n{lines}"
-
     def told_title(self) -> str:
         if self.recipe is None:
             return self.specs[0].label
@@ -157,7 +163,7 @@ class Plan:
 
     def __str__(self) -> str:
         """What is missing first, then the grid and the counts."""
-        parts = [self.told_missing(), self.told_title(), (self.recipe.note or "") if self.recipe else ""]
+        parts = [_told_missing(self.missing), self.told_title(), (self.recipe.note or "") if self.recipe else ""]
         return "\n".join(part for part in (*parts, str(self.grid), self.told_seeds(), self.told_counts()) if part)
 
     __repr__ = __str__  # so that a notebook shows it
@@ -187,9 +193,18 @@ class Plan:
             )
         return [text + (" A recorded run keeps no snapshots: one that is stopped starts anew." if new else "")]
 
-    def _without_effect(self) -> list[str]:
-        found = without_effect(self.todo).items()
-        return [f"No effect: {name}: {reason} The cell is marked." for name, reason in found]
+
+def _told_missing(things: Sequence[Missing]) -> str:
+    """What is missing, as text; nothing if nothing is."""
+    if not things:
+        return ""
+    lines = "\n".join(f"  - {one}" for one in things)
+    return f"{len(things)} {'thing is' if len(things) == 1 else 'things are'} missing for these runs:\n{lines}"
+
+
+def _without_effect(specs: Sequence[RunSpec]) -> list[str]:
+    found = without_effect(specs).items()
+    return [f"No effect: {name}: {reason} The cell is marked." for name, reason in found]
 
 
 def check_numbers(jobs: int, threads: int, snapshot_every: float) -> None:

@@ -9,6 +9,7 @@ from gotta.errors import GottaError
 from gotta.experiment.recipe.recipe import Recipe, load_recipe, read_recipe
 from gotta.experiment.run.snapshots import EVERY
 from gotta.experiment.spec.given import read_spec
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, sections
 from gotta.experiment.sweep.engines import Engine
@@ -123,6 +124,7 @@ def plan_run(
     spec: RunSpec | str | Path | Settings = (), *, out: str | Path = "runs/single", record: bool = False, **given: Any
 ) -> Plan:
     """A plan of one run."""
+    permit(given)
     made = spec if isinstance(spec, RunSpec) and not given else RunSpec.of(merged(_spec(spec), short(given)))
     return Plan((made,), Store(out), to_record=(made,) if record else ())
 
@@ -130,7 +132,11 @@ def plan_run(
 def _spec(spec: RunSpec | str | Path | Settings) -> dict[str, Any]:
     if isinstance(spec, RunSpec):
         return short(spec.model_dump())
-    return read_spec(spec) if isinstance(spec, str | Path) else short(sections(spec))
+    if isinstance(spec, str | Path):
+        return read_spec(spec)  # what a file names is not imported on its word
+    named = short(sections(spec))
+    permit(named)
+    return named
 
 
 def _recipe(recipe: str | Path | Mapping[str, Any]) -> Recipe:

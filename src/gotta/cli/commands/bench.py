@@ -157,14 +157,16 @@ def recipe_names() -> list[str]:
 def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: bool) -> None:
     """What `--dry-run` says. Exit code 1 if something is missing."""
     console.print(str(plan), highlight=False, markup=False, soft_wrap=True)
-    for line in plan.notices():
+    for line in plan.notices(everything=False):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     for spec in plan.todo if ids else ():
         console.print(f"  {spec.id}  {plan.labels[spec.id]}", highlight=False, markup=False, soft_wrap=True)
     if plan.missing:
         raise typer.Exit(1)
-    if plan.todo:
-        console.print(f"{plan.estimate(jobs, device)}", highlight=False)
+    if plan.looked_at:
+        console.print(f"{plan.estimate(jobs, device, everything=False)}", highlight=False)
+    if unseen := len(plan.todo) - len(plan.looked_at):
+        console.print(f"Not looked at: {unseen} runs with parts of your own, which are imported when they start.")
 
 
 def announce(console: "Console", plan: "Plan", jobs: int, device: str, where: str) -> None:

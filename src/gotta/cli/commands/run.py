@@ -60,13 +60,14 @@ def run(
 
     from gotta.cli.commands.bench import conclude
     from gotta.cli.progress import follow
-    from gotta.experiment.spec.given import read_settings
-    from gotta.experiment.spec.text import dump
+    from gotta.experiment.spec.given import split_settings
+    from gotta.experiment.spec.text import dump, merged
     from gotta.workflow.calls import plan_run
 
     console = Console()
+    path, given = split_settings(settings or [])
     options = {section: {"name": name} for section, name in (("data", data), ("model", model)) if name}
-    planned = plan_run(read_settings(settings or [], options), out=out, record=record)
+    planned = plan_run(path or {}, out=out, record=record, **merged(options, given))
     if show:
         print(dump(planned.specs[0]), end="")
         return

@@ -1,10 +1,11 @@
 """Cells of a recipe with other memories or methods than it names: what `--memory` and `--method` do."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from gotta.experiment.spec.arguments import known_arguments, usual_arguments
+from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.run_spec import DEFAULTS, FIELDS
 from gotta.methods import methods
 
@@ -38,9 +39,14 @@ def _with(section: str, cell: Sections, name: str) -> Sections:
     if new is not None:
         lost = {key for key in content if key not in FIELDS[section] and key not in new and (old is None or key in old)}
         content = {key: value for key, value in content.items() if key not in lost}
-    if section == "method" and name != before and content.get("preset") not in methods.get(name).presets:
+    if section == "method" and name != before and content.get("preset") not in _presets(name):
         content.pop("preset", None)
     return {**cell, section: {**content, "name": name}}
+
+
+def _presets(method: str) -> Collection[str]:
+    """None of a method of the caller's own, which is not imported for this."""
+    return () if is_outside("method", method) else methods.get(method).presets
 
 
 def _name(section: str, cell: Sections) -> str:

@@ -12,6 +12,7 @@ from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.recipe.exchange import exchange_memories, exchange_methods
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
@@ -58,6 +59,7 @@ class Recipe(Part):
     axes: Axes = {}
     cells: Annotated[list[Cells], Field(min_length=1)]
     leave_out: list[str] = []  # memories that wildcards pass over
+    imports: list[str] = []  # modules of one's own whose classes it names
     quick: Quick = Quick()
 
     def record(self, name: str) -> dict[str, Any]:
@@ -81,11 +83,15 @@ class Recipe(Part):
         """
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
+        permit(over)  # what the caller names may be imported when it is run
+        for section, names in (("memory", memories), ("method", methods)):
+            for name in names:
+                permit({section: {"name": name}})
         chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
         given = [merged(cell, fitting(over, cell)) for cell in cells]
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
         try:
-            specs = [spec for seed in chosen for spec in _specs(given, seed)]
+            specs = [spec for seed in chosen for spec in _specs(given, seed, self.imports)]
         except Mistakes as error:
             wrong += error.mistakes
         if wrong:
@@ -169,13 +175,13 @@ def _match_methods(patterns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for pattern in patterns for name in registered_methods.match(pattern)))
 
 
-def _specs(cells: Sequence[Sections], seed: int) -> list[RunSpec]:
+def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list[RunSpec]:
     """All cells with this seed; or all their mistakes, each with the cells it is in."""
     specs: list[RunSpec] = []
     wrong: dict[str, list[str]] = {}
     for cell in cells:
         try:
-            specs.append(RunSpec.of({**cell, "seed": seed}))
+            specs.append(RunSpec.of({**cell, "seed": seed}, imports))
         except Mistakes as error:
             for mistake in error.mistakes:
                 wrong.setdefault(mistake, []).append(_label(cell))

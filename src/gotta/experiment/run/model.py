@@ -8,6 +8,7 @@ import torch
 
 from gotta.data.home import locate
 from gotta.errors import GottaError
+from gotta.experiment.spec.outside import check_permitted
 from gotta.experiment.spec.source_files import source_files
 from gotta.models import Backbone, load
 from gotta.models.own import is_own
@@ -32,6 +33,7 @@ def find_weights(named: str | None) -> Path | str | None:
 
 def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
     """The network of a spec. Untrained ones and the caller's own are told the classes of the data."""
+    check_permitted({"model": {"name": name}})
     found = find_weights(weights)
     told = num_classes if weights == RANDOM or is_own(name) else None
     code = source_files(name.partition(":")[0], f"model '{name}'") if is_own(name) else {}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.outside import is_outside
 from gotta.memory import policies
 from gotta.methods import methods
 from gotta.methods.settings import hyper_parameters
@@ -15,6 +16,8 @@ SECTIONS = ("memory", "method")
 
 def known_arguments(section: str, name: Any) -> list[str] | None:
     """What the chosen memory or method takes as arguments; None if that cannot be told."""
+    if is_outside(section, name):
+        return None
     try:
         cls = policies.get(name) if section == "memory" else methods.get(name)
     except (GottaError, TypeError):
@@ -28,6 +31,8 @@ def known_arguments(section: str, name: Any) -> list[str] | None:
 
 def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the arguments are that nobody gave: the preset's values, and the defaults; {} if that cannot be told."""
+    if is_outside(section, name):
+        return {}
     try:
         cls: Any = policies.get(name) if section == "memory" else methods.get(name)
         own = hyper_parameters(cls, given.get("preset", "official")) if section == "method" else {}

@@ -11,9 +11,15 @@ from gotta.experiment.spec.text import dotted, merged, read
 
 def read_settings(given: Sequence[str], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """`spec.yaml method.name=norm` as nested sections; `options` stand over the file and under the settings."""
+    path, settings = split_settings(given)
+    content = read_spec(path) if path else {}
+    return merged(merged(content, short(options or {})), short(settings))
+
+
+def split_settings(given: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The path of the spec file, if the first of them is one, and the others as nested sections."""
     first = [given[0]] if given and "=" not in given[0] else []
-    content = read_spec(first[0]) if first else {}
-    return merged(merged(content, short(options or {})), short(dotted(given[len(first) :])))
+    return "".join(first), dotted(given[len(first) :])
 
 
 def read_spec(path: str | Path) -> dict[str, Any]:
