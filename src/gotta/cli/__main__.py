@@ -26,6 +26,7 @@ from gotta.cli import (
     watch,
 )
 from gotta.cli.options import reads_data
+from gotta.cli.terminal import guarded_output
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -76,11 +77,12 @@ def main() -> None:
     # Before torch is imported: two threads beside a busy neighbour are far slower than one.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.path.insert(0, str(Path.cwd()))  # so that a policy of one's own, `module:Class`, is found
-    try:
-        app()
-    except GottaError as error:
-        print(f"gotta: {error}", file=sys.stderr)
-        sys.exit(2)
+    with guarded_output():
+        try:
+            app()
+        except GottaError as error:
+            print(f"gotta: {error}", file=sys.stderr)
+            sys.exit(2)
 
 
 if __name__ == "__main__":

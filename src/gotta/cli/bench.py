@@ -9,7 +9,7 @@ import typer
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.experiment.spec import RunSpec
     from gotta.experiment.store import Store
@@ -90,7 +90,7 @@ def bench(
     os.environ["OMP_NUM_THREADS"] = str(threads)
     if engine == "local" and (jobs or os.cpu_count() or 1) > 1 and not dry_run and recipe != "teaser":
         forking.begin(threads)
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.cli.engine import make_engine
     from gotta.cli.plan import chosen, told

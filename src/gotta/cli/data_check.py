@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.data.check import Finding
 
@@ -28,7 +28,7 @@ def check(
 
     - `gotta data check --hash --json`
     """
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.data.check import check as look
     from gotta.data.check import strangers

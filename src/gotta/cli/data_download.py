@@ -99,7 +99,7 @@ def _unpack(form: "Form", folder: "Path") -> None:
 @contextmanager
 def bar(name: str) -> "Iterator[Callable[[int, int | None], None]]":
     """Bytes, rate and time left; ten lines where there is no terminal."""
-    from rich.console import Console
+    from gotta.cli.terminal import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,

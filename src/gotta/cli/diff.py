@@ -17,7 +17,7 @@ def diff(
 
     Example: `gotta diff runs/mini runs/mini-new`
     """
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.cli.progress import show_table
     from gotta.cli.stores import finished

@@ -13,7 +13,7 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
 
     Example: `gotta ls memories`
     """
-    from rich.console import Console
+    from gotta.cli.terminal import Console
     from rich.table import Table
 
     listed = everything()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.experiment.recipe import Recipe
     from gotta.experiment.spec import RunSpec

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 
-from rich.console import Console
+from gotta.cli.terminal import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from gotta.experiment.sweep import Event, Listener

@@ -25,7 +25,7 @@ def replay(
 
     Example: `gotta replay fifo.npz --memory fps,cstu`
     """
-    from rich.console import Console
+    from gotta.cli.terminal import Console
     from rich.table import Table
 
     from gotta.memory import journal as journals

@@ -16,7 +16,7 @@ def report(
 
     Example: `gotta report runs/mini`
     """
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.cli.progress import show_table
     from gotta.experiment.store import Store

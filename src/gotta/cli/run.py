@@ -44,7 +44,7 @@ def run(
     - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
     from gotta.cli.bench import check_device, conclude, warn_of_no_effect
     from gotta.cli.plan import tell_damaged
