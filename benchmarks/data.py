@@ -20,8 +20,8 @@ import torch
 from PIL import Image
 
 from gotta.data import bundled, dataset
-from gotta.data.make import make_cifar_c
-from gotta.data.make_imagenet import make_imagenet_c
+from gotta.data.local.make_cifar_c import make_cifar_c
+from gotta.data.local.make_imagenet_c import make_imagenet_c
 from gotta.models import Backbone, architectures, load
 from gotta.models.backbone import Input
 from gotta.streams import Stream, StreamSpec, read_ahead

@@ -26,7 +26,7 @@ from torch import nn
 import gotta
 import gotta.models
 from gotta.data import dataset
-from gotta.methods import augment
+from gotta.methods.parts import augment
 from gotta.streams import Stream, StreamSpec
 
 BATCH = CAPACITY = 64

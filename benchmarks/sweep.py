@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from gotta.experiment.store import Store
+from gotta.experiment.sweep.store import Store
 
 TARGET = 1.7
 RECIPE = """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from gotta.experiment.store import Store
-from gotta.report.webpage import recorded
+from gotta.experiment.sweep.store import Store
+from gotta.report.page.webpage import recorded
 from gotta.report.write import write_report
 
 HERE = Path(__file__).parent / "pictures"

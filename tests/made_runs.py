@@ -1,6 +1,6 @@
 """Finished runs made by hand, for tests of what reads them."""
 
-from gotta.experiment.store import Run, Store
+from gotta.experiment.sweep.store import Run, Store
 
 DOMAINS = ("fog-5", "snow-5", "frost-5", "glass_blur-5")
 

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from made_runs import DOMAINS, made
 
-from gotta.experiment.record import Recorder, record_path
-from gotta.experiment.store import Store
+from gotta.experiment.run.memory_film import Recorder, record_path
+from gotta.experiment.sweep.store import Store
 from gotta.memory import Memory
 from gotta.types import Prediction, Truth
 

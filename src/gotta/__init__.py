@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gotta import data, models, streams
-    from gotta.adapted import Adapted, adapt, load
+    from gotta.core.adapted import Adapted, adapt, load
     from gotta.memory import Memory
 
 __version__ = "0.1.0"
@@ -21,9 +21,19 @@ __all__ = [
     "streams",
 ]
 
-from gotta.errors import GottaError
+import sys
 
-_HOMES = {"Adapted": "gotta.adapted", "adapt": "gotta.adapted", "load": "gotta.adapted", "Memory": "gotta.memory"}
+from gotta.errors import GottaError
+from gotta.renamed import Renamed
+
+sys.meta_path.append(Renamed())
+
+_HOMES = {
+    "Adapted": "gotta.core.adapted",
+    "adapt": "gotta.core.adapted",
+    "load": "gotta.core.adapted",
+    "Memory": "gotta.memory",
+}
 _PARTS = ("data", "models", "streams", "memory", "methods", "metrics")
 
 

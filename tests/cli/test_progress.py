@@ -7,7 +7,7 @@ from rich.console import Console
 
 from gotta.cli import progress
 from gotta.cli.progress import follow
-from gotta.experiment.cell import Event
+from gotta.experiment.sweep.cell import Event
 
 LABELS = {"a": "norm + fps, seed 0", "b": "tent + fifo, seed 1"}
 

@@ -7,13 +7,13 @@ from collections import Counter
 
 from tiny import TinyData, seeded_net
 
-from gotta.experiment import run as module
-from gotta.experiment.cell import Work
-from gotta.experiment.engines.local import Local
-from gotta.experiment.leases import Leases
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store, plain
-from gotta.experiment.sweep import Sweep
+from gotta.experiment.run import run as module
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Work
+from gotta.experiment.sweep.engines.local import Local
+from gotta.experiment.sweep.leases import Leases
+from gotta.experiment.sweep.store import Store, plain
+from gotta.experiment.sweep.sweep import Sweep
 
 STREAM = {"domains": ["dark", "bright"], "order": "dirichlet", "gamma": 0.1}
 PAIRS = [("rotta", "cstu"), ("tent", "fps"), ("note", "pbrs"), ("norm", "reservoir"), ("sar", "none")]

@@ -160,7 +160,7 @@ def test_policy_by_instance_and_by_path() -> None:
     part = batch_of(30)
     expected = Memory("fps", 8, 4, epsilon=0.2)
     by_instance = Memory(policies.build("fps", epsilon=0.2), 8, 4)
-    by_path = Memory("gotta.memory.fps:FPS", 8, 4, epsilon=0.2)
+    by_path = Memory("gotta.memory.builtin.fps:FPS", 8, 4, epsilon=0.2)
     for memory in (expected, by_instance, by_path):
         memory.observe(**part)
     assert content(expected) == content(by_instance) == content(by_path)

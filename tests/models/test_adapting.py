@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import gotta
-from gotta.methods.normalization import AFFINE_LAYERS
+from gotta.methods.parts.normalization import AFFINE_LAYERS
 from gotta.models import load
 
 CLASSES = {"wrn28-10": 10, "resnet50": 1000, "vit-b16": 1000}

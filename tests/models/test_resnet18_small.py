@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from gotta.data.video import gtsrb
+from gotta.data.sets.video_sets import gtsrb
 from gotta.models import architectures, load, record
 from gotta.models.zoo import WEIGHTS
 from gotta.train import accuracy_on

@@ -3,9 +3,9 @@
 from made_runs import made
 
 from gotta.report.answer import findings, headline
-from gotta.report.comparison import table
-from gotta.report.gains import gain_table, gains
-from gotta.report.matrix import win_tie_loss
+from gotta.report.tables.comparison import table
+from gotta.report.tables.gains import gain_table, gains
+from gotta.report.tables.matrix import win_tie_loss
 
 BASE = (50.0, 60.0, 55.0, 65.0)
 

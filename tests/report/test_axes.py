@@ -3,7 +3,7 @@
 from made_runs import made
 
 from gotta.report.axes import panels
-from gotta.report.comparison import table
+from gotta.report.tables.comparison import table
 
 
 def names(panel):

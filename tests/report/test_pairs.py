@@ -3,8 +3,8 @@
 import pytest
 from made_runs import made
 
-from gotta.report.matrix import Outcomes, matrix_table, win_tie_loss
 from gotta.report.pairs import difference, same_stream, scores
+from gotta.report.tables.matrix import Outcomes, matrix_table, win_tie_loss
 
 
 def test_a_difference_is_taken_domain_by_domain_and_seed_by_seed():

@@ -6,7 +6,7 @@ from PIL import Image
 
 from gotta.errors import GottaError
 from gotta.experiment.teaser import Held, Setting, TeaserResult
-from gotta.report.render import markdown, plain
+from gotta.report.tables.render import markdown, plain
 from gotta.report.teaser import (
     BEGIN,
     COLOURS,

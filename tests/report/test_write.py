@@ -11,23 +11,23 @@ from made_store import EVIL, many_runs, with_recording, write
 from PIL import Image
 
 from gotta.errors import GottaError
-from gotta.experiment.record import record_path
+from gotta.experiment.run.memory_film import record_path
 from gotta.report import write as writing
-from gotta.report.chart import Frame, x_axis
-from gotta.report.comparison import table
-from gotta.report.drawing import Drawing, Line, Text, marker
 from gotta.report.figures import figures
+from gotta.report.figures.chart import Frame, x_axis
 from gotta.report.figures.cost import front
-from gotta.report.latex import escape, tex
-from gotta.report.palette import KNOWN, OTHERS, styles
-from gotta.report.raster import dashes, png
-from gotta.report.series import series
-from gotta.report.svg import svg
-from gotta.report.table_rows import table_csv
-from gotta.report.views import views
-from gotta.report.webpage import bundle, embedded, page
+from gotta.report.figures.drawing import Drawing, Line, Text, marker
+from gotta.report.figures.palette import KNOWN, OTHERS, styles
+from gotta.report.figures.raster import dashes, png
+from gotta.report.figures.svg import svg
+from gotta.report.page.series import series
+from gotta.report.page.views import views
+from gotta.report.page.webpage import bundle, embedded, page
+from gotta.report.tables.comparison import table
+from gotta.report.tables.csv_rows import table_csv
+from gotta.report.tables.latex import escape, tex
 from gotta.report.write import named_figures, recordings, write_report
-from gotta.sheet import font
+from gotta.show.contact_sheet import font
 
 
 @pytest.fixture(scope="module")

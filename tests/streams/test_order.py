@@ -15,7 +15,7 @@ from gotta.errors import GottaError
 from gotta.streams import order
 from gotta.streams.order import ORDERS, class_runs, dirichlet, duplicate, iid, note, note_chunks, note_iid
 from gotta.streams.order import sorted_by_class as by_class
-from gotta.streams.spec import StreamSpec, call
+from gotta.streams.stream_spec import StreamSpec, call
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "streams"
 labels_with_gaps = st.lists(st.sampled_from([0, 1, 2, 5, 9]), min_size=1, max_size=60)

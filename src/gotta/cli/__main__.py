@@ -7,10 +7,9 @@ from pathlib import Path
 import typer
 
 import gotta
-from gotta.cli import (
+from gotta.cli.commands import (
     bench,
     check,
-    data,
     diff,
     doctor,
     export,
@@ -25,6 +24,7 @@ from gotta.cli import (
     train,
     watch,
 )
+from gotta.cli.data import data
 from gotta.cli.options import reads_data
 from gotta.cli.terminal import guarded_output
 from gotta.errors import GottaError

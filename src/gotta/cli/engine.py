@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from gotta.experiment.engines import Engine
+    from gotta.experiment.sweep.engines import Engine
 
 
 def make_engine(name: str, jobs: int, address: str = "", gpus: float = 0.0, slurm: str = "") -> "Engine":
     """The engine that the options describe; an option of another engine is a mistake."""
-    from gotta.experiment.engines import ENGINES, engine
+    from gotta.experiment.sweep.engines import ENGINES, engine
 
     for option, given, takes in (
         ("address", address, ["ray"]),

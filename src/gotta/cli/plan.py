@@ -8,14 +8,14 @@ from gotta.errors import GottaError
 if TYPE_CHECKING:
     from gotta.cli.terminal import Console
 
-    from gotta.experiment.recipe import Recipe
-    from gotta.experiment.spec import RunSpec
-    from gotta.experiment.store import Store
+    from gotta.experiment.recipe.recipe import Recipe
+    from gotta.experiment.spec.run_spec import RunSpec
+    from gotta.experiment.sweep.store import Store
 
 
 def chosen(settings: Sequence[str], data: str, model: str) -> dict[str, Any]:
     """The sections that settings and options stand for; settings over options."""
-    from gotta.experiment.text import dotted, merged
+    from gotta.experiment.spec.text import dotted, merged
 
     options: dict[str, Any] = {"data": {"name": data}} if data else {}
     if model:
@@ -43,10 +43,10 @@ def told(
     where: str = "",
 ) -> None:
     """Say what will be run and where; refuse if something for it is missing. With `cells` every run is named."""
-    from gotta.experiment.estimate import estimate
-    from gotta.experiment.labels import labels
-    from gotta.experiment.missing import missing
-    from gotta.experiment.weights import check_same_weights
+    from gotta.experiment.recipe.estimate import estimate
+    from gotta.experiment.recipe.labels import labels
+    from gotta.experiment.recipe.missing import missing
+    from gotta.experiment.run.weights import check_same_weights
 
     check_same_weights(specs, store)
     console.print(

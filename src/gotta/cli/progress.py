@@ -7,8 +7,9 @@ from time import monotonic
 from gotta.cli.terminal import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from gotta.experiment.sweep import Event, Listener
-from gotta.report.tables import Table, plain, rich_table
+from gotta.experiment.sweep.sweep import Event, Listener
+from gotta.report.tables.cells import Table
+from gotta.report.tables.render import plain, rich_table
 from gotta.train import Progress as TrainingProgress
 
 QUIET = 30.0  # seconds without a line after which one says what is running, where there is no terminal

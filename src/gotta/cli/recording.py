@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gotta.experiment.clocks import recording
-from gotta.experiment.environment import environment
-from gotta.experiment.record import record_path, recorder_of
-from gotta.experiment.run import run
-from gotta.experiment.spec import RunSpec
-from gotta.experiment.store import Store
-from gotta.experiment.sweep import Event, Listener
+from gotta.experiment.run.environment import environment
+from gotta.experiment.run.memory_film import record_path, recorder_of
+from gotta.experiment.run.run import run
+from gotta.experiment.run.step_costs import recording
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import Event, Listener
 from gotta.files import check_writable
 
 if TYPE_CHECKING:

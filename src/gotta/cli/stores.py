@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from gotta.experiment.store import Run, Store
+    from gotta.experiment.sweep.store import Run, Store
 
 
 def existing(folder: Path) -> "Store":
     """The store in a folder that must be there."""
-    from gotta.experiment.store import Store
+    from gotta.experiment.sweep.store import Store
 
     if not folder.exists():
         raise GottaError(f"there is no folder '{folder}'. Name one that 'gotta bench' wrote to, such as runs/mini.")

@@ -1,11 +1,11 @@
 """Images: bundled, read from the layouts people have, and corrupted."""
 
-from gotta.data.bundled import bundled
-from gotta.data.cifar import cifar10
-from gotta.data.cifar100 import cifar100
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
 from gotta.data.dataset import DATASETS, Corrupted, dataset
-from gotta.data.folder import image_folder
+from gotta.data.readers.bundled import bundled
+from gotta.data.readers.cifar import cifar10
+from gotta.data.readers.cifar100 import cifar100
+from gotta.data.readers.folder import image_folder
 
 __all__ = [
     "DATASETS",

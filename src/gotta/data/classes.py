@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gotta.data.home import find
-from gotta.data.pictures import Pictures
+from gotta.data.readers.pictures import Pictures
 from gotta.errors import GottaError
 from gotta.types import IntArray
 

@@ -19,7 +19,7 @@ from gotta.types import Dataset, Images, IntArray, domain_name
 CLEAN = "clean"
 KEEP = 5000  # data sets up to this many images remember what they corrupted
 
-DATASETS: Registry[Callable[..., Dataset]] = Registry("data set", "gotta.data")
+DATASETS: Registry[Callable[..., Dataset]] = Registry("data set", "gotta.data.sets")
 
 
 def dataset(name: str, **arguments: Any) -> Dataset:

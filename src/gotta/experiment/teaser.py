@@ -18,9 +18,9 @@ import torch
 
 from gotta.data import dataset
 from gotta.errors import GottaError, unknown
-from gotta.experiment.environment import environment
-from gotta.experiment.recipe import load_picture
-from gotta.experiment.store import plain
+from gotta.experiment.recipe.recipe import load_picture
+from gotta.experiment.run.environment import environment
+from gotta.experiment.sweep.store import plain
 from gotta.files import write_atomically
 from gotta.memory import Memory, policies
 from gotta.metrics.buffer import FloatArray, balance, coverage, mean, nearest_in_class

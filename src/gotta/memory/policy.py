@@ -12,7 +12,7 @@ from gotta.errors import GottaError
 from gotta.memory.table import Table
 from gotta.registry import Registry
 
-policies: Registry[Any] = Registry("memory", "gotta.memory")
+policies: Registry[Any] = Registry("memory", "gotta.memory.builtin")
 
 REJECT = -1
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gotta.methods.augment import augmented_copy
-from gotta.methods.losses import soft_cross_entropy
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.params import train_all
+from gotta.methods.parts.augment import augmented_copy
+from gotta.methods.parts.losses import soft_cross_entropy
+from gotta.methods.parts.params import train_all
+from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Presets, Texts
-from gotta.methods.teacher import follow, frozen_copy
 from gotta.types import MemoryBatch, Prediction
 
 Mode = Callable[[nn.Module], AbstractContextManager[None]]

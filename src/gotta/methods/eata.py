@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.methods.fisher import information, like
-from gotta.methods.losses import entropy, margin
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.normalization import batch_statistics
-from gotta.methods.params import train_affine
+from gotta.methods.parts.fisher import information, like
+from gotta.methods.parts.losses import entropy, margin
+from gotta.methods.parts.normalization import batch_statistics
+from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 

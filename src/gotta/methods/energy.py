@@ -5,10 +5,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gotta.methods.draws import Draws, Random, Recorded
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.normalization import batch_statistics
-from gotta.methods.params import train_affine
+from gotta.methods.parts.energy_draws import Draws, Random, Recorded
+from gotta.methods.parts.normalization import batch_statistics
+from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 

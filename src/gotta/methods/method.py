@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError
-from gotta.methods.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
-from gotta.methods.outputs import logits_of
-from gotta.methods.params import load_plain_state, make_optimizer, plain_state
+from gotta.methods.parts.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
+from gotta.methods.parts.outputs import logits_of
+from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction

@@ -4,7 +4,7 @@ from torch import nn
 
 from gotta.errors import NoEffect
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.normalization import has_batch_norm
+from gotta.methods.parts.normalization import has_batch_norm
 from gotta.types import MemoryBatch
 
 

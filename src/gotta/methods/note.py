@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.iabn import IABN
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.normalization import replace_batch_norms
-from gotta.methods.params import train_affine
+from gotta.methods.parts.iabn import IABN
+from gotta.methods.parts.normalization import replace_batch_norms
+from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 

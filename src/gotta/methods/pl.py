@@ -5,9 +5,9 @@ from typing import ClassVar
 import torch
 
 from gotta.errors import unknown
-from gotta.methods.losses import confident, pseudo_label_loss
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.params import train_affine, train_all
+from gotta.methods.parts.losses import confident, pseudo_label_loss
+from gotta.methods.parts.params import train_affine, train_all
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 

@@ -7,14 +7,14 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from gotta.methods.augment import augmented
-from gotta.methods.losses import soft_cross_entropy
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.normalization import replace_batch_norms
-from gotta.methods.params import train_affine
-from gotta.methods.robust_bn import RobustBN
+from gotta.methods.parts.augment import augmented
+from gotta.methods.parts.losses import soft_cross_entropy
+from gotta.methods.parts.normalization import replace_batch_norms
+from gotta.methods.parts.params import train_affine
+from gotta.methods.parts.robust_bn import RobustBN
+from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Presets, Texts
-from gotta.methods.teacher import follow, frozen_copy
 from gotta.types import MemoryBatch
 
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.losses import entropy, margin
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.params import load_plain_state, train_affine
-from gotta.methods.sam import displaced
+from gotta.methods.parts.losses import entropy, margin
+from gotta.methods.parts.params import load_plain_state, train_affine
+from gotta.methods.parts.sam import displaced
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 

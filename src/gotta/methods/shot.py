@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.losses import confident, entropy, pseudo_label_loss
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.params import train_affine
+from gotta.methods.parts.losses import confident, entropy, pseudo_label_loss
+from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Presets
 from gotta.types import MemoryBatch
 

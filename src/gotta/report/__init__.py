@@ -1,1 +1,1 @@
-"""Tables made from the store alone. `gotta.report.tables` holds the public names."""
+"""Tables, figures and a page, made from the store alone."""

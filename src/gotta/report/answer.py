@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gotta.experiment.store import Run
-from gotta.report.gains import BASELINES
+from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import Difference, difference
 from gotta.report.places import SOURCE, places, settings
 from gotta.report.statistics import LEVEL, Estimate
+from gotta.report.tables.gains import BASELINES
 
 NONE = "none"
 CONTROL = BASELINES["running_statistics"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
 from gotta.report.places import SETUP, SOURCE, TABLE_AXES, cell_key, settings, setups, telling
 
 Setting = tuple[tuple[str, Any], ...]

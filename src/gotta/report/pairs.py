@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
 from gotta.report.statistics import LEVEL, Estimate, estimate
 
 

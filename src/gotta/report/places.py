@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
 
 MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
 METHODS = ("source", "norm", "rotta", "note", "sar", "eata", "cotta", "tent", "pl", "shot", "energy")

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from gotta.data.cifar import CLASSES
+from gotta.data.readers.cifar import CLASSES
 from gotta.errors import GottaError
-from gotta.experiment.environment import environment
+from gotta.experiment.run.environment import environment
 from gotta.experiment.teaser import Held, Setting, TeaserResult, compute
 from gotta.files import write_atomically
 from gotta.metrics.buffer import FloatArray
-from gotta.report.cells import MEANINGLESS, Cell, Row, Table, over_seeds
-from gotta.report.render import markdown
-from gotta.sheet import FAINT, FEW, INK, Rgb
+from gotta.report.tables.cells import MEANINGLESS, Cell, Row, Table, over_seeds
+from gotta.report.tables.render import markdown
+from gotta.show.contact_sheet import FAINT, FEW, INK, Rgb
 
 WIDTH, MARGIN, GUTTER, HEADER, TITLE, PLOT, LINE = 1600, 24, 16, 96, 34, 220, 20
 LINES = 5  # of numbers under a plot

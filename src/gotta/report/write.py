@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.record import record_path
-from gotta.experiment.store import Run, Store
+from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.sweep.store import Run, Store
 from gotta.files import write_atomically
 from gotta.report.axes import panels
-from gotta.report.document import report_markdown
 from gotta.report.figures import Figure, figures
-from gotta.report.latex import tex
-from gotta.report.raster import png
-from gotta.report.svg import svg
-from gotta.report.table_rows import table_csv
-from gotta.report.webpage import page, recorded, with_recordings
+from gotta.report.figures.raster import png
+from gotta.report.figures.svg import svg
+from gotta.report.page.webpage import page, recorded, with_recordings
+from gotta.report.tables.csv_rows import table_csv
+from gotta.report.tables.latex import tex
+from gotta.report.tables.markdown import report_markdown
 
 LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it leaves
 OURS = re.compile(r"(\d+-)?(capacity|cost|diagnostics|epsilon|factors|stream|wins)(-[a-z0-9-]+)?\.(svg|png)")

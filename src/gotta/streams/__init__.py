@@ -3,8 +3,8 @@
 from gotta.streams.ahead import read_ahead
 from gotta.streams.order import ORDERS, class_runs
 from gotta.streams.schedule import DOMAIN_ORDERS, ROTTA_ORDER, SCHEDULES, STANDARD_ORDER
-from gotta.streams.spec import StreamSpec, check
 from gotta.streams.stream import Stream
+from gotta.streams.stream_spec import StreamSpec, check
 
 __all__ = [
     "DOMAIN_ORDERS",

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from gotta.errors import GottaError
 from gotta.seeds import legacy_generator
+from gotta.streams.items import Items, items_of
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate
 from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
-from gotta.streams.spec import StreamSpec, call, check, require_valid
-from gotta.streams.video import Items, items_of
+from gotta.streams.stream_spec import StreamSpec, call, check, require_valid
 from gotta.types import Dataset, Images, IntArray, Step, Truth, torch_images
 
 __all__ = ["Stream", "StreamSpec", "check"]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gotta.data.corruptions import blur, digital, noise, spatter, weather
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.inputs import check_images, check_index, check_seed, find_parameters
-from gotta.data.corruptions.tables import EXTRA, SEVERITIES, STANDARD, TABLES, Parameters
+from gotta.data.corruptions.severities import EXTRA, SEVERITIES, STANDARD, TABLES, Parameters
 from gotta.types import Images
 
 __all__ = ["EXTRA", "SEVERITIES", "STANDARD", "TABLES", "corrupt"]

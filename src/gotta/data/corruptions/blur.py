@@ -8,7 +8,7 @@ from scipy import fft
 
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.pixels import SLACK, Floats, blur, correlate, gaussian_weights, to_bytes, zoom, zoom_taps
-from gotta.data.corruptions.tables import Parameters
+from gotta.data.corruptions.severities import Parameters
 from gotta.types import Images
 
 _MANY_TAPS = 60  # from here on a Fourier transform is faster than adding shifted copies

@@ -16,7 +16,7 @@ from gotta.data.corruptions.pixels import (
     sample,
     to_bytes,
 )
-from gotta.data.corruptions.tables import Parameters
+from gotta.data.corruptions.severities import Parameters
 from gotta.types import Images
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gotta.data.corruptions.tables import SEVERITIES, TABLES, Parameters
+from gotta.data.corruptions.severities import SEVERITIES, TABLES, Parameters
 from gotta.errors import GottaError, unknown
 from gotta.types import Images, IntArray
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, pdtrc, xlogy
 
 from gotta.data.corruptions.draws import Draws
-from gotta.data.corruptions.tables import Parameters
+from gotta.data.corruptions.severities import Parameters
 from gotta.types import Images
 
 Table = NDArray[np.float64]

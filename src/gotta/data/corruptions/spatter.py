@@ -6,7 +6,7 @@ from scipy import ndimage
 
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.pixels import Floats, blur, correlate, gaussian_weights, to_bytes
-from gotta.data.corruptions.tables import Parameters
+from gotta.data.corruptions.severities import Parameters
 from gotta.types import Images
 
 _WATER = np.array([175, 238, 238], np.float32)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from gotta.data.corruptions.blur import streak
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.pixels import Floats, to_bytes, zoom
-from gotta.data.corruptions.tables import Parameters
+from gotta.data.corruptions.severities import Parameters
 from gotta.data.corruptions.textures import frost_textures
 from gotta.types import Images
 

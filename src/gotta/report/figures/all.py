@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from gotta.experiment.store import Run
+from gotta.experiment.sweep.store import Run
 from gotta.report.figures.cost import cost_figures
 from gotta.report.figures.factors import factor_figures
 from gotta.report.figures.figure import Figure

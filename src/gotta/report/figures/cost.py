@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from itertools import product
 from math import log10
 
-from gotta.experiment.store import Run
-from gotta.report.cells import Cell
-from gotta.report.chart import (
+from gotta.experiment.sweep.store import Run
+from gotta.report.figures.chart import (
     POINT,
     SMALL,
     Frame,
@@ -19,9 +18,10 @@ from gotta.report.chart import (
     x_axis,
     y_axis,
 )
-from gotta.report.drawing import FAINT, INK, Drawing, Line, Text, marker
+from gotta.report.figures.drawing import FAINT, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, mean
-from gotta.report.palette import styles
+from gotta.report.figures.palette import styles
+from gotta.report.tables.cells import Cell
 
 BoxEnds = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float, str, str]  # seconds, accuracy, method, row

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gotta.experiment.store import Run
-from gotta.report.chart import POINT, SMALL, Frame, clipped, room, shown, text_width, ticks
-from gotta.report.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
+from gotta.experiment.sweep.store import Run
+from gotta.report.figures.chart import POINT, SMALL, Frame, clipped, room, shown, text_width, ticks
+from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, columns, mean, slug
-from gotta.report.palette import style
+from gotta.report.figures.palette import style
 from gotta.report.places import section_name, settings
 
 ARGUMENTS = "memory.arguments."

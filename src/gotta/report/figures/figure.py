@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gotta.experiment.store import Run
-from gotta.report.cells import Cell, over_seeds
-from gotta.report.comparison import by_seed, summary_value
-from gotta.report.drawing import Drawing
+from gotta.experiment.sweep.store import Run
+from gotta.report.figures.drawing import Drawing
 from gotta.report.places import SOURCE, Place, places
+from gotta.report.tables.cells import Cell, over_seeds
+from gotta.report.tables.comparison import by_seed, summary_value
 
 WIDTH = 760.0
 MANY = 16  # lines that a figure can show; of more, the best

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gotta.experiment.store import Run
-from gotta.report.cells import Cell
-from gotta.report.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
-from gotta.report.drawing import FAINT, Drawing, Line, Text, marker
+from gotta.experiment.sweep.store import Run
+from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
+from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, in_order, mean, slug
-from gotta.report.palette import style
+from gotta.report.figures.palette import style
 from gotta.report.places import SOURCE, cell_key, settings
+from gotta.report.tables.cells import Cell
 
 CAPACITY, EPSILON = "memory.capacity", "memory.arguments.epsilon"
 ByValue = defaultdict[str, defaultdict[float, list[Run]]]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
-from gotta.experiment.store import Run
-from gotta.report.chart import (
+from gotta.experiment.sweep.store import Run
+from gotta.report.figures.chart import (
     POINT,
     SMALL,
     Frame,
@@ -18,10 +18,10 @@ from gotta.report.chart import (
     x_axis,
     y_axis,
 )
-from gotta.report.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
+from gotta.report.figures.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, slug
-from gotta.report.palette import Style, styles
-from gotta.report.series import Series, Visit, series
+from gotta.report.figures.palette import Style, styles
+from gotta.report.page.series import Series, Visit, series
 
 WINDOW = 6  # values of about a hundred: some 6 % of the stream
 PANELS = {

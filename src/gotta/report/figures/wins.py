@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gotta.experiment.store import Run
-from gotta.report.chart import clipped, text_width
-from gotta.report.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
+from gotta.experiment.sweep.store import Run
+from gotta.report.figures.chart import clipped, text_width
+from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, best_rows
-from gotta.report.matrix import Outcomes, win_tie_loss
 from gotta.report.places import places
+from gotta.report.tables.matrix import Outcomes, win_tie_loss
 
 NARROWEST = 32.0  # pixels of a square in which counts can be read
 WON, LOST = "#4393c3", "#d6804a"  # apart for colour-blind readers; the letters say it without colour

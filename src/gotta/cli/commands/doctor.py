@@ -1,0 +1,58 @@
+"""`gotta doctor`: what is a model like, and is anything wrong with it?"""
+
+import importlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def doctor(
+    model: Annotated[
+        str, typer.Argument(help="module:function that builds the model, module:model, or a name of gotta's.")
+    ],
+    weights: Annotated[
+        str | None,
+        typer.Option(help="A checkpoint for a name of gotta's (a whole path, or one in the data home), or 'random'."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="Measure a step of these methods only: names or wildcards, by comma.")
+    ] = "*",
+) -> None:
+    """Look a model over: normalisation layers, inputs, outputs, which methods would do nothing, the cost of a step.
+
+    Exit code 1 if something is to mend. Example: `gotta doctor my_module:build_model`
+    """
+    from gotta.doctor import examine
+
+    report = examine(find_model(model, weights), tried=method)
+    print(report)
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def find_model(name: str, weights: str | None = None) -> "nn.Module":
+    """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
+    from torch import nn
+
+    from gotta.experiment.run.model import find_weights
+    from gotta.models import load
+    from gotta.models.foreign import is_foreign
+
+    if ":" not in name or weights is not None or is_foreign(name):
+        return load(name, find_weights(weights))
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+        found = found if isinstance(found, nn.Module) else found()
+    except Exception as error:  # whatever a module of the caller's own raises
+        raise GottaError(
+            f"'{name}' gives no model: {type(error).__name__}: {error}. Expected module:function, importable from here."
+        ) from error
+    if not isinstance(found, nn.Module):
+        raise GottaError(f"'{name}' gives a {type(found).__name__}. Expected a torch.nn.Module.")
+    return found

@@ -1,0 +1,39 @@
+"""`gotta export`: the runs as one table for other programs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gotta.errors import GottaError, unknown
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote.")],
+    format: Annotated[str, typer.Option(help="csv, json or parquet.")] = "csv",
+    to: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
+) -> None:
+    """Write one row per run: id, settings, numbers, environment, timings last; in the same order every time.
+
+    Examples:
+
+    - `gotta export runs/mini > mini.csv`
+
+    - `gotta export runs/mini --format parquet --to mini.parquet`
+    """
+    from gotta.cli.stores import finished
+    from gotta.files import write_atomically
+    from gotta.report.store.export import FORMATS, rows
+
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    if format == "parquet" and to is None and sys.stdout.isatty():
+        raise GottaError("parquet is not text. Name a file with --to, or send the output to one.")
+    content = FORMATS[format](rows(finished(folder)))
+    if to is not None:
+        write_atomically(to, content)
+    elif format == "parquet":
+        sys.stdout.buffer.write(content)
+    else:
+        sys.stdout.write(content.decode())

@@ -1,0 +1,77 @@
+"""`gotta ls`: everything that has a name."""
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+from gotta.errors import unknown
+
+
+def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memories.")] = "") -> None:
+    """List memories, methods, models, data sets, corruptions, streams and recipes.
+
+    Example: `gotta ls memories`
+    """
+    from gotta.cli.terminal import Console
+    from rich.table import Table
+
+    listed = everything()
+    if kind and kind not in listed:
+        raise unknown("kind", kind, listed)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, things in listed.items():
+        if kind in ("", name):
+            table.add_row(f"[bold]{name}[/bold]", "")
+            for thing, what in things.items():
+                table.add_row(f"  {thing}", what)
+    Console().print(table)
+
+
+def everything() -> dict[str, dict[str, str]]:
+    """Every name of every kind, with a line on what it is."""
+    from gotta.core.regime import REGIMES
+    from gotta.data import DATASETS, EXTRA, STANDARD
+    from gotta.experiment.recipe.recipe import PICTURES, load_picture, load_recipe, recipes
+    from gotta.experiment.spec.run_spec import CONTROLS
+    from gotta.memory import policies
+    from gotta.methods import methods
+    from gotta.models import architectures, bundled
+    from gotta.models.foreign import LIBRARIES
+    from gotta.streams import DOMAIN_ORDERS, ORDERS, SCHEDULES
+
+    return {
+        "memories": {name: first_line(policies.get(name)) for name in policies.names()},
+        "methods": {name: first_line(methods.get(name)) for name in methods.names()},
+        "models": {name: _model_line(name) for name in sorted({*bundled(), *architectures.names()})}
+        | {f"{library}:NAME": f"any classifier of {library}, where installed; weights=FILE" for library in LIBRARIES},
+        "architectures": {name: first_line(architectures.get(name)) for name in architectures.names()},
+        "datasets": {name: first_line(DATASETS.get(name)) for name in DATASETS.names()},
+        "corruptions": {name: "standard" for name in STANDARD} | {name: "extra" for name in EXTRA},
+        "orders": {name: first_line(ORDERS.get(name)) for name in ORDERS.names()},
+        "schedules": {name: first_line(SCHEDULES.get(name)) for name in SCHEDULES.names()},
+        "domain-orders": {name: ", ".join(DOMAIN_ORDERS[name][:3]) + ", ..." for name in DOMAIN_ORDERS},
+        "regimes": {name: first_line(REGIMES[name]) for name in REGIMES},
+        "controls": {name: "" for name in CONTROLS},
+        "recipes": {name: load_recipe(name).title for name in recipes()}
+        | {name: load_picture(name).title for name in PICTURES},
+    }
+
+
+def first_line(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").split("\n")[0]
+
+
+def _model_line(name: str) -> str:
+    """Size and input of a network, and how good it is where its weights are bundled."""
+    from gotta.models import bundled, record
+    from gotta.models.zoo import parameters
+
+    if name not in bundled():
+        return f"{parameters(name) / 1e6:.2f} million parameters; weights=FILE"
+    found = record(name)
+    accuracy = found["training"].get("test_accuracy", float("nan"))
+    return (
+        f"{parameters(found['architecture']) / 1e6:.2f} million parameters; bundled: {found['num_classes']} classes, "
+        f"{accuracy:.2f} % on its clean test set"
+    )

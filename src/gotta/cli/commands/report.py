@@ -1,0 +1,42 @@
+"""`gotta report`: the tables of a folder of runs, from the store alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gotta.errors import GottaError
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote.")],
+    metric: Annotated[str, typer.Option(help="accuracy, error or seconds.")] = "accuracy",
+) -> None:
+    """Rebuild the report of finished runs: prints the table, writes report.html, tables.* and figures/ beside the runs.
+
+    Example: `gotta report runs/mini`
+    """
+    from gotta.cli.terminal import Console
+
+    from gotta.cli.progress import show_table
+    from gotta.experiment.sweep.store import Store
+    from gotta.report.answer import headline
+    from gotta.report.axes import panels
+    from gotta.report.tables.comparison import table
+    from gotta.report.write import write_report
+
+    store = Store(folder)
+    runs = store.runs()
+    if not runs and not store.damaged():
+        raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    found = [(panel.title, headline(panel.runs), table(panel.runs, metric)) for panel in panels(runs)]
+    path = write_report(folder)  # before anything is printed, which may go to a pipe that closes early
+    console = Console()
+    for title, answer, shown in found:
+        if len(found) > 1:
+            console.rule(title, align="left")
+        console.print(answer, highlight=False, markup=False)
+        show_table(console, shown)
+    for id, reason in store.damaged():
+        console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
+    console.print(f"Report: {path}", highlight=False, soft_wrap=True)

@@ -1,0 +1,62 @@
+"""`gotta status`: how far a folder of runs is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from gotta.report.store.status import Claim
+
+SHOWN = 20
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` writes to.")],
+) -> None:
+    """Count finished, running, failed and damaged runs. Only looks: nothing is written, the sweep is not disturbed.
+
+    Example: `gotta status runs/mini`
+    """
+    from gotta.cli.stores import existing
+    from gotta.report.store.status import look
+
+    state = look(existing(folder))
+    if not (state.runs or state.damaged or state.claims):
+        raise GottaError(f"no runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    counts = [f"{len(state.runs)} finished"]
+    kinds = {claim.state for claim in state.claims}
+    counts += [f"{state.count(kind)} {kind}" for kind in ("running", "waiting", "silent", "failed") if kind in kinds]
+    counts += [f"{len(state.damaged)} damaged"] if state.damaged else []
+    print(f"{folder}: {', '.join(counts)}")
+    if state.newest is not None:
+        print(f"last run finished {ago(state.newest)} ago")
+    if state.seconds_left is not None:
+        print(f"about {ago(state.seconds_left)} until the runs under way are done, by the pace of the finished ones")
+    for claim in state.claims[:SHOWN]:
+        print(_line(claim))
+    if len(state.claims) > SHOWN:
+        print(f"  and {len(state.claims) - SHOWN} more")
+    for id, reason in state.damaged[:SHOWN]:
+        print(f"  {id}  damaged: {reason}; the next sweep runs it again")
+
+
+def ago(seconds: float) -> str:
+    """A span of time in one unit."""
+    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"
+
+
+def _line(claim: "Claim") -> str:
+    what = {
+        "running": f"running, last sign {ago(claim.age)} ago",
+        "silent": f"no sign for {ago(claim.age)}: its process is probably dead, the next sweep takes over",
+        "waiting": "given back unfinished; the next sweep runs it",
+        "failed": f"failed {ago(claim.age)} ago; the next sweep tries again",
+    }[claim.state]
+    details = "; ".join(part for part in (what, claim.progress, claim.by) if part)
+    return f"  {claim.id}  {details}"

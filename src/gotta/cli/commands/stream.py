@@ -1,0 +1,43 @@
+"""`gotta stream`: look at a stream before running anything on it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Look at streams.", no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    pass
+
+
+@app.command()
+def show(
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="Stream settings as name=value, such as gamma=0.1 schedule=mixed.")
+    ] = None,
+    data: Annotated[str, typer.Option(help="A data set (gotta ls datasets).")] = "cifar10-mini",
+    data_argument: Annotated[
+        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("stream.png"),
+) -> None:
+    """Print a stream's class-run lengths and draw it: class over time, domains as bands.
+
+    Examples:
+
+    - `gotta stream show order=dirichlet gamma=0.1 per_class=25`
+
+    - `gotta stream show order=iid schedule=gradual domain_order=snow,fog per_class=5 --out gradual.png`
+    """
+    from gotta.cli.commands.run import parse
+    from gotta.data import dataset
+    from gotta.show.stream_picture import draw, show_text
+    from gotta.streams import Stream, StreamSpec
+
+    stream = Stream(dataset(data, **parse(data_argument or [])), StreamSpec.of(**parse(settings or [])))
+    print(show_text(stream))
+    draw(stream, out)
+    print(f"Picture: {out}")

@@ -1,0 +1,198 @@
+"""`gotta train`: source networks."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from gotta.errors import GottaError, unknown
+
+if TYPE_CHECKING:
+    from gotta.train import Settings
+    from gotta.types import Images, IntArray
+
+INTERRUPTED = 130
+
+
+def train(
+    architecture: Annotated[str, typer.Argument(help="What to train (gotta ls architectures).")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="CIFAR-10 (archive or folder), a folder of `<class>/<image>`, or tracks: a zip file of sheets or "
+            "a folder of `<class>/<track>/<frame>`."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting of those above; repeat for more."),
+    ] = None,
+    test: Annotated[Path | None, typer.Option(help="Test images, if --data is a folder: `<class>/<image>`.")] = None,
+    size: Annotated[int, typer.Option(help="Side to which the images of a folder are fitted.")] = 32,
+    every: Annotated[int, typer.Option(min=1, help="Of video tracks, train on every so many-th frame.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Torch threads. Another number may round differently.")] = 1,
+) -> None:
+    """Train a network. Every epoch is kept: after a kill the same command goes on, to the very same weights.
+
+    Test images are looked at once, after the last epoch, for the record in the file.
+
+    Settings and their defaults:
+
+    - `epochs=40`, `batch_size=128`, `seed=0`
+
+    - `optimizer=sgd` (Nesterov, momentum 0.9) or `adamw`; `lr=0.2`, `weight_decay=0.0005`
+
+    - `warmup=0.15`: share of all steps in which the learning rate rises; then it falls to zero
+
+    - `crop=4`: padding of random crops; `flip=true`: random left-right flips; `smoothing=0.0`: of labels
+
+    - `small_epochs=0`, `small_size=24`: so many epochs first, on crops of this side, for about half the time
+
+    Examples:
+
+    - `gotta train resnet20 --data cifar-10-binary.tar.gz --out resnet20.safetensors`
+
+    - `gotta train vit-mini --data photos --out mine.safetensors -s epochs=20 -s optimizer=adamw -s lr=1e-3`
+
+    - `gotta train resnet18-small --data gtsrb_tracks.zip --every 3 --out signs.safetensors -s flip=false` : a fourth of
+      each class's tracks is held out, and tested on
+    """
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    import torch
+
+    from gotta.cli.progress import training
+    from gotta.models import architectures
+    from gotta.train import checkpoint_path
+    from gotta.train import train as fit
+
+    torch.set_num_threads(threads)
+    if out.suffix != ".safetensors":
+        raise GottaError(f"--out {out} has no place for a network. Expected a name that ends in .safetensors.")
+    architectures.get(architecture)
+    settings = parse_settings(architecture, setting or [])
+    if out.exists():
+        _say_finished(out, settings)
+        return
+    checkpoint = checkpoint_path(out)
+    print(f"Reading {data}", flush=True)
+    images, labels, classes, tested = _read(data, test, size, every)
+    print(f"{len(images):,} images of {len(classes)} classes", flush=True)
+    if checkpoint.exists():
+        print(f"Continuing {checkpoint}", flush=True)
+    try:
+        with training() as report:
+            fit(images, labels, settings, out, tested, report, classes, _source(data, every))
+    except KeyboardInterrupt:
+        kept = f"its finished epochs are in {checkpoint}, and " if checkpoint.exists() else ""
+        print(f"\nInterrupted: {kept}the same command goes on from there.")
+        raise typer.Exit(INTERRUPTED) from None
+    print(f"Written: {out}{_accuracy(out)}")
+
+
+def parse_settings(architecture: str, texts: Sequence[str]) -> "Settings":
+    """Settings from `name=value` texts, each read as its setting's type; all mistakes in one error."""
+    from gotta.train import Settings
+
+    types = {name: kind for name, kind in get_type_hints(Settings).items() if name != "architecture"}
+    chosen: dict[str, Any] = {}
+    mistakes = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            mistakes.append(f"'{text}' is no setting. Expected name=value.")
+        elif name not in types:
+            mistakes.append(str(unknown("training setting", name, types)))
+        else:
+            try:
+                chosen[name] = READ[types[name]](value)
+            except (KeyError, ValueError):
+                mistakes.append(f"{name}={value} is not {KINDS[types[name]]}.")
+    settings = Settings(architecture=architecture, **chosen)
+    mistakes += [f"{mistake}." for mistake in settings.mistakes()]
+    if mistakes:
+        raise GottaError(" ".join(mistakes))
+    return settings
+
+
+BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+READ: dict[type, Any] = {int: int, float: float, str: str, bool: lambda text: BOOLEANS[text.lower()]}
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def _read(
+    data: Path, test: Path | None, size: int, every: int = 1
+) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray] | None]":
+    """Training images, labels, class names, and test images and labels if there are any."""
+    from gotta.data import cifar10, image_folder
+    from gotta.data.readers.cifar import CLASSES, is_cifar10
+
+    if not data.exists():
+        raise GottaError(f"nothing at --data {data}. Expected CIFAR-10 (archive or folder), or a folder of images.")
+    if _holds_tracks(data):
+        if test is not None:
+            raise GottaError(f"--test {test} is not used: every fourth track is held out to test on. Leave it out.")
+        return _read_tracks(data, size, every)
+    if every > 1:
+        raise GottaError(f"--every {every} thins the frames of video tracks, and {data} holds none. Leave it out.")
+    if is_cifar10(data):
+        if test is not None:
+            raise GottaError(f"--test {test} is not used: CIFAR-10 has its own test images. Leave it out.")
+        return *cifar10(data, "train"), list(CLASSES), cifar10(data, "test")
+    images, labels, classes = image_folder(data, size)
+    if test is None:
+        return images, labels, classes, None
+    test_images, test_labels, test_classes = image_folder(test, size)
+    if test_classes != classes:
+        odd = ", ".join(sorted(set(test_classes) ^ set(classes)))
+        raise GottaError(f"{test} and {data} differ in their classes: {odd}. Expected the same folders in both.")
+    return images, labels, classes, (test_images, test_labels)
+
+
+def _holds_tracks(data: Path) -> bool:
+    from gotta.data.readers.gtsrb import is_sheets
+    from gotta.data.readers.tracks import is_tracks
+
+    return is_sheets(data) or is_tracks(data)
+
+
+def _read_tracks(data: Path, size: int, every: int) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray]]":
+    import numpy as np
+
+    from gotta.data.readers import clips
+    from gotta.data.readers.gtsrb import is_sheets, read_sheets
+    from gotta.data.readers.tracks import read_tracks
+
+    tracks = read_sheets(data) if is_sheets(data) else read_tracks(data, size)
+    seen, held = clips.every(clips.split(tracks, "train"), every), clips.split(tracks, "held_out")
+    pixels = [part.frames(np.arange(len(part))) for part in (seen, held)]
+    return pixels[0], seen.labels, list(seen.classes), (pixels[1], held.labels)
+
+
+def _source(data: Path, every: int) -> dict[str, Any] | None:
+    """What a record says about tracks: which frames were trained on."""
+    from gotta.data.readers.clips import HELD_OUT_OF
+
+    return {"file": data.name, "held_out_of": HELD_OUT_OF, "every": every} if _holds_tracks(data) else None
+
+
+def _say_finished(out: Path, settings: "Settings") -> None:
+    """A finished training is not repeated, and another network is not overwritten."""
+    from dataclasses import asdict
+
+    from gotta.models import record
+
+    if record(out).get("training", {}).get("settings") != asdict(settings):
+        raise GottaError(f"{out} exists, and was not trained with these settings. Remove it, or choose another --out.")
+    print(f"Trained already: {out}{_accuracy(out)}")
+
+
+def _accuracy(out: Path) -> str:
+    from gotta.models import record
+
+    training = record(out)["training"]
+    if "test_accuracy" not in training:
+        return ""
+    return f", {training['test_accuracy']:.2f} % of {training['test_images']:,} test images right"

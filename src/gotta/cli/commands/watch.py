@@ -1,0 +1,31 @@
+"""`gotta watch`: the report in a browser while a sweep runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def watch(
+    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` writes to.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")] = 8265,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; only this machine unless you say so.")
+    ] = "127.0.0.1",
+) -> None:
+    """Serve the report of a folder on this machine; the page updates itself as runs finish. Ctrl-C stops it.
+
+    Example: `gotta watch runs/mini`
+    """
+    from gotta.cli.stores import existing
+    from gotta.report.store.serve import server
+
+    with server(existing(folder).root, host, port) as made:
+        shown = f"[{host}]" if ":" in host else host
+        try:
+            print(f"Report of {folder}: http://{shown}:{made.server_address[1]}/   (Ctrl-C stops)", flush=True)
+            if host not in ("127.0.0.1", "localhost", "::1"):
+                print("Everybody who reaches this address can read it: there is no password.", flush=True)
+            made.serve_forever()
+        except KeyboardInterrupt:
+            print("Stopped.")

@@ -1,0 +1,1 @@
+"""`gotta data`: what is on disk, downloading, making, looking."""

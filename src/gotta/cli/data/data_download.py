@@ -1,0 +1,131 @@
+"""`gotta data download`: fetch what the catalogue knows an address of. Nothing else in gotta downloads anything."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gotta.data.local.catalogue import Form
+
+
+def download(
+    name: Annotated[str | None, typer.Argument(help="What to fetch. Without it: a list of what there is.")] = None,
+    only: Annotated[str, typer.Option(help="Only these parts, by comma, such as noise,blur of imagenet-c.")] = "",
+    unpack: Annotated[bool, typer.Option("--unpack", help="Unpack the archives; they are kept.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be fetched.")] = False,
+) -> None:
+    """Fetch official files into the data folder, verified by size and checksum. Repeat the command to go on.
+
+    Examples:
+
+    - `gotta data download cifar10-c --data-dir ~/data --unpack`
+
+    - `gotta data download imagenet-c --only noise --dry-run`
+    """
+    import os
+    from pathlib import Path
+
+    from gotta.data.home import VARIABLE, home
+    from gotta.data.local.catalogue import chosen, entry
+    from gotta.data.local.download import check_folder
+
+    if name is None:
+        return _list()
+    found = entry(name)
+    forms = chosen(found, only)
+    # A folder that is named and not there yet is made; home() says what to do if none is named.
+    folder = Path(named).expanduser() if (named := os.environ.get(VARIABLE)) else home()
+    _announce(found.title, forms, folder)
+    if dry_run:
+        return
+    check_folder(folder)
+    for form in forms:
+        _fetch(form, folder)
+        if unpack:
+            _unpack(form, folder)
+    if not unpack and any(form.packed for form in forms):
+        print(f"To unpack: gotta data download {name}{f' --only {only}' if only else ''} --unpack")
+
+
+def _list() -> None:
+    from gotta.cli.words import human
+    from gotta.data.local.catalogue import catalogue
+
+    for entry in catalogue().values():
+        parts = ", ".join(f"{form.part} {human(form.size)}" for form in entry.downloads)
+        print(f"{entry.name:<20} {entry.title}: {parts or entry.hint or 'no address'}")
+
+
+def _announce(title: str, forms: "list[Form]", folder: "Path") -> None:
+    from gotta.cli.words import human
+    from gotta.data.local.remote import host
+
+    total = sum(form.size or 0 for form in forms)
+    print(f"{title}: {len(forms)} file{'s' if len(forms) > 1 else ''}, {human(total)}, into {folder}")
+    for form in forms:
+        checked = "sha256" if form.sha256 else "md5" if form.md5 else "no checksum published"
+        there = "  (there already)" if (folder / form.name).exists() else ""
+        print(f"  {form.name}  {human(form.size)}  from {host(form.address)}  ({checked}){there}")
+
+
+def _fetch(form: "Form", folder: "Path") -> None:
+    from gotta.data.local.download import fetch
+    from gotta.data.local.remote import Remote
+
+    remote = Remote(form.address, form.name, form.size, form.md5, form.sha256)
+    there = (folder / form.name).exists()
+    try:
+        with bar(form.name) as progress:
+            path = fetch(remote, folder, progress)
+    except KeyboardInterrupt:
+        print(f"\nStopped. What arrived of {form.name} is kept; run the command again to go on.")
+        raise typer.Exit(130) from None
+    print(f"{'There already' if there else 'Fetched and verified'}: {path}")
+
+
+def _unpack(form: "Form", folder: "Path") -> None:
+    from gotta.data.local.unpack import unpack
+
+    if form.packed or form.name.endswith(".zip"):
+        print(f"Unpacking {form.name} ...")
+        brought = unpack(folder / form.name, folder / form.into)
+        print("\n".join(f"Unpacked: {path}" for path in brought) or f"All of {form.name} is unpacked already.")
+
+
+@contextmanager
+def bar(name: str) -> "Iterator[Callable[[int, int | None], None]]":
+    """Bytes, rate and time left; ten lines where there is no terminal."""
+    from gotta.cli.terminal import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    console = Console()
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(30),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(name, total=None)
+        shown = 0
+
+        def report(done: int, total: int | None) -> None:
+            nonlocal shown
+            progress.update(task, completed=done, total=total)
+            if not console.is_terminal and total and 10 * done // total > shown:
+                shown = 10 * done // total
+                console.print(f"{name}: {done:,} of {total:,} bytes", highlight=False, markup=False)
+
+        yield report

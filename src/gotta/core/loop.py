@@ -1,0 +1,84 @@
+"""The evaluation: drive an adapted model over a stream and tell what happened at each step. The file to read first."""
+
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gotta.core.adapted import Adapted, Outcome
+from gotta.core.clock import Clock
+from gotta.memory import Memory
+from gotta.streams import Stream, read_ahead
+from gotta.types import IntArray, Truth
+
+
+@dataclass(frozen=True)
+class Record:
+    """One step of an evaluation. The truth is for metrics; the model has seen none of it."""
+
+    step: int
+    truth: Truth
+    outcome: Outcome
+    missed: bool = False  # predicted only, because the method was still busy with an earlier batch
+
+
+def evaluate(
+    adapted: Adapted,
+    stream: Stream,
+    reset: str = "never",
+    first: int = 0,
+    workers: int | None = None,
+    clock: Clock | None = None,
+) -> Generator[Record]:
+    """Each batch once, in stream order: reset if due, predict, observe, adapt. `workers` read the next batches.
+
+    The stream waits unless a clock runs.
+    """
+    device = next(adapted.model.parameters()).device
+    clock = Clock() if clock is None else clock
+    with closing(read_ahead(stream, first, workers)) as batches:
+        for step, batch in enumerate(batches, first):
+            if reset == "each_batch" or (reset == "each_domain" and stream.starts_domain(step)):
+                adapted.reset()
+            if reset == "each_domain" and stream.starts_domain(step):
+                clock.reset()
+            if isinstance(adapted.memory, OracleMemory):
+                adapted.memory.reveal(batch.truth.label)
+            x = batch.x.to(device)
+            if clock.ready(step):
+                outcome = adapted.step(x)
+                clock.spend(step, outcome.cost, len(x))
+                yield Record(step, batch.truth, outcome)
+            else:
+                yield Record(step, batch.truth, _only_predicted(adapted, x), missed=True)
+
+
+def _only_predicted(adapted: Adapted, x: Tensor) -> Outcome:
+    adapted.freeze()
+    try:
+        return adapted.step(x)
+    finally:
+        adapted.unfreeze()
+
+
+class OracleMemory(Memory):
+    """The upper bound among memories: true labels instead of predicted ones, k-centre within each class.
+
+    It exists here only, because nobody but the evaluation knows the truth.
+    """
+
+    def __init__(self, capacity: int, num_classes: int, seed: int = 0, journal: bool = False) -> None:
+        super().__init__("kcenter", capacity, num_classes, seed, journal=journal)
+        self._truth: IntArray = np.empty(0, np.int64)
+
+    def reveal(self, labels: IntArray) -> None:
+        """The true labels of the samples that will be observed next."""
+        self._truth = labels
+
+    def observe(self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None) -> IntArray:
+        known, self._truth = self._truth[: len(x)], self._truth[len(x) :]
+        return super().observe(x, label=torch.from_numpy(known), uncertainty=uncertainty, embedding=embedding)

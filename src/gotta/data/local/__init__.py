@@ -1,0 +1,1 @@
+"""What is on this machine's disk: looking, checking, downloading, making."""

@@ -1,0 +1,162 @@
+"""Fetching one file over HTTP: taken up where it stopped, and put in place only when size and checksum are right."""
+
+import errno
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from gotta.data.local.damage import damage, digest, not_data
+from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
+from gotta.errors import GottaError
+
+PART = ".part"
+Progress = Callable[[int, int | None], None]  # bytes there, bytes in all
+
+
+def fetch(
+    remote: Remote,
+    folder: Path,
+    progress: Progress = lambda done, total: None,
+    tries: int = 5,
+    wait: float = 1.0,
+) -> Path:
+    """The file in the folder, fetched if it is not there. A connection that drops is taken up again so many times."""
+    target, part = folder / remote.name, folder / (remote.name + PART)
+    if target.exists():
+        return _accepted(remote, target)
+    check_folder(folder)
+    for attempt in range(1, tries + 1):
+        before = _length(part)
+        try:
+            _receive(remote, part, progress)
+            break
+        except Dropped as error:
+            if attempt == tries:
+                raise GottaError(
+                    f"{remote.name}: {error}. {_length(part):,} bytes are kept; run the command again to go on."
+                ) from None
+            time.sleep(0.0 if _length(part) > before else wait * attempt)
+    _verify(remote, part)
+    part.replace(target)
+    _note(part).unlink(missing_ok=True)
+    return target
+
+
+def check_folder(folder: Path) -> None:
+    """The folder, made if it is not there; an error if nothing can be written to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (probe := folder / f".gotta-{os.getpid()}").touch()
+        probe.unlink()
+    except OSError as error:
+        raise GottaError(
+            f"cannot write to {folder}: {error.strerror}. Choose another folder with --data-dir."
+        ) from None
+
+
+def _accepted(remote: Remote, target: Path) -> Path:
+    wrong = damage(target, remote.size)
+    if wrong:
+        raise GottaError(f"{target} is there but {wrong}. Remove it and run the command again.")
+    return target
+
+
+def _receive(remote: Remote, part: Path, progress: Progress) -> None:
+    """Append what is missing to the part file."""
+    have = _length(part)
+    if remote.size is not None and have == remote.size:
+        return
+    if remote.size is not None and have > remote.size:
+        _discard(part)
+        have = 0
+    note = _read_note(part) if have else {}
+    answer = ask(remote, have, note)
+    if answer is None:
+        _discard(part)
+        raise Dropped("the file on the server is no longer than what was fetched before, so it is fetched anew")
+    with closing(answer.body):
+        if remote.size is not None and answer.total is not None and answer.total != remote.size:
+            raise GottaError(
+                f"{remote.name}: the server offers {answer.total:,} bytes, expected {remote.size:,}. "
+                f"Nothing was fetched: there is another file at {remote.address} now."
+            )
+        if answer.start and not answer.continues(have, note):
+            _discard(part)
+            raise Dropped("the file on the server has changed, so it is fetched anew")
+        _need_space(remote, part, (answer.total or remote.size or 0) - answer.start)
+        _copy(remote, answer, part, progress)
+
+
+def _copy(remote: Remote, answer: Answer, part: Path, progress: Progress) -> None:
+    done, total = answer.start, answer.total or remote.size
+    piece = answer.piece()
+    if done == 0 and (wrong := not_data(piece)):
+        raise GottaError(page(remote) if "web page" in wrong else f"{remote.name}: what the server sends {wrong}.")
+    try:
+        _note(part).write_text(json.dumps(answer.note))
+        with part.open("ab" if done else "wb") as file:
+            while piece:
+                file.write(piece)
+                done += len(piece)
+                progress(done, total)
+                piece = answer.piece()
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _stopped(remote, part, error) from None
+    if total is not None and done < total:
+        raise Dropped(f"the connection ended after {done:,} of {total:,} bytes")
+
+
+def _need_space(remote: Remote, part: Path, more: int) -> None:
+    free = shutil.disk_usage(part.parent).free
+    if more > free:
+        raise GottaError(
+            f"{remote.name} needs {more:,} more bytes, but {part.parent} has {free:,} free. "
+            f"Make room, or choose another folder with --data-dir."
+        )
+
+
+def _stopped(remote: Remote, part: Path, error: OSError) -> GottaError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        kept = f"{_length(part):,} bytes of {remote.name} are kept"
+        return GottaError(f"the disk of {part.parent} is full. {kept}; make room and run the command again.")
+    return GottaError(f"cannot write {part}: {error.strerror or error}. Choose another folder with --data-dir.")
+
+
+def _verify(remote: Remote, part: Path) -> None:
+    """Only what is as published is put in place; what is not would never become so by fetching more."""
+    wrong, length = "", _length(part)
+    if remote.size is not None and length != remote.size:
+        wrong = f"{length:,} bytes arrived, expected {remote.size:,}"
+    for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
+        if not wrong and wanted and (found := digest(part, algorithm)) != wanted:
+            wrong = f"the {algorithm} is {found}, expected {wanted}"
+    if wrong:
+        _discard(part)
+        raise GottaError(f"{remote.name}: {wrong}. It was removed; run the command again, or fetch it elsewhere.")
+
+
+def _length(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _note(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _read_note(part: Path) -> Note:
+    try:
+        read = json.loads(_note(part).read_text())
+    except (OSError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _discard(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _note(part).unlink(missing_ok=True)

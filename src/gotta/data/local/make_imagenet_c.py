@@ -1,0 +1,162 @@
+"""Write a corrupted copy of images by class in the layout of ImageNet-C."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
+from gotta.data.corruptions.inputs import check_seed, find_parameters
+from gotta.data.local.make_cifar_c import RECORD, Progress, aside, counter, read_record, writable
+from gotta.data.readers.pictures import Fit, Pictures, noise_index
+from gotta.data.sets.image_sets import tiny_pictures
+from gotta.errors import GottaError, unknown
+from gotta.types import IntArray
+from gotta.workers import ordered
+
+# What the published generator saves with; PNG keeps the pixels as they were corrupted.
+FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
+    "jpeg": (".JPEG", {"format": "JPEG", "quality": 85, "optimize": True}),
+    "png": (".png", {"format": "PNG"}),
+}
+AT_ONCE = 32
+Task = tuple[str, int, int]  # corruption, severity, class
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every task of one call shares."""
+
+    pictures: Pictures
+    folder: Path
+    fit: Fit
+    format: str
+    table: str
+    seed: int
+
+    def target(self, task: Task) -> Path:
+        name, severity, label = task
+        return self.folder / name / str(severity) / self.pictures.classes[label]
+
+    def files(self, rows: IntArray) -> list[str]:
+        suffix = FORMATS[self.format][0]
+        return [PurePosixPath(self.pictures.names[row]).stem + suffix for row in rows]
+
+
+def make_imagenet_c(
+    source: str | Path,
+    out_dir: str | Path,
+    corruptions: Sequence[str] = STANDARD,
+    severities: Sequence[int] = SEVERITIES,
+    size: int = 224,
+    resize: int | None = None,
+    format: str = "jpeg",
+    table: str = "imagenet",
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Path:
+    """Write `<corruption>/<severity>/<class>/<image>` and return the folder.
+
+    Images that are not squares of side `size` are brought to a shorter side of `resize` (left open: 8/7 of the size,
+    256 for 224, as published) and cut to their centre. A class folder appears when complete and is kept by later calls.
+    """
+    for name in corruptions:
+        for severity in severities:
+            find_parameters(name, severity, table)
+    if format not in FORMATS:
+        raise unknown("format", str(format), FORMATS)
+    if workers < 1:
+        raise GottaError(f"workers must be at least 1, got {workers}.")
+    fit = Fit(size, round(size * 8 / 7) if resize is None else resize)
+    pictures = tiny_pictures(Path(source))
+    job = Job(pictures, Path(out_dir), fit, format, table, check_seed(seed))
+    rows = [np.flatnonzero(pictures.labels == label) for label in range(len(pictures.classes))]
+    _check_names(job, rows)
+    tasks = [
+        (name, severity, label)
+        for name in dict.fromkeys(corruptions)
+        for severity in dict.fromkeys(severities)
+        for label in range(len(rows))
+    ]
+    _check_record(writable(job.folder), _recipe(job))
+    todo = [task for task in tasks if not _is_there(job, task, rows[task[2]])]
+    report = counter(sum(len(rows[label]) for _, _, label in tasks), progress)
+    report(sum(len(rows[label]) for _, _, label in set(tasks) - set(todo)))
+    with closing(ordered(_write, job, todo, workers if workers > 1 else 0, processes=True)) as written:
+        for count in written:
+            report(count)
+    return job.folder
+
+
+def severities(text: str) -> list[int]:
+    """`1,5` as numbers; all five if nothing is named."""
+    try:
+        return [int(part) for part in text.split(",") if part] or list(SEVERITIES)
+    except ValueError:
+        raise GottaError(f"severities '{text}' are no whole numbers. Expected something like 3,5.") from None
+
+
+def _write(job: Job, task: Task) -> int:
+    """One class at one severity, aside and renamed when complete; the number of images."""
+    name, severity, label = task
+    rows, target = np.flatnonzero(job.pictures.labels == label), job.target(task)
+    part = target.with_name(f".{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)  # what a killed call left
+    try:
+        part.mkdir(parents=True)
+        for start in range(0, len(rows), AT_ONCE):
+            some = rows[start : start + AT_ONCE]
+            noise = noise_index([job.pictures.names[row] for row in some])
+            images = corrupt(job.pictures.read(some, job.fit), name, severity, job.table, job.seed, noise)
+            for file, pixels in zip(job.files(some), images, strict=True):
+                Image.fromarray(pixels).save(part / file, **FORMATS[job.format][1])
+        part.rename(target)
+    except OSError as error:
+        raise GottaError(f"cannot write '{target}': {error.strerror or error}. Free some space.") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return len(rows)
+
+
+def _is_there(job: Job, task: Task, rows: IntArray) -> bool:
+    """Whether the class is complete; one with other files is an error, never overwritten."""
+    target = job.target(task)
+    if not target.exists():
+        return False
+    if sorted(path.name for path in target.iterdir()) == sorted(job.files(rows)):
+        return True
+    raise GottaError(f"'{target}' holds other files than this call would write. Choose another folder or remove it.")
+
+
+def _check_names(job: Job, rows: Sequence[IntArray]) -> None:
+    for label, some in enumerate(rows):
+        if len(set(job.files(some))) < len(some):
+            raise GottaError(
+                f"class {job.pictures.classes[label]} has images that differ in their suffix only. Rename."
+            )
+
+
+def _recipe(job: Job) -> dict[str, Any]:
+    listed = hashlib.sha256("\n".join(job.pictures.names).encode()).hexdigest()
+    return {**asdict(job.fit), "format": job.format, "table": job.table, "seed": job.seed, "images": listed}
+
+
+def _check_record(folder: Path, recipe: dict[str, Any]) -> None:
+    """One recipe per folder, noted before the first image."""
+    made = read_record(folder)
+    different = [name for name in recipe if made and made.get(name) != recipe[name]]
+    if different:
+        raise GottaError(
+            f"'{folder}' was made with another {', '.join(different)}. Choose another folder, or make it as before."
+        )
+    if not made:
+        with aside(folder / RECORD) as part:
+            part.write_text(json.dumps(recipe, indent=1) + "\n")

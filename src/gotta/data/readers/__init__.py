@@ -1,0 +1,1 @@
+"""Reading the layouts people have: images, archives, tracks."""

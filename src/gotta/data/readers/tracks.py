@@ -1,0 +1,173 @@
+"""Clips as files: `<class>/<track>/<frame>.jpg`, or whole frames with a box around the object in each."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from gotta.data.readers.clips import Clips
+from gotta.data.readers.pictures import Fit, decode, is_image
+from gotta.errors import GottaError
+from gotta.types import Images, IntArray
+
+Boxes = NDArray[np.float64]  # [N, 4]: x, y, width, height in pixels
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Frame files, fitted by their shorter side, the centre kept."""
+
+    paths: tuple[Path, ...]
+    size: int
+
+    def __call__(self, rows: IntArray) -> Images:
+        return np.stack([np.asarray(Fit(self.size)(decode(self.paths[row], self.paths[row]))) for row in rows])
+
+
+@dataclass(frozen=True)
+class CutOut:
+    """The objects in their boxes in frame files."""
+
+    paths: tuple[Path, ...]
+    boxes: Boxes
+    margin: float
+    size: int
+
+    def __call__(self, rows: IntArray) -> Images:
+        return np.stack([cut(self.paths[row], self.boxes[row], self.margin, self.size) for row in rows])
+
+
+def is_tracks(root: Path) -> bool:
+    """Whether a folder holds tracks by class, rather than images."""
+    return any(_folders(folder) and not image_files(folder) for folder in _folders(root)[:1])
+
+
+def read_tracks(root: str | Path, size: int) -> Clips:
+    """The clips of `<root>/<class>/<track>/<frame>`, each frame fitted by its shorter side, the centre kept."""
+    root = Path(root)
+    _check_size(size)
+    tracks = [(track.parent.name, track) for folder in _folders(root) for track in _folders(folder)]
+    if not tracks:
+        raise GottaError(f"no tracks at {root}. Expected {root}/<class>/<track>/<frame>, frames as .jpg or .png.")
+    bare = [str(folder) for folder in _folders(root) if not _folders(folder)]
+    files = [image_files(track) for _, track in tracks]
+    bare += [str(track) for (_, track), found in zip(tracks, files, strict=True) if not found]
+    if bare:
+        raise GottaError(f"nothing in {', '.join(bare[:3])}. Expected tracks of frames; fill or remove these folders.")
+    classes = tuple(dict.fromkeys(name for name, _ in tracks))
+    frames = Fitted(tuple(path for found in files for path in found), size)
+    return _clips(frames, [classes.index(name) for name, _ in tracks], [len(found) for found in files], classes)
+
+
+def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = "classes.txt") -> Clips:
+    """The clips of `<root>/frames/<video>/<n>.jpg` with boxes x,y,w,h in `<root>/anno/<video>.txt`, line n for frame n.
+
+    The file `classes` has a line `<video> <class>` for each video. A frame is cut to its box, widened on each side by
+    `margin` times the box's width or height and ended where the picture ends, and brought to size x size.
+    """
+    root = Path(root)
+    _check_size(size)
+    if not 0 <= margin < float("inf"):
+        raise GottaError(f"margin={margin} is no share of a box. Expected 0 or more, such as 0.1.")
+    listed = dict(_videos(root / classes))
+    missing = [str(path) for video in listed for path in _parts(root, video) if not path.exists()]
+    if missing:
+        raise GottaError(f"{root / classes} names videos that are not there: no {', no '.join(missing[:3])}.")
+    files = [image_files(root / "frames" / video) for video in listed]
+    boxes = [_boxes(root / "anno" / f"{video}.txt", len(found)) for video, found in zip(listed, files, strict=True)]
+    names = tuple(sorted(set(listed.values())))
+    frames = CutOut(tuple(path for found in files for path in found), np.concatenate(boxes), margin, size)
+    return _clips(frames, [names.index(name) for name in listed.values()], [len(found) for found in files], names)
+
+
+def cut(path: Path, box: Boxes, margin: float, size: int) -> Images:
+    """The object in its box, with a margin as far as the picture goes, as size x size pixels."""
+    picture = decode(path, path)
+    x, y, width, height = box.tolist()
+    left, right = max(0, round(x - margin * width)), min(picture.width, round(x + width + margin * width))
+    top, bottom = max(0, round(y - margin * height)), min(picture.height, round(y + height + margin * height))
+    if left >= right or top >= bottom:
+        raise GottaError(
+            f"the box {x:g},{y:g},{width:g},{height:g} of {path} lies outside of its {picture.width} x "
+            f"{picture.height} pixels. Correct it, or leave out the video."
+        )
+    crop = picture.crop((left, top, right, bottom)).resize((size, size), Image.Resampling.BILINEAR)
+    return np.asarray(crop)
+
+
+def in_time(path: Path) -> list[tuple[int, str]]:
+    """Sorts file names by the numbers in them: 2 before 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path.stem)]
+
+
+def image_files(folder: Path) -> list[Path]:
+    return sorted((p for p in folder.iterdir() if is_image(p.name) and p.name[0] != "."), key=in_time)
+
+
+def _clips(
+    frames: Callable[[IntArray], Images], label_of_clip: list[int], lengths: list[int], classes: tuple[str, ...]
+) -> Clips:
+    labels = np.repeat(np.array(label_of_clip, np.int64), lengths)
+    return Clips(frames, labels, np.repeat(np.arange(len(lengths), dtype=np.int64), lengths), classes)
+
+
+def _folders(root: Path) -> list[Path]:
+    inside = root.iterdir() if root.is_dir() else iter(())
+    return sorted(path for path in inside if path.is_dir() and not path.name.startswith("."))
+
+
+def _parts(root: Path, video: str) -> tuple[Path, Path]:
+    return root / "anno" / f"{video}.txt", root / "frames" / video
+
+
+def _videos(path: Path) -> Iterator[tuple[str, str]]:
+    """Video and class of each line, separated by a comma or blanks."""
+    lines = [line.strip() for line in _text(path, "a line '<video> <class>' for each video").splitlines()]
+    if not any(lines):
+        raise GottaError(f"{path} is empty. Expected a line '<video> <class>' for each video.")
+    seen: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        video, *rest = re.split(r"\s*,\s*|\s+", line, maxsplit=1)
+        if not rest or not rest[0] or video in seen:
+            wrong = "names a video again" if video in seen else "is not '<video> <class>'"
+            raise GottaError(f"{path}: line {number} {wrong}: '{line[:60]}'.")
+        seen.add(video)
+        yield video, rest[0]
+
+
+def _boxes(path: Path, frames: int) -> Boxes:
+    lines = [line for line in _text(path, "a line x,y,w,h for each frame").splitlines() if line.strip()]
+    boxes = np.empty((len(lines), 4))
+    for row, line in enumerate(lines):
+        try:
+            boxes[row] = [float(part) for part in re.split(r"[,\s]+", line.strip())]
+        except ValueError:
+            raise GottaError(f"{path}: line {row + 1} is '{line[:60]}'. Expected four numbers x,y,w,h.") from None
+        if not np.isfinite(boxes[row]).all() or not (boxes[row, 2:] > 0).all():
+            raise GottaError(
+                f"{path}: line {row + 1} is '{line[:60]}', a box without area. Expected x,y,w,h with w, h > 0."
+            )
+    if len(boxes) != frames or not frames:
+        raise GottaError(
+            f"{path} has {len(boxes)} boxes for {frames} frames. Expected one line x,y,w,h for each frame of the video."
+        )
+    return boxes
+
+
+def _text(path: Path, expected: str) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise GottaError(f"cannot read {path}: {reason}. Expected {expected}.") from None
+
+
+def _check_size(size: int) -> None:
+    if size < 1:
+        raise GottaError(f"frames cannot have a side of {size} pixels. Expected 1 or more.")

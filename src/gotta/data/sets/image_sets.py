@@ -1,0 +1,105 @@
+"""Data sets of image files by class, corrupted when asked for: a folder of one's own, and Tiny-ImageNet."""
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from gotta.data.classes import chosen, numbered
+from gotta.data.corruptions import corrupt
+from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
+from gotta.data.home import find
+from gotta.data.readers.pictures import Fit, Pictures, archive_names, noise_index
+from gotta.errors import GottaError
+from gotta.types import Images, IntArray
+
+TINY = "tiny-imagenet-200"
+ANNOTATIONS = "val/val_annotations.txt"
+
+
+class CorruptedFiles:
+    """Image files, decoded and corrupted when asked for. An image's noise depends on its class and file name alone."""
+
+    reading = "corrupting"
+
+    def __init__(
+        self,
+        pictures: Pictures,
+        fit: Fit,
+        table: str = "imagenet",
+        seed: int = 0,
+        class_index: str | None = None,
+        num_classes: int | None = None,
+    ) -> None:
+        check_table(table, seed)
+        self.pictures, self.fit, self.table, self.seed = pictures, fit, table, seed
+        self.labels, self.num_classes = numbered(pictures.labels, pictures.classes, class_index, num_classes)
+        self.domains: Sequence[str] = corrupted_domains()
+
+    def images(self, domain: str, indices: IntArray) -> Images:
+        indices = check_request(domain, indices, self.domains, len(self.labels))
+        clean = self.pictures.read(indices, self.fit)
+        if domain == CLEAN or not len(indices):
+            return clean
+        name, _, severity = domain.rpartition("-")
+        noise = noise_index([self.pictures.names[row] for row in indices])
+        return corrupt(clean, name, int(severity), self.table, self.seed, index=noise)
+
+
+@DATASETS.register("folder")
+def folder(
+    path: str,
+    size: int = 224,
+    resize: int | None = None,
+    table: str = "imagenet",
+    seed: int = 0,
+    subset: str | None = None,
+    class_index: str | None = None,
+    num_classes: int | None = None,
+) -> CorruptedFiles:
+    """Your images, `<class>/<image>` in a folder or a zip, corrupted on demand."""
+    pictures = chosen(Pictures.of(find("data set 'folder'", path)), subset)
+    return CorruptedFiles(pictures, Fit(size, resize), table, seed, class_index, num_classes)
+
+
+@DATASETS.register("tinyimagenet")
+def tinyimagenet(
+    path: str | None = None,
+    size: int = 64,
+    table: str = "imagenet",
+    seed: int = 0,
+    subset: str | None = None,
+    class_index: str | None = None,
+    num_classes: int | None = None,
+) -> CorruptedFiles:
+    """The 10,000 validation images of Tiny-ImageNet, 200 classes of 64 x 64 pixels, corrupted on demand."""
+    found = find("data set 'tinyimagenet'", path, "tinyimagenet_val.zip", TINY, f"{TINY}.zip", "tinyimagenet_val")
+    return CorruptedFiles(chosen(tiny_pictures(found), subset), Fit(size), table, seed, class_index, num_classes)
+
+
+def tiny_pictures(root: Path) -> Pictures:
+    """The validation images: `<wnid>/<image>`, or as published, in one folder with a list of their classes."""
+    published = _annotations(root)
+    if published is None:
+        return Pictures.of(root)
+    inside, text = published
+    rows = [line.split("\t")[:2] for line in text.splitlines() if line.strip()]
+    if not rows or any(len(row) != 2 for row in rows):
+        raise GottaError(f"'{root}': {ANNOTATIONS} is no list of images and their classes. Unpack it again.")
+    listed = sorted((wnid, file) for file, wnid in rows)
+    names = [f"{wnid}/{file}" for wnid, file in listed]
+    members = [str(PurePosixPath(inside) / "val" / "images" / file) for _, file in listed]
+    return Pictures(root, names, members, sorted({wnid for wnid, _ in listed}))
+
+
+def _annotations(root: Path) -> tuple[str, str] | None:
+    """Where inside of the root the published layout begins, and its list; None if it has another layout."""
+    if root.is_dir():
+        for inside in (".", TINY):
+            path = root / inside / ANNOTATIONS
+            if path.is_file():
+                return inside, path.read_text()
+        return None
+    found = [name for name in archive_names(root) if name.endswith(ANNOTATIONS)]
+    if not found:
+        return None
+    whole = Pictures(root, [], found, [])
+    return found[0][: -len(ANNOTATIONS)], whole.data(0).decode()

@@ -1,0 +1,115 @@
+"""ImageNet-C as published: `<corruption>/<severity>/<wnid>/<image>`, 224 x 224 pixels, never resized."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gotta.data.classes import chosen, numbered
+from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
+from gotta.data.dataset import DATASETS, check_request
+from gotta.data.home import find
+from gotta.data.readers.pictures import Pictures, decode
+from gotta.errors import GottaError
+from gotta.types import Images, IntArray, domain_name
+
+GROUPS = ("noise", "blur", "weather", "digital", "extra")  # the archives as people unpack them
+
+
+class ImageNetC:
+    """The image files of a folder of corruptions; a domain that is not complete is an error when it is asked for."""
+
+    reading = "files"
+
+    def __init__(
+        self,
+        root: Path,
+        subset: str | None = None,
+        size: int = 224,
+        class_index: str | None = None,
+        num_classes: int | None = None,
+    ) -> None:
+        self.root, self.size = root, size
+        self._folders = _domains(root)
+        self._classes = {name: _class_folders(folder) for name, folder in self._folders.items()}
+        every = set().union(*self._classes.values())
+        complete = [name for name, classes in self._classes.items() if classes == every]
+        if not complete:
+            raise GottaError(f"no domain in '{root}' has all {len(every)} classes. Unpack the archives again.")
+        pictures = chosen(Pictures.of(self._folders[complete[0]]), subset)
+        self.labels, self.num_classes = numbered(pictures.labels, pictures.classes, class_index, num_classes)
+        self.names, self.classes = pictures.names, pictures.classes
+        self.domains: Sequence[str] = tuple(self._folders)
+
+    def require(self, domains: Sequence[str]) -> None:
+        """Complain now of what these domains lack, not in the middle of a run."""
+        for domain in dict.fromkeys(domains):
+            check_request(domain, np.empty(0, np.int64), self.domains, len(self.labels))
+            missing = sorted(set(self.classes) - self._classes[domain])
+            if missing:
+                raise GottaError(
+                    f"'{self._folders[domain]}' has {len(self._classes[domain])} of {len(self.classes)} classes: no "
+                    f"{', '.join(missing[:3])}. Unpack it again, or leave out {domain}."
+                )
+
+    def images(self, domain: str, indices: IntArray) -> Images:
+        indices = check_request(domain, indices, self.domains, len(self.labels))
+        images = np.empty((len(indices), self.size, self.size, 3), np.uint8)
+        for at, row in enumerate(indices):
+            images[at] = self._image(self._folders[domain] / self.names[row])
+        return images
+
+    def _image(self, path: Path) -> Images:
+        if not path.is_file():
+            raise GottaError(f"no '{path}', which other domains have. Unpack this one again.")
+        image = decode(path, path)
+        if image.size != (self.size, self.size):
+            raise GottaError(
+                f"'{path}' has {image.size[0]} x {image.size[1]} pixels. Expected {self.size} x {self.size}: these "
+                f"images are shown as they are. Give size={min(image.size)} if all of them have that side."
+            )
+        return np.asarray(image)
+
+
+@DATASETS.register("imagenet_c")
+def imagenet_c(
+    path: str | None = None,
+    subset: str | None = None,
+    size: int = 224,
+    class_index: str | None = None,
+    num_classes: int | None = None,
+) -> ImageNetC:
+    """ImageNet-C in its published folders, all images or a list of them such as `robustbench-5k`."""
+    root = find("data set 'imagenet_c'", path, "ImageNet-C", "imagenet-c", "imagenet_c")
+    return ImageNetC(root, subset, size, class_index, num_classes)
+
+
+def _domains(root: Path) -> dict[str, Path]:
+    """The folder of each domain, known corruptions first."""
+    folders = _subfolders(root)
+    for group in GROUPS:
+        folders |= _subfolders(root / group)
+    names = [name for name in (*STANDARD, *EXTRA) if name in folders]
+    names += sorted(folders.keys() - {*names, *GROUPS})
+    found = {
+        domain_name(name, severity): folders[name] / str(severity)
+        for name in names
+        for severity in SEVERITIES
+        if (folders[name] / str(severity)).is_dir()
+    }
+    if not found:
+        raise GottaError(f"no corruptions in '{root}'. Expected {root}/{STANDARD[0]}/5/<wnid>/<image>.JPEG.")
+    return found
+
+
+def _class_folders(domain: Path) -> set[str]:
+    return set(_subfolders(domain))
+
+
+def _subfolders(root: Path) -> dict[str, Path]:
+    if not root.is_dir():
+        return {}
+    with os.scandir(root) as entries:  # asks the disk nothing about the thousand folders of a domain
+        names = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+    return {name: root / name for name in names}

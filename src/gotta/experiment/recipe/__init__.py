@@ -1,0 +1,1 @@
+"""From a recipe to the specs of its cells, and what they need."""

@@ -1,0 +1,175 @@
+"""How long a sweep will take: counted passes times a short timing on this machine, corrected by finished runs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+
+from gotta.core.adapted import Adapted
+from gotta.core.clock import forwards
+from gotta.experiment.run.run import data_of, model_of, run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run
+from gotta.memory import Memory
+from gotta.methods import Statistics, methods
+from gotta.streams import Stream
+
+START = 4.0  # seconds until a new process has imported torch
+LARGE = 5_000_000  # parameters of a network that is timed on very few images
+PROBED = (8, 8)  # pixels of the images whose passes are counted
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of computing, and until the end with so many processes."""
+
+    computing: float
+    processes: int
+
+    @property
+    def seconds(self) -> float:
+        return self.computing / self.processes + START
+
+    def __str__(self) -> str:
+        return f"about {duration(self.seconds)} (estimated from passes counted and a short timing of the network here)"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds for one sample of a stream: read anew, and in a loop that only predicts; and for its forward alone."""
+
+    first_read: float
+    looped: float
+    forward: float
+
+
+def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = (), device: str = "cpu") -> Estimate:
+    """The time for these runs. Finished runs of the same cells, or of others, stand over what was counted."""
+    actual = {_cell(run.spec): float(run.summary["seconds"]) for run in finished}
+    counted = {spec.id: _seconds(spec, device) for spec in todo}
+    known = [(actual[_cell(run.spec)], _seconds(RunSpec.of(run.spec), device)) for run in finished[:20]]
+    ratio = sum(was for was, _ in known) / sum(guess for _, guess in known) if known else 1.0
+    computing = sum(actual.get(_cell(spec.model_dump()), counted[spec.id] * ratio) for spec in todo)
+    # Each process reads what it needs once; small data sets remember what they corrupted.
+    reading = {_images(spec): _samples(spec) * _pace(spec, device).first_read for spec in todo}
+    return Estimate(computing + processes * sum(reading.values()), processes)
+
+
+def _seconds(spec: RunSpec, device: str) -> float:
+    pace = _pace(spec, device)
+    passes = count_passes(spec, data_of(spec).num_classes, _has_batch_norm(model_of(spec)))
+    return _samples(spec) * (pace.looped + max(0.0, passes - 1) * pace.forward)
+
+
+def count_passes(spec: RunSpec, num_classes: int, batch_norm: bool) -> float:
+    """Forwards for each sample of the stream, a backward being two: the most that a sure and an unsure network need."""
+    settings = spec.method.model_dump(include={"name", "statistics", "fed_by", "rate", "arguments"})
+    regime = spec.regime.model_dump(include={"batch_size", "adapt_every", "score"})
+    capacity = spec.memory.capacity if spec.has_memory else None
+    key = json.dumps([settings, regime, capacity], sort_keys=True)
+    passes = max(_probe(key, num_classes, batch_norm, sure) for sure in (False, True))
+    every = spec.memory.refresh_every
+    if every and spec.regime.adapt_every and capacity:
+        passes += capacity / (every * spec.regime.adapt_every)
+    return passes
+
+
+@cache
+def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
+    """Steps on noise with a network of three layers, whose passes are as many as those of any other."""
+    settings, regime, capacity = json.loads(key)
+    given = {name: settings[name] for name in ("fed_by", "rate") if settings[name] is not None}
+    generator = torch.Generator().manual_seed(0)
+    method = methods.build(
+        settings["name"],
+        model=_dummy(num_classes, batch_norm, sure, generator),
+        statistics=Statistics(settings["statistics"], **given),
+        **settings["arguments"],
+    )
+    # Every memory is taken to be full, as fifo soon is.
+    memory = Memory("none" if capacity is None else "fifo", capacity, num_classes)
+    adapted = Adapted(method, memory, regime["adapt_every"], regime["score"])
+    size = regime["batch_size"]
+    batches = 1 + -(-max(capacity or 0, regime["adapt_every"] or 0) // size)
+    spent = [adapted.step(torch.rand(size, 3, *PROBED, generator=generator)).cost for _ in range(batches)]
+    return max(forwards(cost, size) for cost in spent)
+
+
+def _dummy(num_classes: int, batch_norm: bool, sure: bool, generator: torch.Generator) -> nn.Module:
+    net = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1, device="meta"),
+        (nn.BatchNorm2d(4) if batch_norm else nn.GroupNorm(2, 4)),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(4, num_classes, device="meta"),
+    )
+    net[0].to_empty(device="cpu")
+    net[5].to_empty(device="cpu")
+    with torch.no_grad():
+        for layer, scale in ((net[0], 1.0), (net[5], 1e4 if sure else 1e-4)):
+            for parameter in layer.parameters():
+                parameter.normal_(0.0, scale, generator=generator)
+    return net
+
+
+def _pace(spec: RunSpec, device: str) -> Pace:
+    return _timed(json.dumps(spec.model_dump(include={"data", "model", "stream"})), device)
+
+
+@cache
+def _timed(setup: str, device: str) -> Pace:
+    """A run on a few images that only predicts, twice: the second finds its images read and its network warm."""
+    given = json.loads(setup)
+    spec = RunSpec.of(given)
+    domains = Stream(data_of(spec), spec.stream_spec()).domains
+    large = sum(parameter.numel() for parameter in model_of(spec).parameters()) > LARGE
+    size = 8 if large else 64
+    is_video = getattr(data_of(spec), "clips", None) is not None
+    few = {
+        "schedule": "continual",
+        "repeats": 1,
+        "domains": list(dict.fromkeys(domains[k] for k in (0, len(domains) // 2, -1))),
+        "per_class": None,
+        **({"clips": 2, "limit": None} if is_video else {"clips": None, "limit": size}),
+    }
+    tiny = RunSpec.of({**given, "stream": {**spec.stream, **few}, "regime": {"batch_size": size}})
+    (_, cold), (_, warm) = run(tiny, device=device), run(tiny, device=device)
+    samples = warm["online"]["samples"]
+    first_read = max(0.0, cold["seconds"] - warm["seconds"]) / samples
+    return Pace(first_read, warm["seconds"] / samples, warm["cost"]["predict"]["seconds"] / samples)
+
+
+@cache
+def _count(data: str, stream: str) -> int:
+    spec = RunSpec.of({"data": json.loads(data), "stream": json.loads(stream)})
+    return Stream(data_of(spec), spec.stream_spec()).num_samples
+
+
+def _samples(spec: RunSpec) -> int:
+    return _count(spec.data.model_dump_json(), json.dumps(spec.stream))
+
+
+def _has_batch_norm(model: nn.Module) -> bool:
+    return any(isinstance(layer, nn.BatchNorm2d) for layer in model.modules())
+
+
+def _images(spec: RunSpec) -> str:
+    """Runs with equal images, in whatever order."""
+    chosen = ("domain_order", "domains", "severity", "classes", "per_class", "limit", "clips", "frames", "choose")
+    return json.dumps([spec.data.model_dump(), {name: spec.stream[name] for name in chosen}])
+
+
+def _cell(spec: Any) -> str:
+    return json.dumps({name: value for name, value in spec.items() if name != "seed"}, sort_keys=True)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as one would say them."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,43 @@
+"""Which cells make no sense: what a method does has no effect on this network, so its number is another cell's."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from copy import deepcopy
+
+from gotta.errors import GottaError, NoEffect
+from gotta.experiment.run.model import shared_model
+from gotta.experiment.spec.run_spec import MethodSpec, RunSpec
+from gotta.methods import methods
+from gotta.methods.parts.normalization import has_batch_norm
+from gotta.models import Backbone
+
+ANY = 2  # classes of a network without weights: its layers are the same for any number
+
+
+def no_effect(spec: RunSpec, model: Backbone) -> str:
+    """Why the cell says nothing of its own, or nothing. The model is left as it is."""
+    try:
+        methods.build(spec.method.name, model=deepcopy(model), **spec.method.arguments)
+    except NoEffect as reason:
+        return str(reason)
+    if spec.control == "running_statistics" and not has_batch_norm(model):
+        return "this model has no BatchNorm layers, so there are no running statistics: it equals 'same_samples'."
+    return ""
+
+
+def as_source(spec: RunSpec) -> RunSpec:
+    """The same run with the method that a method without effect equals."""
+    kept = spec.method.model_dump(include={"embedding"})
+    return spec.model_copy(update={"method": MethodSpec(name="source", statistics="source", **kept)})
+
+
+def without_effect(specs: Iterable[RunSpec]) -> dict[str, str]:
+    """For each kind of cell that makes no sense, by the names of method, control and model, the reason."""
+    found: dict[str, str] = {}
+    for spec in specs:
+        name = " + ".join(part for part in (spec.method.name, spec.control) if part) + f" on {spec.model.name}"
+        if name not in found:
+            found[name] = ""
+            with suppress(GottaError):  # whatever else is wrong, the run will say
+                found[name] = no_effect(spec, shared_model(**dict(spec.model), num_classes=ANY))
+    return {name: reason for name, reason in found.items() if reason}

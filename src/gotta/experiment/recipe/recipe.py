@@ -1,0 +1,245 @@
+"""Recipes: a table or figure as a small YAML file, and the runs it stands for. How to write one: docs/recipes.md."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
+from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
+from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.text import merged, nested, read
+from gotta.memory import policies
+
+FOLDER = Path(__file__).parents[2] / "recipes"
+PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
+SHOWN = 4  # cells that a mistake names before it only counts them
+
+Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
+Seeds = Annotated[list[int], Field(min_length=1), AfterValidator(lambda seeds: _each_once(seeds))]
+Names = Annotated[list[str], Field(min_length=1)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Cells(Part):
+    """A block of a table: each method with each memory (wildcards allowed) or control, for each value of its axes."""
+
+    method: Names
+    memory: list[str] = []
+    control: list[str] = []
+    settings: Sections = {}
+    axes: Axes = {}
+
+
+class Quick(Part):
+    """What a first look replaces: parts of the base, the seeds, the values of axes by name."""
+
+    base: Sections = {}
+    seeds: Seeds = [0]
+    axes: Axes = {}
+
+
+class Recipe(Part):
+    """`base` is what all runs share, `axes` what cells are repeated for; `quick` replaces parts for a first look."""
+
+    title: str
+    paper: str | None = None  # the published table or figure it stands beside
+    note: str | None = None  # what a reader of its numbers should know
+    base: Sections
+    seeds: Seeds = [0, 1, 2]
+    axes: Axes = {}
+    cells: Annotated[list[Cells], Field(min_length=1)]
+    leave_out: list[str] = []  # memories that wildcards pass over
+    quick: Quick = Quick()
+
+    def runs(
+        self,
+        quick: bool = False,
+        memories: Sequence[str] = (),
+        seeds: Sequence[int] = (),
+        methods: Sequence[str] = (),
+        over: Mapping[str, Any] | None = None,
+        **sections: Any,
+    ) -> list[RunSpec]:
+        """The specs of all runs, each once, seeds last so that the first seed's table is there early.
+
+        `memories` replaces the memories that the recipe names by wildcard, or all but `none` if it names none so;
+        `methods` keeps these only; `over` and `sections` stand over everything the recipe says. An argument of a method
+        or memory among them goes to the cells whose method or memory takes it.
+        """
+        cells = self.sections(quick, memories, methods)
+        over = merged(short(over or {}), short(sections))
+        chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
+        given = [merged(cell, fitting(over, cell)) for cell in cells]
+        wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
+        try:
+            specs = [spec for seed in chosen for spec in _specs(given, seed)]
+        except Mistakes as error:
+            wrong += error.mistakes
+        if wrong:
+            raise Mistakes(wrong, "the recipe and its settings")
+        return list({spec.id: spec for spec in specs}.values())
+
+    def sections(
+        self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
+    ) -> list[Sections]:
+        """What each cell says, before anything left open is decided."""
+        named = [name for block in self.cells for name in block.method]
+        for name in methods:
+            if name not in named:
+                raise unknown("method of the recipe", name, dict.fromkeys(named))
+        base = merged(short(self.base), short(self.quick.base)) if quick else short(self.base)
+        return [
+            reduce(merged, parts, base)
+            for block in self.cells
+            for parts in product(
+                self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick)
+            )
+        ]
+
+    def _loose_ends(self) -> list[str]:
+        """A complaint for each name that refers to nothing."""
+        axes = {*self.axes, *(name for block in self.cells for name in block.axes)}
+        lost = [unknown("axis in quick.axes,", name, axes) for name in self.quick.axes if name not in axes]
+        known = policies.names()
+        lost += [unknown("memory in leave_out,", name, known) for name in self.leave_out if name not in known]
+        return [str(error) for error in lost]
+
+    def _axes(self, block: Cells, quick: bool) -> Iterator[list[Sections]]:
+        axes = {**self.axes, **block.axes}
+        for name, values in axes.items():
+            chosen = self.quick.axes.get(name, values) if quick else values
+            yield [short(nested(name, value)) for value in chosen]
+
+    def _names(self, block: Cells, memories: Sequence[str], methods: Sequence[str]) -> list[Sections]:
+        rows: list[Sections] = [{"memory": {"name": name}} for name in self._memories(block.memory, memories)]
+        rows += [{"control": name} for name in block.control]
+        chosen = [name for name in block.method if not methods or name in methods]
+        return [{"method": {"name": method}, **row} for method, row in product(chosen, rows or [{}])]
+
+    def _memories(self, patterns: Sequence[str], instead: Sequence[str]) -> list[str]:
+        wild = any("*" in pattern for block in self.cells for pattern in block.memory)
+        found: list[str] = []
+        for pattern in patterns:
+            if instead and ("*" in pattern if wild else pattern != "none"):
+                found += [name for pattern in instead for name in policies.match(pattern)]
+            elif "*" in pattern:
+                found += [name for name in policies.match(pattern) if name not in self.leave_out]
+            else:
+                found.append(pattern)
+        return list(dict.fromkeys(found))
+
+
+class Picture(Part):
+    """A figure that is no table of runs."""
+
+    title: str
+    paper: str
+    note: str
+    setting: Sections
+    quick: Sections
+
+
+def recipes() -> list[str]:
+    """The names of the recipes that come with gotta and stand for runs."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in PICTURES)
+
+
+def load_picture(name: str) -> Picture:
+    """The settings of a figure that is no table of runs."""
+    return Picture.model_validate(read(FOLDER / f"{name}.yaml"))
+
+
+def load_recipe(name_or_path: str) -> Recipe:
+    """A recipe by its name, or from a YAML file of one's own."""
+    path = Path(name_or_path)
+    if name_or_path in PICTURES:
+        raise GottaError(f"'{name_or_path}' is a picture and stands for no runs. Draw it: gotta bench {name_or_path}")
+    if path.suffix not in (".yaml", ".yml"):
+        path = FOLDER / f"{name_or_path}.yaml"
+        if not path.exists():
+            raise unknown("recipe", name_or_path, [*recipes(), *PICTURES])
+    elif not path.exists():
+        raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
+    content = read(path)
+    if not isinstance(content, Mapping):
+        got = "nothing" if content is None else f"a {type(content).__name__}"
+        raise GottaError(f"{path} is no recipe: expected title, base and cells by name, got {got}.")
+    try:
+        return Recipe.model_validate(content)
+    except ValidationError as error:
+        found = [_describe(problem) for problem in error.errors()] + _further(content, error.errors())
+        raise GottaError(f"{path} is no recipe: {together(found, 'it')}") from None
+
+
+def _specs(cells: Sequence[Sections], seed: int) -> list[RunSpec]:
+    """All cells with this seed; or all their mistakes, each with the cells it is in."""
+    specs: list[RunSpec] = []
+    wrong: dict[str, list[str]] = {}
+    for cell in cells:
+        try:
+            specs.append(RunSpec.of({**cell, "seed": seed}))
+        except Mistakes as error:
+            for mistake in error.mistakes:
+                wrong.setdefault(mistake, []).append(_label(cell))
+    if wrong:
+        raise Mistakes([f"{text} ({_where(at, len(cells))})" for text, at in wrong.items()])
+    return specs
+
+
+def _each_once(seeds: Sequence[int]) -> Sequence[int]:
+    twice = [str(seed) for seed in dict.fromkeys(seeds) if seeds.count(seed) > 1]
+    if twice:
+        raise GottaError(f"seed {', '.join(twice)} stands twice. Expected each seed once.")
+    return seeds
+
+
+def _further(content: Mapping[str, Any], problems: Sequence[Any]) -> list[str]:
+    """What is wrong with the cells of a file that has other mistakes, so that nobody has to come back for it."""
+    rest = without(
+        content, [problem["loc"][:1] if problem["loc"][0] == "seeds" else problem["loc"] for problem in problems]
+    )
+    for problem in problems:  # what stands alone where a list belongs is looked at as its one entry
+        *path, last = problem["loc"]
+        section = inside(rest, path)
+        if problem["type"] == "list_type" and problem["input"] is not None and isinstance(section, dict):
+            section[last] = [problem["input"]]
+    if any(problem["type"] == "too_short" and "axes" in problem["loc"] for problem in problems):
+        return []  # without its values the cells would lack what the axis gives them
+    try:
+        Recipe.model_validate({"title": "", "base": {}, **rest}).runs()
+    except Mistakes as error:
+        return error.mistakes
+    except (ValidationError, GottaError):  # too little is left to tell
+        return []
+    return []
+
+
+def _where(labels: Sequence[str], total: int) -> str:
+    if len(labels) == total:
+        return "in every cell"
+    named = ", ".join(dict.fromkeys(labels[:SHOWN]))
+    return f"in {named}" + (f" and {len(labels) - SHOWN} more cells" if len(labels) > SHOWN else "")
+
+
+def _label(cell: Sections) -> str:
+    return f"{cell['method'].get('name')} + {cell.get('control') or cell.get('memory', {}).get('name', 'none')}"
+
+
+def _describe(problem: Any) -> str:
+    """One of pydantic's findings in our words."""
+    *path, last = [str(part) for part in problem["loc"]] or [""]
+    where = ".".join([*path, last])
+    if problem["type"] == "extra_forbidden":
+        part = Cells if path[:1] == ["cells"] else Quick if path == ["quick"] else Recipe
+        return str(unknown("key", where, [".".join([*path, name]) for name in part.model_fields]))
+    if problem["type"] == "missing":
+        return f"{where} is missing."
+    return f"{where}: {in_words(problem).rstrip('.')}; got {problem['input']!r}."

@@ -1,0 +1,195 @@
+"""One run: from a spec to its numbers."""
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from copy import deepcopy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gotta.core.adapted import Adapted
+from gotta.core.guard import Guard, GuardWarning
+from gotta.core.loop import OracleMemory, Record, evaluate
+from gotta.data import dataset
+from gotta.data.home import VARIABLE
+from gotta.errors import GottaError
+from gotta.experiment.recipe.no_effect import as_source, no_effect
+from gotta.experiment.run.memory_film import Recorder
+from gotta.experiment.run.model import shared_model
+from gotta.experiment.run.scoring import Scoring
+from gotta.experiment.run.snapshots import Snapshots
+from gotta.experiment.run.step_costs import make_clock, measure_costs
+from gotta.experiment.run.weights import weights_used
+from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec
+from gotta.memory import Memory
+from gotta.methods import Statistics, methods
+from gotta.models import Backbone
+from gotta.streams import Stream
+from gotta.types import Dataset
+
+Result = tuple[list[dict[str, Any]], dict[str, Any]]
+
+_placed: dict[str, Dataset] = {}
+
+
+def place(spec: DataSpec, data: Dataset) -> None:
+    """Give this process a data set that somebody else has read."""
+    _placed[spec.model_dump_json()] = data
+
+
+def shared_dataset(spec: DataSpec) -> Dataset:
+    """Cells of a sweep share images, and a worker runs many cells."""
+    if (named := spec.model_dump_json()) in _placed:
+        return _placed[named]
+    return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
+
+
+@lru_cache(maxsize=2)
+def _shared_dataset(name: str, arguments: str, data_home: str | None) -> Dataset:
+    return dataset(name, **json.loads(arguments))
+
+
+def data_of(spec: RunSpec) -> Dataset:
+    return shared_dataset(spec.data)
+
+
+def model_of(spec: RunSpec) -> Backbone:
+    return shared_model(**dict(spec.model), num_classes=data_of(spec).num_classes)
+
+
+def run(
+    spec: RunSpec,
+    report: Callable[[int, int, float], None] = lambda step, steps, accuracy: None,
+    journal: Path | None = None,
+    device: str = "cpu",
+    snapshots: Snapshots | None = None,
+    workers: int | None = None,
+    recording: Path | None = None,
+    recorder: Recorder | None = None,
+) -> Result:
+    """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
+
+    With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
+    goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
+    `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is not there.
+    A `recorder` looks on, and keeps what the memory held.
+    """
+    if (journal is not None or recorder is not None) and snapshots is not None:
+        raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
+    stream = Stream(data_of(spec), spec.stream_spec())
+    weights = weights_used(spec)
+    model = deepcopy(model_of(spec)).to(device)
+    if snapshots is not None:
+        snapshots.beside = weights
+    pointless = no_effect(spec, model)
+    done = as_source(spec) if pointless and spec.control != "running_statistics" else spec
+
+    def measure() -> dict[str, float]:
+        spare = deepcopy(model)  # building an adapted model changes its network
+        return measure_costs(model, lambda: build(done, spare, stream.dataset), stream, spec.regime.reset, device)
+
+    clock = make_clock(spec, recording, measure)
+    adapted, scoring = _start(done, model, stream, journal is not None or recorder is not None, snapshots)
+    clock.catch_up(scoring.steps)
+    first = len(scoring.steps)
+    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock)) as records:
+        for record in quietly(records):
+            scoring.add(record)
+            if recorder is not None:
+                with scoring.paused():
+                    recorder.step(record, adapted.memory, stream)
+            report(record.step + 1, len(stream), scoring.accuracy)
+            if snapshots is not None and snapshots.due():
+                snapshots.save(adapted, scoring)
+    if journal is not None and adapted.memory.journal is not None:
+        adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
+        adapted.memory.journal.save(journal)
+    summary = {
+        **scoring.summary(),
+        **weights,
+        **({"guard": guard_summary(spec.guard, scoring.steps)} if spec.guard else {}),
+        **({"no_effect": pointless} if pointless else {}),
+    }
+    return scoring.steps, summary
+
+
+def _start(
+    spec: RunSpec, model: Backbone, stream: Stream, journal: bool, snapshots: Snapshots | None
+) -> tuple[Adapted, Scoring]:
+    """The model and the scores as they are before the first step that is left to do."""
+
+    def fresh(net: Backbone) -> tuple[Adapted, Scoring]:
+        adapted = build(spec, net, stream.dataset, journal)
+        return adapted, Scoring(adapted, stream, stream.dataset.num_classes)
+
+    if snapshots is not None and snapshots.folder.exists():
+        continued = fresh(deepcopy(model))
+        if snapshots.load(*continued):
+            return continued
+    return fresh(model)  # what a misfit snapshot may have touched is not used
+
+
+def quietly(records: Iterator[Record]) -> Iterator[Record]:
+    """Without the guard's warnings, which the records hold."""
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GuardWarning)
+            record = next(records, None)
+        if record is None:
+            return
+        yield record
+
+
+def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:
+    """The adapted model that a spec describes."""
+    check_classes(spec, model, data)
+    settings = spec.method
+    guard = None
+    if spec.guard:
+        guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
+    given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
+    statistics = Statistics(settings.statistics or "source", **given)
+    method = methods.build(
+        settings.name,
+        model=model,
+        statistics=statistics,
+        embed=settings.embedding,
+        seed=spec.seed,
+        **settings.arguments,
+    )
+    memory = _memory(spec, data.num_classes, journal)
+    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
+
+
+def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """How often the guard found the model unhealthy, and in which share of the steps the source predicted for it."""
+    unhealthy = [step["guard_unhealthy"] for step in steps]
+    began = sum(now > before for before, now in zip([0.0, *unhealthy], unhealthy, strict=False))
+    active = sum(step["guard_active"] for step in steps)
+    return {"action": action, "episodes": began, "active_steps": int(active), "active_share": active / len(steps)}
+
+
+def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
+    if model.num_classes != data.num_classes:
+        raise GottaError(
+            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
+            f"{data.num_classes}. Choose a model trained on these classes."
+        )
+
+
+def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
+    if spec.memory.name == ORACLE:
+        assert spec.memory.capacity
+        return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
+    return Memory(
+        spec.memory.name,
+        spec.memory.capacity if spec.has_memory else None,
+        num_classes,
+        spec.seed,
+        refresh_every=spec.memory.refresh_every,
+        journal=journal,
+        **spec.memory.arguments,
+    )

@@ -1,0 +1,94 @@
+"""The records of a run as they grow, in a form that can be kept in the middle."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gotta.core.adapted import Adapted
+from gotta.core.loop import Record
+from gotta.experiment.sweep.store import plain
+from gotta.metrics import Buffer, Online
+from gotta.streams import Stream
+
+
+class Scoring:
+    """Scores each step of one run and adds everything up in the end."""
+
+    def __init__(self, adapted: Adapted, stream: Stream, num_classes: int) -> None:
+        self.adapted, self.stream = adapted, stream
+        self.online = Online(num_classes, stream.domains)
+        self.buffer = Buffer(adapted.memory.capacity, num_classes)
+        self.steps: list[dict[str, Any]] = []
+        self._right = self._seen = 0
+        self._since, self._before = perf_counter(), 0.0
+
+    def add(self, record: Record) -> None:
+        outcome, memory = record.outcome, self.adapted.memory
+        scored = self.online.update(record.truth, outcome.prediction.logits.cpu().numpy())
+        self.buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
+        self.steps.append(
+            {
+                "step": record.step,
+                **scored,
+                "adaptations": outcome.adaptations,
+                "missed": record.missed,
+                "memory": self.buffer.measure(memory.peek(), memory.slots),
+                "cost": outcome.cost,
+                **outcome.diagnostics,
+            }
+        )
+        self._right, self._seen = self._right + scored["correct"], self._seen + scored["samples"]
+
+    @property
+    def accuracy(self) -> float:
+        """Of all samples so far, in percent."""
+        return 100 * self._right / self._seen
+
+    def summary(self) -> dict[str, Any]:
+        result, method = self.online.summary(), self.adapted.method
+        return {
+            "accuracy": result["accuracy"],
+            "error": result["error"],
+            "seconds": self._seconds(),
+            "online": result,
+            "buffer": self.steps[-1]["memory"],
+            "decisions": dict(self.adapted.memory.stats),
+            "cost": method.cost.summary(),
+            "adaptations": sum(step["adaptations"] for step in self.steps),
+            "missed": sum(step["missed"] for step in self.steps),
+            "trained_parameters": sum(p.numel() for p in method.trained.values()),
+            "stream": self.stream.summary(),
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain arrays and numbers. The steps are kept as the text that is stored in the end."""
+        text = json.dumps(plain(self.steps), allow_nan=False)
+        return {
+            "online": self.online.state_dict(),
+            "buffer": self.buffer.state_dict(),
+            "steps": np.frombuffer(text.encode(), np.uint8).copy(),
+            "right": self._right,
+            "seen": self._seen,
+            "seconds": self._seconds(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.online.load_state_dict(state["online"])
+        self.buffer.load_state_dict(state["buffer"])
+        self.steps = json.loads(np.asarray(state["steps"]).tobytes())
+        self._right, self._seen = state["right"], state["seen"]
+        self._since, self._before = perf_counter(), state["seconds"]
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The seconds inside are not the run's own, but those of somebody who looks on."""
+        began = perf_counter()
+        yield
+        self._before -= perf_counter() - began
+
+    def _seconds(self) -> float:
+        return self._before + perf_counter() - self._since

@@ -1,0 +1,265 @@
+"""RunSpec: everything that decides a run's numbers, complete, frozen, and checked with all mistakes shown at once."""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, fields
+from math import inf
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
+
+from gotta.core.clock import CLOCKS
+from gotta.core.pairing import PAIRINGS, choose_statistics
+from gotta.core.regime import REGIMES, Regime
+from gotta.data.dataset import check_arguments as check_dataset
+from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
+from gotta.experiment.spec.mistakes import Mistakes, in_words, without
+from gotta.memory import policies
+from gotta.memory.policy import make_policy
+from gotta.methods import methods
+from gotta.models.zoo import check as check_model
+from gotta.streams import StreamSpec, check
+
+ORACLE = "oracle"  # a memory that only the evaluation can build
+CONTROLS = ("running_statistics", "same_samples", "oracle")
+FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+class DataSpec(Section):
+    name: str = "cifar10-mini"
+    arguments: dict[str, Any] = {}
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without arguments if there are none, so that such runs keep the name they had without them."""
+        return {name: value for name, value in inner(self).items() if value != {}}
+
+
+class ModelSpec(Section):
+    name: str = "resnet20"
+    weights: str | None = None  # a checkpoint, in the data home unless its path is whole; or "random"
+    preprocessing: str | None = None  # mean and deviation by name, where they are not the usual ones
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what was left open, so that runs of bundled networks keep the name they had without it."""
+        return {name: value for name, value in inner(self).items() if value is not None}
+
+
+class MemorySpec(Section):
+    name: str = "none"
+    capacity: int | None = None
+    refresh_every: int | None = None
+    arguments: dict[str, Any] = {}
+
+
+class MethodSpec(Section):
+    name: str = "source"
+    statistics: Literal["source", "batch", "running"] | None = None
+    fed_by: Literal["batch", "memory"] | None = None
+    rate: float | None = None
+    embedding: Literal["probs", "logits", "features"] = "probs"
+    arguments: dict[str, Any] = {}
+
+
+class RegimeSpec(Section):
+    name: str = "steps_of_M"
+    batch_size: int | None = None
+    adapt_every: int | None = None
+    reset: Literal["never", "each_domain", "each_batch"] = "never"
+    score: Literal["before", "after"] | None = None  # the method's own if left open
+    clock: str = "none"  # whether the stream waits; if not, what a step costs
+    pace: float | None = None  # forwards of a batch in the time between two batches, for a stream that does not wait
+
+
+FIELDS = {"memory": list(MemorySpec.model_fields), "method": list(MethodSpec.model_fields)}
+DEFAULTS = {"memory": MemorySpec().name, "method": MethodSpec().name}
+
+
+def short(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A partial spec with the arguments of memory and method beside their other settings, ready to be merged."""
+    return lifted(given, FIELDS)
+
+
+class RunSpec(Section):
+    """One cell of a table for one seed. Build it with `RunSpec.of`, which fills in what was left open."""
+
+    data: DataSpec = DataSpec()
+    stream: dict[str, Any] = {}
+    model: ModelSpec = ModelSpec()
+    memory: MemorySpec = MemorySpec()
+    method: MethodSpec = MethodSpec()
+    regime: RegimeSpec = RegimeSpec()
+    pairing: str = "paper"
+    control: str | None = None
+    guard: Literal["warn", "freeze", "rollback"] | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "RunSpec":
+        """A complete spec from a partial one. Arguments of method and memory may stand beside their settings."""
+        if not isinstance(given, Mapping):
+            raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
+        given = sunk(given, FIELDS, DEFAULTS)
+        mistakes: list[str] = []
+        try:
+            spec = cls.model_validate(given)
+        except ValidationError as error:
+            mistakes = [_describe(problem, cls, given) for problem in error.errors()]
+            # The rest is looked at as well, so that nobody has to come back for one mistake after the other.
+            wrong = [problem["loc"] for problem in error.errors()]
+            spec = cls.model_validate(without(given, wrong))
+            if ("memory", "capacity") in wrong:  # it was given, if not well
+                spec = spec.model_copy(update={"memory": spec.memory.model_copy(update={"capacity": 1})})
+        mistakes += _mistakes(spec)
+        if mistakes:
+            raise Mistakes(mistakes)
+        return _complete(spec)
+
+    @property
+    def id(self) -> str:
+        """The content as a name: the same for the same content on every machine."""
+        content = self.model_dump()
+        if self.guard is None:
+            del content["guard"]  # so that runs from before there was a guard keep their names
+        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    @property
+    def has_memory(self) -> bool:
+        return self.memory.name == ORACLE or not getattr(policies.get(self.memory.name), "holds_batch", False)
+
+    @property
+    def label(self) -> str:
+        return f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}"
+
+    def stream_spec(self) -> StreamSpec:
+        assert self.regime.batch_size is not None
+        return StreamSpec.of(
+            **self.stream,
+            batch_size=self.regime.batch_size,
+            reset_at_domain=self.regime.reset == "each_domain",
+            drop_single=self.regime.batch_size > 1,
+            seed=self.seed,
+        )
+
+
+def _complete(spec: RunSpec) -> RunSpec:
+    """The spec with every open setting decided, so that it says by itself what was run."""
+    spec = _with_control(_with_declared_numbers(spec))
+    steps = spec.memory.capacity if spec.has_memory or spec.control else None
+    score = spec.regime.score or methods.get(spec.method.name).native_score
+    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score)
+    batch_size = spec.regime.batch_size or regime.batch_size
+    adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
+    statistics = choose_statistics(
+        methods.get(spec.method.name),
+        spec.has_memory,
+        spec.pairing,
+        spec.method.arguments.get("preset", "official"),
+        **spec.method.model_dump(include={"statistics", "fed_by", "rate"}),
+    )
+    running = statistics.source == "running"
+    pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
+    stream = asdict(StreamSpec.of(**spec.stream))
+    changes = {
+        "stream": {name: value for name, value in stream.items() if name not in FROM_ELSEWHERE},
+        "regime": spec.regime.model_copy(
+            update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
+        ),
+        "method": spec.method.model_copy(
+            update={
+                "statistics": statistics.source,
+                "fed_by": statistics.fed_by if running else None,
+                "rate": statistics.rate if running else None,
+            }
+        ),
+    }
+    # Through JSON, so that a spec read back from a file is the same content.
+    return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
+
+
+def _with_declared_numbers(spec: RunSpec) -> RunSpec:
+    changes = {}
+    for section, chosen in (("memory", spec.memory), ("method", spec.method)):
+        if chosen.arguments and chosen.name != ORACLE:
+            arguments = as_declared(section, chosen.name, chosen.arguments)
+            changes[section] = chosen.model_copy(update={"arguments": arguments})
+    return spec.model_copy(update=changes)
+
+
+def _with_control(spec: RunSpec) -> RunSpec:
+    """The named combinations that no published table has; each keeps the steps of the memory rows it stands beside."""
+    if spec.control is None:
+        return spec
+    name = ORACLE if spec.control == "oracle" else "none"
+    changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
+    if spec.control == "running_statistics":
+        rate = spec.method.rate or methods.get(spec.method.name).paired.rate
+        running = {"statistics": "running", "fed_by": "batch", "rate": rate}
+        changes["method"] = spec.method.model_copy(update=running)
+    return spec.model_copy(update=changes)
+
+
+def _mistakes(spec: RunSpec) -> list[str]:
+    looks: list[Callable[[], object]] = [
+        lambda: check_dataset(spec.data.name, spec.data.arguments),
+        lambda: check_model(**dict(spec.model)),  # what it is called; whether its weights are here is another question
+        lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
+        lambda: _known_memory(spec.memory),
+        lambda: _known("regime", spec.regime.name, REGIMES),
+        lambda: _known("pairing", spec.pairing, PAIRINGS),
+        lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: _known("clock", spec.regime.clock, CLOCKS),
+        lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
+    ]
+    found = messages(looks) + _stream_mistakes(spec.stream)
+    if spec.memory.name == ORACLE and spec.control != "oracle":
+        found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
+    if spec.memory.capacity is not None and spec.memory.capacity < 1:
+        found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
+    if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
+        found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
+    if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
+        found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
+    if spec.seed < 0:
+        found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
+    return found
+
+
+def _known_memory(memory: MemorySpec) -> None:
+    if memory.name != ORACLE:
+        make_policy(memory.name, memory.arguments)
+
+
+def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
+    known = [field.name for field in fields(StreamSpec) if field.name not in FROM_ELSEWHERE]
+    wrong = [str(unknown("argument of stream", name, known)) for name in stream if name not in known]
+    right = {name: value for name, value in stream.items() if name in known}
+    return wrong + check(StreamSpec(**right))
+
+
+def _known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
+    if not unless and name not in known:
+        raise unknown(kind, name, known)
+
+
+def _describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> str:
+    """One of pydantic's findings in our words."""
+    *path, last = [str(part) for part in problem["loc"]]
+    where = ".".join([*path, last])
+    if problem["type"] != "extra_forbidden":
+        return f"{where}: {in_words(problem)}; got {problem['input']!r}."
+    section: Any = cls
+    for part in path:
+        section = section.model_fields[part].annotation
+    known = list(section.model_fields)
+    if path and path[0] in DEFAULTS:
+        known += known_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
+    return str(unknown("setting", where, [".".join([*path, name]) for name in known]))

@@ -1,0 +1,1 @@
+"""Many cells, each claimed, run and stored once."""

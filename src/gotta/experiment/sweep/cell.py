@@ -1,0 +1,222 @@
+"""One cell wherever it is run: claimed, computed, stored, given back."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from gotta.errors import GottaError
+from gotta.experiment.run.environment import environment
+from gotta.experiment.run.memory_film import record_path, recorder_of
+from gotta.experiment.run.run import run
+from gotta.experiment.run.snapshots import EVERY, Snapshots
+from gotta.experiment.run.step_costs import recording
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
+from gotta.experiment.sweep.store import Store
+from gotta.files import write_atomically
+
+LAST = ("finished", "failed", "taken")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something happened to a run."""
+
+    kind: str  # started, moved, notice, and the last ones: finished, failed, taken (by another sweep)
+    id: str
+    step: int = 0
+    steps: int = 0
+    accuracy: float = 0.0
+    message: str = ""
+
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a cell needs to know besides its spec."""
+
+    root: str  # of the store
+    threads: int = 1
+    device: str = "cpu"
+    snapshot_every: float = EVERY  # seconds; infinity for none
+    shared: bool = True  # whether who computes sees the store
+    beat: float = BEAT
+    limit: float = LIMIT
+    record: frozenset[str] = frozenset()  # the ids of the cells to record
+
+    def done(self, id: str) -> bool:
+        """Is the run stored, and its recording as well if there is to be one?"""
+        return Store(self.root).has(id) and (id not in self.record or record_path(self.root, id).exists())
+
+    def leases(self) -> Leases:
+        return _leases(self.root, self.beat, self.limit)
+
+    def tidy(self, id: str) -> None:
+        """Remove what a process killed right after storing a cell has left of it."""
+        left = [Path(self.root) / name / id for name in ("snapshots", "leases")]
+        if any(path.exists() for path in left) and self.leases().holder(id) is None:
+            for path in left:
+                rmtree(path, ignore_errors=True)
+
+    def snapshots(self, id: str, notice: Callable[[str], None] = lambda message: None) -> Snapshots:
+        return Snapshots(Path(self.root) / "snapshots" / id, self.snapshot_every, notice)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What a cell gave, wherever that was."""
+
+    steps: list[dict[str, Any]]
+    summary: dict[str, Any]
+    made_by: dict[str, Any]
+    recording: str | None = None
+    costs: str | None = None  # of a step, where the clock is measured: what the store's file of them holds
+
+
+_leases = lru_cache(maxsize=8)(Leases)  # one heartbeat per process, however many cells it runs
+
+
+class LeaseLost(Exception):
+    """Somebody found this process dead and took its cell over."""
+
+
+def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
+    """One run, claimed before and stored when complete; its last event."""
+    last = _attempt(spec, work, listen)
+    listen(last)
+    return last
+
+
+def compute(
+    spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None, costs: str | None = None
+) -> Computed:
+    """The numbers of one run, from its last snapshot on if there is one. A recording must see every step.
+
+    `costs` are the measured ones of the store, for who does not see it.
+    """
+
+    def moved(step: int, steps: int, accuracy: float) -> None:
+        if lease is not None:
+            if lease.lost:
+                raise LeaseLost
+            lease.progress = {"step": step, "steps": steps, "accuracy": accuracy}
+        listen(Event("moved", spec.id, step, steps, accuracy))
+
+    def notice(message: str) -> None:
+        listen(Event("notice", spec.id, message=message))
+
+    listen(Event("started", spec.id))
+    snapshots, recorder = work.snapshots(spec.id, notice), recorder_of(spec) if spec.id in work.record else None
+    if recorder is not None and work.shared and snapshots.folder.exists():
+        notice("it starts anew and not from its snapshot, because a recording must see every step")
+    with _costs_file(spec, work, costs) as kept:
+        steps, summary = run(
+            spec,
+            moved,
+            device=work.device,
+            snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
+            recording=kept,
+            recorder=recorder,
+        )
+        costs = kept.read_text(encoding="utf-8") if kept.exists() else None
+    return Computed(steps, summary, environment(), None if recorder is None else recorder.text(), costs)
+
+
+def kept_costs(spec: RunSpec, work: Work) -> str | None:
+    """The measured costs that the store has of a cell."""
+    path = recording(Path(work.root), spec)
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+
+@contextmanager
+def _costs_file(spec: RunSpec, work: Work, costs: str | None) -> Iterator[Path]:
+    """The store's file of measured costs; one for the moment, with what the store has, where it is out of sight."""
+    if work.shared:
+        yield recording(Path(work.root), spec)
+        return
+    with TemporaryDirectory(prefix="gotta-") as spare:
+        path = recording(Path(spare), spec)
+        if costs is not None:
+            write_atomically(path, costs)
+        yield path
+
+
+def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: Listener) -> Event:
+    """Store a result, and its recording if there is one, and give the lease back."""
+    lease.renew()
+    if lease.lost:
+        raise LeaseLost
+    store, accuracy = Store(work.root), result.summary["accuracy"]
+    costs = recording(Path(work.root), spec)
+    if result.costs is not None and not costs.exists():
+        write_atomically(costs, result.costs)  # before the run, so that nobody finds numbers that cannot be repeated
+    content: dict[str, Any] = {"steps": result.steps, "summary": result.summary, "environment": result.made_by}
+    if not store.write(spec.id, spec=spec.model_dump(), **content):
+        accuracy = store.read(spec.id).summary["accuracy"]  # stored before, and here for its recording
+    if result.recording is not None:
+        _keep_recording(record_path(work.root, spec.id), result.recording)
+        if accuracy != result.summary["accuracy"]:
+            listen(Event("notice", spec.id, message=_differs(accuracy, result.summary["accuracy"])))
+    work.snapshots(spec.id).remove()
+    work.leases().release(lease, "finished")
+    return Event("finished", spec.id, accuracy=accuracy)
+
+
+def _keep_recording(path: Path, text: str) -> None:
+    try:
+        write_atomically(path, text)
+    except GottaError as error:
+        raise GottaError(f"its numbers are stored, its recording is not: {error}") from error
+
+
+def _differs(stored: float, now: float) -> str:
+    return (
+        f"the stored run has accuracy {stored:.2f} and stays; the run that was recorded has {now:.2f}, "
+        "so its versions, threads or machine are not those of then"
+    )
+
+
+def claim(spec: RunSpec, work: Work) -> Lease | Event:
+    """The lease of a cell that is still to be run, or the last event of one that is not for us."""
+    lease = work.leases().claim(spec.id)
+    if lease is None:
+        return Event("taken", spec.id)
+    store = Store(work.root)
+    if work.done(spec.id):  # finished by somebody between our look and our claim
+        work.leases().release(lease, "finished before", done=True)
+        return Event("finished", spec.id, accuracy=store.read(spec.id).summary["accuracy"])
+    return lease
+
+
+def failure(spec: RunSpec, error: Exception) -> Event:
+    """A policy or method of the user's own may raise anything; the other cells go on."""
+    message = str(error) if isinstance(error, GottaError) else f"{type(error).__name__}: {error}"
+    return Event("failed", spec.id, message=message)
+
+
+def _attempt(spec: RunSpec, work: Work, listen: Listener) -> Event:
+    try:
+        lease = claim(spec, work)
+    except GottaError as error:
+        return failure(spec, error)
+    if isinstance(lease, Event):
+        return lease
+    why = "stopped"
+    try:
+        return keep(spec, work, lease, compute(spec, work, listen, lease), listen)
+    except LeaseLost:
+        return Event("taken", spec.id)
+    except Exception as error:
+        why = "failed"
+        return failure(spec, error)
+    finally:
+        if lease.held:
+            work.leases().release(lease, why)

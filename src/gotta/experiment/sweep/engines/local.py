@@ -1,0 +1,151 @@
+"""Cells on this machine: worker processes with pinned threads."""
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from typing import Any, NoReturn
+
+import torch
+
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep import forking
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.sweep.processes import alive
+
+ATTEMPTS = 3
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A process and its own pipe: one that is killed while it speaks cannot silence the others."""
+
+    process: BaseProcess
+    pipe: "Connection[Any, Any]"
+    spec: RunSpec | None = None
+
+
+class Local:
+    """Up to `jobs` processes that take one cell at a time. The cell of one that dies is run again."""
+
+    def __init__(self, jobs: int = 0, context: BaseContext | None = None) -> None:
+        self.jobs, self.context = jobs or os.cpu_count() or 1, context
+
+    def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
+        if self.jobs == 1 or len(specs) == 1:
+            torch.set_num_threads(work.threads)
+            for spec in specs:
+                execute(spec, work, listen)
+        else:
+            _Pool(min(self.jobs, len(specs)), self.context, work, listen).run(specs)
+
+
+class _Pool:
+    def __init__(self, size: int, context: BaseContext | None, work: Work, listen: Listener) -> None:
+        self.size, self.work, self.listen = size, work, listen
+        if context is None:
+            forking.begin(work.threads)
+        self.context: Any = context or forking.workers_context()
+        self.workers: list[_Worker] = []
+        self.tried: Counter[str] = Counter()
+
+    def run(self, specs: Sequence[RunSpec]) -> None:
+        waiting = list(specs)
+        try:
+            while waiting or any(worker.spec for worker in self.workers):
+                while waiting and sum(bool(worker.spec) for worker in self.workers) < self.size:
+                    self._give(waiting.pop(0))
+                ready = wait([worker.pipe for worker in self.workers])
+                for worker in [worker for worker in self.workers if worker.pipe in ready]:
+                    waiting[:0] = self._hear(worker)
+        finally:
+            self._stop()
+
+    def _give(self, spec: RunSpec) -> None:
+        idle = [worker for worker in self.workers if worker.spec is None]
+        worker = idle[0] if idle else self._start()
+        worker.spec = spec
+        self.tried[spec.id] += 1
+        with suppress(OSError):  # it may have died; then its pipe will say so
+            worker.pipe.send(spec.model_dump())
+
+    def _hear(self, worker: _Worker) -> list[RunSpec]:
+        """Pass on what a worker tells; the cell to run again if it has died."""
+        try:
+            event = worker.pipe.recv()
+        except (EOFError, OSError):
+            return self._bury(worker)
+        assert isinstance(event, Event)
+        if event.kind in LAST:
+            worker.spec = None
+        self.listen(event)
+        return []
+
+    def _bury(self, worker: _Worker) -> list[RunSpec]:
+        worker.process.join()
+        worker.pipe.close()
+        self.workers.remove(worker)
+        if worker.spec is None:
+            return []
+        if self.tried[worker.spec.id] < ATTEMPTS:
+            return [worker.spec]
+        self.listen(Event("failed", worker.spec.id, message=f"its process died {ATTEMPTS} times"))
+        return []
+
+    def _start(self) -> _Worker:
+        mine, theirs = self.context.Pipe()
+        ours = (sys.path, dict(os.environ), os.getpid())  # a process forked from another one has that one's
+        process = self.context.Process(target=_work, args=(theirs, self.work, *ours), daemon=True)
+        process.start()
+        theirs.close()  # so that its end closes with the worker
+        self.workers.append(_Worker(process, mine))
+        return self.workers[-1]
+
+    def _stop(self) -> None:
+        for worker in self.workers:
+            worker.process.terminate()
+        for worker in self.workers:
+            worker.pipe.close()
+            worker.process.join()
+
+
+def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment: dict[str, str], driver: int) -> None:
+    """The life of a worker: one cell after the other until it is stopped or nobody listens any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
+    signal.signal(signal.SIGTERM, _leave)
+    sys.path[:] = path
+    os.environ.clear()
+    os.environ.update(environment)
+    torch.set_num_threads(work.threads)
+
+    parent = os.getppid()
+
+    def abandoned() -> bool:
+        # Forked siblings keep the pipe open after the driver was killed, so the pipe alone does not tell; and the
+        # driver may have been killed before we asked who our parent is.
+        return os.getppid() != parent or not alive(driver)
+
+    def tell(event: Event) -> None:
+        if abandoned():
+            _leave()
+        try:
+            pipe.send(event)
+        except OSError:
+            _leave()
+
+    while not abandoned():
+        try:
+            if pipe.poll(1.0):
+                execute(RunSpec.model_validate(pipe.recv()), work, tell)
+        except (EOFError, OSError):
+            return
+
+
+def _leave(*_: object) -> NoReturn:
+    raise SystemExit(0)

@@ -1,0 +1,231 @@
+"""Cells as Slurm jobs, through submitit. Jobs claim, compute and store; the driver submits them and looks on.
+
+What a job tells goes through the store, which every node must see: its progress with the heartbeats of its lease, its
+last word as a small JSON file.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from secrets import token_hex
+from time import monotonic, sleep
+from typing import Any
+
+import torch
+
+from gotta.errors import GottaError
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Event, Listener, Work, execute
+from gotta.files import write_atomically
+
+ATTEMPTS = 3
+LOOK = 1.0  # seconds between two looks at the store
+ASK = 10.0  # seconds between two questions to the controller
+CLUSTERS = ("slurm", "local")
+HOURS = 4  # a job that needs longer is requeued and goes on from its snapshot
+REQUEUES = 100
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """One array of jobs, `jobs` of them at a time (0: as Slurm allows). `options` are those of sbatch, by long name.
+
+    Two options are ours: `minutes` is the time limit of a job, and `cluster=local` runs jobs here, to try things out.
+    """
+
+    jobs: int = 0
+    gpus: float = 0.0
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _submitit()
+        if self.cluster not in CLUSTERS or self.gpus != int(self.gpus):
+            raise GottaError(
+                f"cluster={self.cluster}, gpus={self.gpus:g}: expected a cluster of {', '.join(CLUSTERS)} and a whole "
+                "number of GPUs per cell, because Slurm gives no fractions. Ray does: --engine ray."
+            )
+        if self.cluster == "slurm" and shutil.which("srun") is None:
+            raise GottaError("engine 'slurm' finds no Slurm here: there is no srun. Start it on a node of the cluster.")
+
+    def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
+        _Driver(self._executor(work), self.cluster, self.jobs, work, listen).run(specs)
+
+    @property
+    def cluster(self) -> str:
+        return self.options.get("cluster", "slurm")
+
+    def _executor(self, work: Work) -> Any:
+        executor = _submitit().AutoExecutor(
+            Path(work.root) / "slurm", cluster=self.cluster, slurm_max_num_timeout=REQUEUES
+        )
+        flags = {name: value for name, value in self.options.items() if name not in ("cluster", "minutes")}
+        executor.update_parameters(
+            name="gotta",
+            timeout_min=int(self.options.get("minutes", HOURS * 60)),
+            cpus_per_task=work.threads,
+            gpus_per_node=int(self.gpus),
+            slurm_additional_parameters=flags,
+            **({"slurm_array_parallelism": self.jobs} if self.jobs else {}),
+        )
+        return executor
+
+
+@dataclass
+class Cell:
+    """What a job does. Preempted or out of time it is submitted again as it is: the snapshot knows where it was."""
+
+    given: dict[str, Any]
+    work: Work
+    outcome: Path
+
+    def __call__(self) -> str:
+        torch.set_num_threads(self.work.threads)
+        notices: list[str] = []
+
+        def hear(event: Event) -> None:
+            if event.kind == "notice":
+                notices.append(event.message)
+
+        last = execute(RunSpec.model_validate(self.given), self.work, hear)
+        write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
+        return last.kind
+
+    def checkpoint(self) -> Any:
+        """Asked for by submitit on preemption; the exit that follows gives the lease back."""
+        return _submitit().helpers.DelayedSubmission(self)
+
+
+class _Driver:
+    def __init__(self, executor: Any, cluster: str, jobs: int, work: Work, listen: Listener) -> None:
+        self.executor, self.cluster, self.work, self.listen = executor, cluster, work, listen
+        self.room = (jobs or os.cpu_count() or 1) if cluster == "local" else sys.maxsize
+        self.folder = Path(work.root) / "slurm" / f"outcomes-{token_hex(4)}"
+        self.running: dict[str, tuple[RunSpec, Any]] = {}
+        self.tried: Counter[str] = Counter()
+        self._asked = monotonic()
+
+    def run(self, specs: Sequence[RunSpec]) -> None:
+        waiting = list(specs)
+        try:
+            while waiting or self.running:
+                batch, waiting = waiting[: self.room - len(self.running)], waiting[self.room - len(self.running) :]
+                self._submit(batch)
+                sleep(LOOK)
+                self._progress()
+                waiting += self._settle()
+        finally:
+            for _, job in self.running.values():
+                job.cancel(check=False)
+
+    def _submit(self, specs: Sequence[RunSpec]) -> None:
+        if not specs:
+            return
+        self.tried.update(spec.id for spec in specs)
+        with _environment(self.work.threads):
+            cells = [Cell(spec.model_dump(), self.work, self._outcome(spec.id)) for spec in specs]
+            jobs = self._accepted(cells)
+        self.running.update((spec.id, (spec, job)) for spec, job in zip(specs, jobs, strict=True))
+
+    def _accepted(self, cells: Sequence[Cell]) -> Any:
+        try:
+            return self.executor.submit_array(cells)
+        except (
+            _submitit().core.utils.FailedJobError,
+            OSError,
+        ) as error:  # a wrong partition, a controller that is away
+            told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
+            raise GottaError(f"Slurm does not take the jobs: {told}") from error
+
+    def _outcome(self, id: str) -> Path:
+        return self.folder / f"{id}-{self.tried[id]}.json"
+
+    def _progress(self) -> None:
+        for id in self.running:
+            if noted := self.work.leases().progress(id):
+                self.listen(Event("moved", id, noted["step"], noted["steps"], noted["accuracy"]))
+
+    def _settle(self) -> list[RunSpec]:
+        """Pass on the last events; the cells whose jobs are gone without one."""
+        gone = self._gone()
+        again = []
+        for id, (spec, job) in list(self.running.items()):
+            if self.cluster == "local" and id not in gone:
+                continue
+            last = _last_event(self._outcome(id), self.listen)
+            if last is None and id in gone:
+                if self.tried[id] < ATTEMPTS:
+                    again.append(spec)
+                else:
+                    last = Event("failed", id, message=f"its job ended {ATTEMPTS} times without a word: {_tail(job)}")
+            if last is not None:
+                self.listen(last)
+            if last is not None or spec in again:
+                del self.running[id]
+        return again
+
+    def _gone(self) -> set[str]:
+        """The cells whose jobs are neither waiting nor running. Read before their last words, which come earlier."""
+        if self.cluster == "local":
+            return {id for id, (_, job) in self.running.items() if job.done()}
+        if monotonic() - self._asked < ASK:
+            return set()
+        self._asked = monotonic()
+        mains = {job.job_id.split("_")[0] for _, job in self.running.values()}
+        queued = set()
+        for main in mains:
+            answer = subprocess.run(
+                ["squeue", "--noheader", "--array", "--format=%i", f"--jobs={main}"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if answer.returncode and "Invalid job id" not in answer.stderr:
+                return set()  # the controller does not answer: nothing is known
+            queued |= set(answer.stdout.split())
+        return {id for id, (_, job) in self.running.items() if job.job_id not in queued}
+
+
+def _last_event(path: Path, listen: Listener) -> Event | None:
+    try:
+        told = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    for message in told.pop("notices"):
+        listen(Event("notice", told["id"], message=message))
+    return Event(**told)
+
+
+def _tail(job: Any) -> str:
+    text = (job.stderr() or "").strip().splitlines()
+    return text[-1] if text else f"see {job.paths.folder}"
+
+
+@contextmanager
+def _environment(threads: int) -> Iterator[None]:
+    """What jobs inherit: their threads, and the way to policies and methods of one's own."""
+    ours = {"OMP_NUM_THREADS": str(threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def _submitit() -> Any:
+    try:
+        import_module("submitit.helpers")
+        return import_module("submitit")
+    except ImportError:
+        raise GottaError("engine 'slurm' needs submitit. Install it: pip install 'gotta[slurm]'.") from None

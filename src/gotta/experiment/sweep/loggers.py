@@ -1,0 +1,184 @@
+"""Finished runs for the viewers people have: TensorBoard, Weights & Biases, MLflow; imported only if asked for.
+
+Runs are logged from the store, when they are finished, by the process that leads the sweep: the workers know nothing of
+it, and a sweep that is continued logs each run once.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from gotta.errors import GottaError, unknown
+from gotta.experiment.recipe.labels import flat, labels
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run, Store
+from gotta.experiment.sweep.sweep import Event, Listener
+
+Numbers = dict[str, float]
+EXPERIMENT, TAG = "gotta", "gotta.id"  # names in MLflow
+
+
+class Logger(Protocol):
+    def log(self, run: Run, name: str) -> None:
+        """Everything of one finished run."""
+
+
+class TensorBoard:
+    """One folder of events per run, below `where`, whole or not at all; a run whose folder is there is left alone."""
+
+    def __init__(self, where: str, root: Path) -> None:
+        self.folder = Path(where) if where else root / "tensorboard"
+        self.module = _imported("torch.utils.tensorboard", "tensorboard")
+
+    def log(self, run: Run, name: str) -> None:
+        folder = self.folder / f"{_file_name(name)}-{run.id}"
+        if folder.exists():
+            return
+        aside = folder.with_name(f".{folder.name}")
+        shutil.rmtree(aside, ignore_errors=True)  # what a killed sweep has left
+        with self.module.SummaryWriter(str(aside)) as writer:
+            writer.add_text("spec", "\n".join(f"    {key}: {value}" for key, value in flat(run.spec).items()))
+            for step, numbers in _steps(run):
+                for key, value in numbers.items():
+                    writer.add_scalar(key, value, step)
+            for key, value in _summary(run).items():
+                writer.add_scalar(f"summary/{key}", value, 0)
+        aside.rename(folder)
+
+
+class WandB:
+    """One run of Weights & Biases per run, by the same id, in the project `where`; offline with WANDB_MODE=offline."""
+
+    def __init__(self, where: str, root: Path) -> None:
+        self.project, self.folder = where or "gotta", root
+        self.module = _imported("wandb", "wandb")
+
+    def log(self, run: Run, name: str) -> None:
+        logged = self.module.init(
+            project=self.project, id=run.id, name=name, config=run.spec, dir=str(self.folder), resume="allow"
+        )
+        for step, numbers in _steps(run):
+            logged.log(numbers, step=step)
+        logged.summary.update(_summary(run))
+        logged.finish()
+
+
+class MLflow:
+    """One run of MLflow per run, tagged by its id; `where` is a tracking address, by default a folder in the store.
+
+    A run that was logged to its end before is left alone.
+    """
+
+    def __init__(self, where: str, root: Path) -> None:
+        self.module = _imported("mlflow", "mlflow")
+        self.module.set_tracking_uri(where or (root / "mlflow").absolute().as_uri())
+        self.module.set_experiment(EXPERIMENT)
+
+    def log(self, run: Run, name: str) -> None:
+        logged = f"tags.`{TAG}` = '{run.id}' and attributes.status = 'FINISHED'"
+        if self.module.search_runs(
+            experiment_names=[EXPERIMENT], filter_string=logged, max_results=1, output_format="list"
+        ):
+            return
+        with self.module.start_run(run_name=name, tags={TAG: run.id}):
+            self.module.log_params({key: str(value) for key, value in flat(run.spec).items()})
+            for step, numbers in _steps(run):
+                self.module.log_metrics({key.replace("/", "."): value for key, value in numbers.items()}, step=step)
+            self.module.log_metrics({f"summary.{key}": value for key, value in _summary(run).items()})
+
+
+LOGGERS: dict[str, Callable[[str, Path], Logger]] = {"tensorboard": TensorBoard, "wandb": WandB, "mlflow": MLflow}
+
+
+def make_logger(text: str, root: Path) -> Logger:
+    """A logger from `name` or `name:where`."""
+    name, _, where = text.partition(":")
+    if name not in LOGGERS:
+        raise unknown("logger", name, LOGGERS)
+    return LOGGERS[name](where, root)
+
+
+class Log:
+    """Logs the runs of a sweep: those that are finished already at once, the others as they finish.
+
+    What goes wrong in another program must not cost a sweep, so it is kept in `problems`, the first for each logger.
+    """
+
+    def __init__(self, texts: Sequence[str], store: Store, specs: Sequence[RunSpec]) -> None:
+        self.loggers = [make_logger(text, store.root) for text in texts]
+        self.store, self.names = store, labels(specs) if texts else {}
+        self.problems: dict[str, str] = {}
+        self._logged: set[str] = set()
+        for spec in specs if texts else ():
+            if store.has(spec.id):
+                self.log(spec.id)
+
+    def log(self, id: str) -> None:
+        """A run is logged once, even if it is run again for its recording."""
+        if id in self._logged:
+            return
+        self._logged.add(id)
+        run = self.store.read(id)
+        for logger in self.loggers:
+            try:
+                logger.log(run, self.names[id])
+            except Exception as error:
+                self.problems.setdefault(type(logger).__name__, f"{type(error).__name__}: {error}")
+
+    def listening(self, listen: Listener) -> Listener:
+        """The listener of a sweep, with logging."""
+
+        def heard(event: Event) -> None:
+            listen(event)
+            if event.kind == "finished":
+                self.log(event.id)
+
+        return heard if self.loggers else listen
+
+    def complain(self) -> None:
+        """One error for all that could not be logged."""
+        if self.problems:
+            told = "; ".join(f"{name}: {problem}" for name, problem in self.problems.items())
+            raise GottaError(f"the runs are finished and kept, but not all of them could be logged: {told}")
+
+
+def _steps(run: Run) -> Iterator[tuple[int, Numbers]]:
+    """Accuracy so far and of the step, what the memory looks like, and the method's own measurements."""
+    right = seen = 0
+    for step in run.steps():
+        right, seen = right + step["correct"], seen + step["samples"]
+        own = {key: value for key, value in step.items() if key not in ("step", "correct", "samples", "cost", "memory")}
+        numbers = {
+            "accuracy": 100 * right / seen,
+            "step_accuracy": 100 * step["correct"] / step["samples"],
+            **_numbers(step["memory"], "memory/"),
+            **_numbers(own, "method/"),
+        }
+        yield step["step"], numbers
+
+
+def _summary(run: Run) -> Numbers:
+    kept = ("accuracy", "error", "seconds", "adaptations", "missed")
+    domains = {f"domain/{domain['name']}": domain["accuracy"] for domain in run.summary["online"]["domains"]}
+    return _numbers({key: run.summary.get(key) for key in kept} | domains | _under(run.summary["buffer"], "memory/"))
+
+
+def _under(section: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {f"{prefix}{key}": value for key, value in section.items()}
+
+
+def _numbers(section: dict[str, Any], prefix: str = "") -> Numbers:
+    return {f"{prefix}{key}": float(value) for key, value in section.items() if isinstance(value, int | float)}
+
+
+def _file_name(label: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "+=._" else "-" for letter in label.replace(" ", ""))
+
+
+def _imported(module: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise GottaError(f"--log needs the package {package}: {error}. Install gotta[{package}].") from None

@@ -1,0 +1,256 @@
+"""One folder per finished run, written aside and renamed: what is there is complete, and enough for a report."""
+
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gotta.errors import GottaError
+from gotta.experiment.sweep.processes import alive, machine
+from gotta.files import sync_folder, write_lines
+
+DOCUMENTS = ("spec.json", "summary.json", "environment.json")
+STEPS = "steps.jsonl"
+SIZE = "steps_bytes"  # stands with the environment and is for the store alone
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
+ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
+A_DAY = 86_400.0
+IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES, errno.ENOTDIR)
+_being_written: set[str] = set()  # names of folders, unique by their last part
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run as the store holds it."""
+
+    id: str
+    spec: dict[str, Any]
+    summary: dict[str, Any]
+    environment: dict[str, Any]
+    folder: Path | None = field(default=None, repr=False)
+
+    def steps(self) -> Iterator[dict[str, Any]]:
+        """The records of the steps, read one by one."""
+        if self.folder is None:
+            return
+        try:
+            with (self.folder / STEPS).open(encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
+        except (OSError, ValueError) as error:
+            raise unreadable_steps(self.folder, error) from error
+
+
+class Store:
+    """The runs below `root`. With `writable` the folder is made and tried at once, before anything is computed."""
+
+    def __init__(self, root: str | Path, writable: bool = False) -> None:
+        self.root = Path(root)
+        self.folder = self.root / "runs"
+        for path in (self.root, self.folder):
+            if path.exists() and not path.is_dir():
+                raise GottaError(f"'{path}' is a file; results need a folder. Name another one.")
+        if writable:
+            self._try_to_write()
+
+    def has(self, id: str) -> bool:
+        """Is the run complete and readable?"""
+        try:
+            self._load(id)
+        except _DamagedRun:
+            return False
+        return True
+
+    def read(self, id: str) -> Run:
+        try:
+            return self._load(id)
+        except _DamagedRun as problem:
+            raise GottaError(
+                f"run '{id}' in '{self.folder}' cannot be read: {problem}. "
+                "Delete its folder if it is there and run it again."
+            ) from problem
+
+    def runs(self) -> list[Run]:
+        """Every readable run, by id; `damaged` names the others."""
+        return [found for _, found in self._scan() if isinstance(found, Run)]
+
+    def damaged(self) -> list[tuple[str, str]]:
+        """The id of each run that cannot be read, with the reason."""
+        return [(id, found) for id, found in self._scan() if isinstance(found, str)]
+
+    def write(
+        self,
+        id: str,
+        *,
+        spec: Mapping[str, Any],
+        steps: Iterable[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        environment: Mapping[str, Any],
+    ) -> bool:
+        """Store a finished run. If a complete one has that id already it stays, this one is dropped: False."""
+        aside = self.folder / _aside_name(_checked(id))
+        _being_written.add(aside.name)
+        try:
+            aside.mkdir(parents=True)
+            write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
+            made_by = {**environment, SIZE: (aside / STEPS).stat().st_size}
+            for name, content in zip(DOCUMENTS, (spec, summary, made_by), strict=True):
+                write_lines(aside / name, [json.dumps(plain(content), indent=2, allow_nan=False)])
+            sync_folder(aside)
+            return self._publish(aside, id)
+        except OSError as error:
+            raise GottaError(
+                f"run '{id}' could not be written to '{self.folder}': {error.strerror or error}. "
+                "Make room there or choose another folder, then start again: finished runs are kept."
+            ) from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+            _being_written.discard(aside.name)
+
+    def sweep_leftovers(self) -> list[str]:
+        """Remove what killed processes left half-written; returns the ids. What may still be written stays."""
+        removed = []
+        for path in _children(self.folder):
+            match = ASIDE.fullmatch(path.name)
+            if match and path.name not in _being_written and _abandoned(path, int(match["pid"]), match["host"]):
+                shutil.rmtree(path, ignore_errors=True)
+                removed.append(match["id"])
+        return removed
+
+    def _try_to_write(self) -> None:
+        probe = self.folder / f".probe-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise GottaError(
+                f"cannot write to '{self.root}': {error.strerror or error}. Name a folder that can be written."
+            ) from error
+
+    def _publish(self, aside: Path, id: str) -> bool:
+        final = self.folder / id
+        try:
+            aside.rename(final)
+        except OSError as error:
+            if error.errno not in IN_THE_WAY or not final.exists():
+                raise
+            if self.has(id):
+                return False
+            self._replace_damaged(aside, final)
+        sync_folder(self.folder)
+        return True
+
+    def _replace_damaged(self, aside: Path, final: Path) -> None:
+        old = self.folder / _aside_name(final.name)
+        final.rename(old)
+        aside.rename(final)
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)
+
+    def _scan(self) -> Iterator[tuple[str, Run | str]]:
+        for path in _children(self.folder):
+            if path.is_dir() and not path.name.startswith("."):
+                try:
+                    yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
+                except _DamagedRun as problem:
+                    yield path.name, str(problem)
+
+    def _load(self, id: str) -> Run:
+        folder = self.folder / _checked(id)
+        if not folder.is_dir():
+            raise _DamagedRun("there is no such run")
+        spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
+        if not isinstance(summary.get("online", {}), dict):
+            raise _DamagedRun(f"{DOCUMENTS[1]} has no results under 'online'")
+        _check_steps(folder / STEPS, made_by.pop(SIZE, None))
+        return Run(id, spec, summary, made_by, folder)
+
+
+def unreadable_steps(folder: Path, error: Exception) -> GottaError:
+    """Of a file of the right size with wrong bytes, which shows only when somebody reads it."""
+    return GottaError(f"{STEPS} of run '{folder.name}' cannot be read: {error}. Delete '{folder}' and run it again.")
+
+
+class _DamagedRun(Exception):
+    """Why a folder is not a complete run."""
+
+
+def plain(value: Any) -> Any:
+    """The value in JSON's own types. What JSON cannot say, NaN and infinity, becomes null."""
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value
+
+
+def _checked(id: str) -> str:
+    if not NAME.fullmatch(id):
+        raise GottaError(f"run id '{id}' is not a folder name. Use letters, digits and . _ + = - only.")
+    return id
+
+
+def _load_document(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except FileNotFoundError:
+        raise _DamagedRun(f"{path.name} is missing") from None
+    except OSError as error:
+        raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise _DamagedRun(f"{path.name} is not valid JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise _DamagedRun(f"{path.name} holds no JSON object")
+    return content
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")  # Python reads it, JSON and so the page has no such thing
+
+
+def _check_steps(path: Path, expected: int | None) -> None:
+    """A file that was cut shows in its size, and in its last byte where the size was not noted."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            last = file.read(1)
+    except FileNotFoundError:
+        raise _DamagedRun(f"{path.name} is missing") from None
+    except OSError as error:
+        raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
+    if last not in (b"", b"\n") or expected not in (None, size):
+        raise _DamagedRun(f"{path.name} is cut off")
+
+
+def _children(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir(), key=lambda path: path.name) if folder.is_dir() else []
+
+
+def _aside_name(id: str) -> str:
+    return f".{id}.tmp-{os.getpid()}-{machine()}-{secrets.token_hex(4)}"
+
+
+def _abandoned(path: Path, pid: int, host: str) -> bool:
+    """Process ids say nothing about another machine, and are used again: there, a day without a change decides."""
+    if host == machine() and (pid == os.getpid() or not alive(pid)):
+        return True
+    try:
+        return time.time() - path.stat().st_mtime > A_DAY
+    except OSError:  # its writer has finished meanwhile
+        return False

@@ -1,0 +1,90 @@
+"""Many runs: what is finished is kept and not run again, what another sweep is running is waited for."""
+
+from collections.abc import Collection, Iterable, Sequence
+from time import sleep
+
+from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.sweep.engines import Engine
+from gotta.experiment.sweep.engines.local import Local
+from gotta.experiment.sweep.store import Store
+
+__all__ = ["Event", "Listener", "execute", "sweep"]
+
+LOOK = 1.0  # seconds between two looks at cells that others run
+
+
+def sweep(
+    specs: Sequence[RunSpec],
+    store: Store,
+    jobs: int,
+    threads: int,
+    listen: Listener,
+    device: str = "cpu",
+    engine: Engine | None = None,
+    snapshot_every: float = EVERY,
+    record: Collection[str] = (),
+) -> list[Event]:
+    """Run what the store lacks, on this machine unless another engine is given; the failures.
+
+    `record` names the cells that also get a recording; one that is stored without is run again for it.
+    """
+    work = Work(str(store.root.resolve()), threads, device, snapshot_every, record=frozenset(record))
+    return Sweep(store, work, engine or Local(jobs), listen).run(specs)
+
+
+class Sweep:
+    """One driver's view of the cells to do. Other drivers may work on the same store."""
+
+    def __init__(self, store: Store, work: Work, engine: Engine, listen: Listener) -> None:
+        self.store, self.work, self.engine, self.listen = store, work, engine, listen
+        self.last: dict[str, Event] = {}
+
+    def run(self, specs: Iterable[RunSpec]) -> list[Event]:
+        specs, leases = list(specs), self.work.leases()
+        self._tidy(specs)
+        waiting = {spec.id: spec for spec in specs if not self.work.done(spec.id)}
+        try:
+            while waiting:
+                free = [spec for spec in waiting.values() if leases.holder(spec.id) is None]
+                if free:
+                    self.engine.run(free, self.work, self._hear)
+                waiting = {id: spec for id, spec in waiting.items() if not self._settled(id)}
+                if waiting and not free:
+                    self._look_on(waiting)
+        finally:
+            self._tidy(specs)
+        return [event for event in self.last.values() if event.kind == "failed"]
+
+    def _tidy(self, specs: Sequence[RunSpec]) -> None:
+        self.store.sweep_leftovers()
+        for spec in specs:
+            if self.store.has(spec.id):
+                self.work.tidy(spec.id)
+
+    def _hear(self, event: Event) -> None:
+        if event.kind in LAST:
+            self.last[event.id] = event
+        if event.kind != "taken":
+            self.listen(event)
+
+    def _settled(self, id: str) -> bool:
+        last = self.last.get(id)
+        if last and last.kind == "failed":
+            return True
+        if not self.work.done(id):
+            if last and last.kind == "finished":
+                self._hear(Event("failed", id, message="what was stored of it could not be read back"))
+                return True
+            return False
+        if last is None or last.kind == "taken":  # somebody else's work
+            self._hear(Event("finished", id, accuracy=self.store.read(id).summary["accuracy"]))
+        return True
+
+    def _look_on(self, waiting: Iterable[str]) -> None:
+        """Tell how far the cells of other sweeps are."""
+        for id in waiting:
+            if noted := self.work.leases().progress(id):
+                self.listen(Event("moved", id, noted["step"], noted["steps"], noted["accuracy"]))
+        sleep(LOOK)

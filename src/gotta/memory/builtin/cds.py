@@ -1,0 +1,78 @@
+"""Cosine Diversity Sampling."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import (
+    CLASS_FULL,
+    MEMORY_FULL,
+    REDUNDANT,
+    REPLACED_REDUNDANT,
+    REPLACED_WORST,
+    ROOM,
+    Candidate,
+    Decision,
+    Policy,
+    at_least,
+    one_of,
+    policies,
+    reject,
+)
+from gotta.memory.rules import balance, score
+from gotta.memory.rules.neighbours import Neighbours
+from gotta.memory.table import IntArray, Table
+
+
+@policies.register("cds")
+@dataclass(frozen=True)
+class CDS(Policy):
+    """A newcomer to a full class is redundant if its cosine similarity to a row of it is 1 - `epsilon` or more. If not,
+    the most redundant of rows and newcomer leaves: of the closest pair the one with the larger H, of equal H the one
+    stored earlier. Where there are not two rows to compare, and in a full memory, CSTU's rule decides.
+
+    `subset` compares the newcomer with that many random rows of the class in the first test; None means with all.
+    """
+
+    epsilon: float = 0.005
+    subset: int | None = None
+    lambda_t: float = 1.0
+    lambda_u: float = 1.0
+    quota: str = "real"
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+
+    def __post_init__(self) -> None:
+        one_of("quota", self.quota, balance.QUOTAS)
+        at_least("epsilon", self.epsilon, 0.0)
+        at_least("subset", 1 if self.subset is None else self.subset, 1)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        weights = self.lambda_t, self.lambda_u
+        rivals = balance.rivals(table, new.label, self.quota)
+        if rivals is None:
+            return Decision(table.free(), ROOM)
+        partition = table.members(new.label)
+        h_new = score.of_new(table, new.uncertainty, *weights)
+        if rivals != [new.label] or len(partition) < 2:
+            slot, h = score.worst(table, rivals, *weights)
+            reason = CLASS_FULL if rivals == [new.label] else MEMORY_FULL
+            return Decision(slot, REPLACED_WORST) if h > h_new else reject(reason)
+
+        neighbours = table.index(Neighbours)
+        similarity = neighbours.similarity(new.label, new.embedding)
+        compared = similarity if self.subset is None else similarity[self.sample(len(partition), rng)]
+        if compared[compared.argmax()] >= 1.0 - self.epsilon:
+            return reject(REDUNDANT)
+
+        tied, newcomer_tied = neighbours.most_redundant(new.label, similarity)
+        slot, h = score.first_worst(table, tied, *weights)
+        if newcomer_tied and h_new > h:
+            return reject(REDUNDANT)
+        return Decision(slot, REPLACED_REDUNDANT)
+
+    def sample(self, size: int, rng: np.random.Generator) -> IntArray:
+        """The positions to compare with in the first test."""
+        assert self.subset is not None
+        return rng.choice(size, min(self.subset, size), replace=False)

@@ -1,0 +1,112 @@
+"""A policy put together from named rules, for ablations: who competes, who would leave, and when that happens."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import (
+    CLASS_FULL,
+    COIN,
+    MEMORY_FULL,
+    REDUNDANT,
+    REPLACED_NEAREST,
+    REPLACED_OLDEST,
+    REPLACED_RANDOM,
+    REPLACED_WORST,
+    ROOM,
+    WORSE_THAN_NEAREST,
+    Candidate,
+    Decision,
+    Policy,
+    at_least,
+    one_of,
+    policies,
+    reject,
+)
+from gotta.memory.rules import balance, geometry, score
+from gotta.memory.table import Table
+
+
+@policies.register("composed")
+@dataclass(frozen=True)
+class Composed(Policy):
+    """`allocate` says with whom a newcomer competes: `all` rows of a full memory; the `largest` classes of a full
+    memory, or its own if that is one of them; or, by `quota`, also its own class as soon as that is full.
+
+    `evict` says who of these would leave: the `oldest`, a `random` one, the `worst` by H, or the `nearest` of the
+    newcomer's class (the worst, where other classes compete).
+
+    `admit` says when that happens: `always`; by a `coin` that keeps a uniform sample; if the newcomer is `better` by H;
+    or if it is better and `diverse`, farther than `epsilon` from the rows of its class that would remain.
+
+    fifo = all, oldest, always. reservoir = all, random, coin. pbrs = largest, random, coin.
+    cstu = quota, worst, better. fps = quota, nearest, diverse.
+    """
+
+    allocate: str = "quota"
+    evict: str = "worst"
+    admit: str = "better"
+    epsilon: float = 0.005
+    lambda_t: float = 1.0
+    lambda_u: float = 1.0
+    quota: str = "real"
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+
+    def __post_init__(self) -> None:
+        one_of("allocate", self.allocate, ("all", "largest", "quota"))
+        one_of("evict", self.evict, ("oldest", "random", "worst", "nearest"))
+        one_of("admit", self.admit, ("always", "coin", "better", "diverse"))
+        one_of("quota", self.quota, balance.QUOTAS)
+        at_least("epsilon", self.epsilon, 0.0)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        rivals = self.rivals(table, new)
+        if rivals is None:
+            accept = Decision(table.free(), ROOM)
+        else:
+            if self.admit == "coin" and not self.coin(table, new, rivals, rng):
+                return reject(COIN)
+            accept = self.victim(table, new, rivals, rng)
+            if self.admit in ("better", "diverse") and not self.better(table, new, accept):
+                nearest = accept.reason == REPLACED_NEAREST
+                return reject(WORSE_THAN_NEAREST if nearest else CLASS_FULL if rivals == [new.label] else MEMORY_FULL)
+        return accept if self.admit != "diverse" or self.diverse(table, new, accept) else reject(REDUNDANT)
+
+    def rivals(self, table: Table, new: Candidate) -> list[int] | None:
+        if self.allocate != "all":
+            return balance.rivals(table, new.label, self.quota if self.allocate == "quota" else "none")
+        held: list[int] = table.count.nonzero()[0].tolist()
+        return held if table.full else None
+
+    def coin(self, table: Table, new: Candidate, rivals: list[int], rng: np.random.Generator) -> bool:
+        """Reservoir sampling's: the share of what was offered that is stored, of all or of the newcomer's class."""
+        if self.allocate == "all":
+            return bool(rng.random() <= table.capacity / (table.clock + 1))
+        return rivals != [new.label] or bool(rng.random() <= table.holds(new.label) / table.offered(new.label))
+
+    def victim(self, table: Table, new: Candidate, rivals: list[int], rng: np.random.Generator) -> Decision:
+        if self.evict == "oldest":
+            first = [int(table.members(label)[0]) for label in rivals]
+            return Decision(min(first, key=table.born.__getitem__), REPLACED_OLDEST)
+        if self.evict == "random":
+            if self.allocate == "all":
+                return Decision(int(table.order[rng.integers(len(table))]), REPLACED_RANDOM)
+            return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)
+        if self.evict == "nearest" and new.label in rivals:
+            partition = table.members(new.label)
+            position, _, _ = geometry.two_nearest(table, partition, new.embedding)
+            return Decision(int(partition[position]), REPLACED_NEAREST)
+        return Decision(score.worst(table, rivals, self.lambda_t, self.lambda_u)[0], REPLACED_WORST)
+
+    def better(self, table: Table, new: Candidate, accept: Decision) -> bool:
+        """The newcomer's H is smaller than the leaving row's; the nearest neighbour leaves at equal H, as in FPS."""
+        stored = score.of_row(table, accept.slot, self.lambda_t, self.lambda_u)
+        own = score.of_new(table, new.uncertainty, self.lambda_t, self.lambda_u)
+        return stored >= own if accept.reason == REPLACED_NEAREST else stored > own
+
+    def diverse(self, table: Table, new: Candidate, accept: Decision) -> bool:
+        partition = table.members(new.label)
+        remaining = partition[partition != accept.slot]
+        return geometry.two_nearest(table, remaining, new.embedding)[1] > self.epsilon

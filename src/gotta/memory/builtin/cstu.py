@@ -1,0 +1,47 @@
+"""Category-balanced Sampling with Timeliness and Uncertainty (RoTTA)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import (
+    CLASS_FULL,
+    MEMORY_FULL,
+    REPLACED_WORST,
+    ROOM,
+    Candidate,
+    Decision,
+    Policy,
+    one_of,
+    policies,
+    reject,
+)
+from gotta.memory.rules import balance, score
+from gotta.memory.table import Table
+
+
+@policies.register("cstu")
+@dataclass(frozen=True)
+class CSTU(Policy):
+    """The newcomer replaces the oldest and most uncertain row (the largest H) of its full class, or of the largest
+    classes of a full memory, if that row's H is strictly larger than its own.
+    """
+
+    lambda_t: float = 1.0
+    lambda_u: float = 1.0
+    quota: str = "real"
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
+
+    def __post_init__(self) -> None:
+        one_of("quota", self.quota, balance.QUOTAS)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        rivals = balance.rivals(table, new.label, self.quota)
+        if rivals is None:
+            return Decision(table.free(), ROOM)
+        slot, h = score.worst(table, rivals, self.lambda_t, self.lambda_u)
+        if h > score.of_new(table, new.uncertainty, self.lambda_t, self.lambda_u):
+            return Decision(slot, REPLACED_WORST)
+        return reject(CLASS_FULL if rivals == [new.label] else MEMORY_FULL)

@@ -1,0 +1,72 @@
+"""Farthest Point Sampling: the paper's online nearest-neighbour diversity filter with eviction; and FPSD."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import (
+    MEMORY_FULL,
+    REDUNDANT,
+    REPLACED_NEAREST,
+    REPLACED_WORST,
+    ROOM,
+    WORSE_THAN_NEAREST,
+    Candidate,
+    Decision,
+    Policy,
+    at_least,
+    one_of,
+    policies,
+    reject,
+)
+from gotta.memory.rules import balance, geometry, score
+from gotta.memory.table import Table
+
+
+@policies.register("fps")
+@dataclass(frozen=True)
+class FPS(Policy):
+    """In a full class the newcomer replaces its nearest neighbour if that one's H is no smaller; in a full memory the
+    worst row of the largest classes if that one's H is larger. Either way it must be farther than `epsilon` from all
+    rows of its class that would remain; otherwise nothing changes.
+    """
+
+    epsilon: float = 0.005
+    lambda_t: float = 1.0
+    lambda_u: float = 1.0
+    quota: str = "real"
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+
+    def __post_init__(self) -> None:
+        one_of("quota", self.quota, balance.QUOTAS)
+        at_least("epsilon", self.epsilon, 0.0)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        weights = self.lambda_t, self.lambda_u
+        partition = table.members(new.label)
+        nearest, remaining, next_nearest = geometry.two_nearest(table, partition, new.embedding)
+
+        rivals = balance.rivals(table, new.label, self.quota)
+        if rivals is None:
+            accept = Decision(table.free(), ROOM)
+        elif rivals == [new.label]:
+            accept = Decision(int(partition[nearest]), REPLACED_NEAREST)
+            if score.of_row(table, accept.slot, *weights) < score.of_new(table, new.uncertainty, *weights):
+                return reject(WORSE_THAN_NEAREST)
+            remaining = next_nearest
+        else:
+            slot, h = score.worst(table, rivals, *weights)
+            accept = Decision(slot, REPLACED_WORST)
+            if h <= score.of_new(table, new.uncertainty, *weights):
+                return reject(MEMORY_FULL)
+        return accept if remaining > self.epsilon else reject(REDUNDANT)
+
+
+@policies.register("fpsd")
+@dataclass(frozen=True)
+class FPSD(FPS):
+    """FPS in a memory that refreshes its stored predictions every 10 adaptations: a name, not another rule."""
+
+    refresh_every: ClassVar[int | None] = 10

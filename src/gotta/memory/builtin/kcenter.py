@@ -1,0 +1,64 @@
+"""Greedy k-centre coreset of each class (Gonzalez 1985), kept up online."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.errors import GottaError
+from gotta.memory.policy import (
+    MEMORY_FULL,
+    REDUNDANT,
+    REPLACED_REDUNDANT,
+    REPLACED_WORST,
+    ROOM,
+    Candidate,
+    Decision,
+    Policy,
+    one_of,
+    policies,
+    reject,
+)
+from gotta.memory.rules import balance, geometry, score
+from gotta.memory.table import Table
+
+
+@policies.register("kcenter")
+@dataclass(frozen=True)
+class KCenter(Policy):
+    """In a full class the rows and the newcomer are traversed farthest first, from the one with the smallest H; the one
+    that would come last leaves. A class with room in a full memory competes as in CSTU.
+
+    Costs the square of the partition per sample: a yardstick for small memories. It balances by the labels it is given,
+    which are predictions (`by = "pseudo"`); true labels exist only where an evaluation passes them in.
+    """
+
+    by: str = "pseudo"
+    lambda_t: float = 1.0
+    lambda_u: float = 1.0
+    quota: str = "real"
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+
+    def __post_init__(self) -> None:
+        one_of("quota", self.quota, balance.QUOTAS)
+        if self.by != "pseudo":
+            raise GottaError(f"by={self.by!r}: a memory has predicted labels only. Use by='pseudo'.")
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        weights = self.lambda_t, self.lambda_u
+        rivals = balance.rivals(table, new.label, self.quota)
+        if rivals is None:
+            return Decision(table.free(), ROOM)
+        h_new = score.of_new(table, new.uncertainty, *weights)
+        if rivals != [new.label]:
+            slot, h = score.worst(table, rivals, *weights)
+            return Decision(slot, REPLACED_WORST) if h > h_new else reject(MEMORY_FULL)
+
+        partition = table.members(new.label)
+        points = np.vstack([table.embedding[partition], new.embedding])
+        h_all = np.append(score.of_rows(table, partition, *weights), h_new)
+        left_out = geometry.farthest_first(points, start=int(h_all.argmin()))[-1]
+        if left_out == len(partition):
+            return reject(REDUNDANT)
+        return Decision(int(partition[left_out]), REPLACED_REDUNDANT)

@@ -1,0 +1,28 @@
+"""Prediction-Balanced Reservoir Sampling (NOTE)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import COIN, REPLACED_RANDOM, ROOM, Candidate, Decision, Policy, policies, reject
+from gotta.memory.rules import balance
+from gotta.memory.table import Table
+
+
+@policies.register("pbrs")
+@dataclass(frozen=True)
+class PBRS(Policy):
+    """Fill first. Then a sample of a smaller class replaces a random row of a random largest class; a sample of a
+    largest class replaces a random row of its own class with probability stored / offered of that class.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("label",)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        rivals = balance.rivals(table, new.label, quota="none")
+        if rivals is None:
+            return Decision(table.free(), ROOM)
+        if rivals == [new.label] and rng.random() > table.holds(new.label) / table.offered(new.label):
+            return reject(COIN)
+        return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)

@@ -1,0 +1,1 @@
+"""Pure functions that policies share by calling."""

@@ -1,0 +1,1 @@
+"""What methods share: losses, layers, teachers, augmentation."""

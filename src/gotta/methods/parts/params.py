@@ -1,0 +1,58 @@
+"""Which parameters are trained, and by which optimizer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from gotta.errors import GottaError, NoEffect, unknown
+from gotta.methods.parts.normalization import affine_parameters
+
+OPTIMIZERS = ("adam", "nesterov", "sgd")
+
+
+def make_optimizer(
+    name: str, parameters: Sequence[nn.Parameter], lr: float, weight_decay: float = 0.0
+) -> torch.optim.Optimizer:
+    """Adam as published with (0.9, 0.999), or SGD with momentum 0.9, plain or Nesterov's."""
+    if not lr > 0:
+        raise GottaError(f"lr={lr} is no step. Expected a learning rate above 0.")
+    if name == "adam":
+        return torch.optim.Adam(parameters, lr=lr, weight_decay=weight_decay)
+    if name in ("sgd", "nesterov"):
+        return torch.optim.SGD(parameters, lr, 0.9, weight_decay=weight_decay, nesterov=name == "nesterov")
+    raise unknown("optimizer", name, OPTIMIZERS)
+
+
+def train(parameters: Sequence[nn.Parameter]) -> list[nn.Parameter]:
+    for parameter in parameters:
+        parameter.requires_grad_(True)
+    return list(parameters)
+
+
+def train_affine(model: nn.Module, method: str, skip: Callable[[str], bool] = lambda name: False) -> list[nn.Parameter]:
+    """Switch gradients on for weight and bias of the normalisation layers, and give them. `skip` looks at names."""
+    parameters = affine_parameters(model, skip)
+    if not parameters:
+        raise NoEffect(
+            f"method '{method}' trains weight and bias of normalisation layers, and this model has none that it may "
+            "train. Use 'source', or a model with BatchNorm, GroupNorm or LayerNorm."
+        )
+    return train(parameters)
+
+
+def train_all(model: nn.Module) -> list[nn.Parameter]:
+    """Switch gradients on for every parameter that can have one."""
+    return train([parameter for parameter in model.parameters() if parameter.is_floating_point()])
+
+
+def plain_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """What an optimizer remembers, without what it was built with: text keys, so that any file format can hold it."""
+    return {str(index): dict(held) for index, held in optimizer.state_dict()["state"].items()}
+
+
+def load_plain_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    groups = optimizer.state_dict()["param_groups"]
+    numbered = {int(index): dict(held) for index, held in state.items()}
+    optimizer.load_state_dict({"state": numbered, "param_groups": groups})

@@ -1,0 +1,32 @@
+"""RobustBN of RoTTA (Yuan et al., CVPR 2023): the running statistics normalise in training, too."""
+
+import torch
+from torch import Tensor
+
+from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widened
+
+
+class RobustBN(ReplacedBatchNorm):
+    """In training the running mean and (biased) variance first move to the batch, then normalise this very batch.
+
+    The gradient flows through the batch's share of them. Where nothing may move, the batch alone normalises.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.sees_batch:
+            return self.with_running_statistics(x)
+        mean, var = moments(widened(x), (0, *range(2, x.ndim)), unbiased=False)
+        if self.moves:
+            assert self.running_mean is not None
+            assert self.running_var is not None
+            assert self.momentum is not None
+            mean = (1 - self.momentum) * self.running_mean + self.momentum * mean
+            var = (1 - self.momentum) * self.running_var + self.momentum * var
+            self.running_mean.copy_(mean.detach())
+            self.running_var.copy_(var.detach())
+        scale = (var + self.eps).rsqrt()
+        shift = -mean * scale
+        if self.affine:
+            scale, shift = scale * self.weight, shift * self.weight + self.bias
+        # One product and one sum, so that the large tensor is written as rarely as can be.
+        return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)

@@ -1,0 +1,1 @@
+"""The published numbers, and ours beside them."""

@@ -1,0 +1,155 @@
+"""The numbers of the paper this benchmark follows, as printed, and what among them does not fit together."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path(__file__).parent
+EPSILON = 0.005  # of every table, by the paper's text
+GUIDED = ("cds", "fpsd", "fps")
+CELL = re.compile(r"(?P<value>\d+\.\d+)(?P<marks>[bus]*)")
+EMPTY = "--"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number with its setting. `decimals` is how many were printed; `epsilon` None is not stated."""
+
+    where: str
+    method: str
+    memory: str
+    value: float
+    decimals: int
+    capacity: int | None
+    reset: str
+    data: str = "cifar10-c"
+    gamma: float = 0.1
+    backbone: str = "wrn-28-10"
+    epsilon: float | None = EPSILON
+    bold: bool = False
+    underlined: bool = False
+    shaded: bool = False
+    in_table: bool = True
+
+    @property
+    def column(self) -> tuple[Any, ...]:
+        """What the cells of one column of a table share."""
+        return self.where, self.method, self.data, self.gamma, self.capacity
+
+    @property
+    def place(self) -> str:
+        setting = f"{self.data} gamma {self.gamma:g}" if self.where == "table3" else f"M={self.capacity}"
+        return f"{self.where}: {self.method} + {self.memory}, {setting}"
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table as printed: its cells row by row, without the empty ones."""
+
+    name: str
+    title: str
+    label: str
+    cells: tuple[Published, ...]
+
+    def columns(self) -> dict[tuple[Any, ...], list[Published]]:
+        result: dict[tuple[Any, ...], list[Published]] = {}
+        for cell in self.cells:
+            result.setdefault(cell.column, []).append(cell)
+        return result
+
+
+@dataclass(frozen=True)
+class Inconsistency:
+    """Numbers, marks or sentences of the paper that contradict one another, with places and printed values."""
+
+    kind: str
+    places: tuple[str, ...]
+    values: tuple[float, ...] = ()
+    what: str = field(default="", compare=False)
+
+
+@cache
+def tables() -> dict[str, PaperTable]:
+    """Every table, by name: table1, table2, table3, table_m64, table_vit."""
+    return {
+        name: PaperTable(name, content["title"], content["label"], tuple(_cells(name, content)))
+        for name, content in document()["tables"].items()
+    }
+
+
+def text_numbers() -> tuple[Published, ...]:
+    """The numbers in the text, those that repeat a table and those that stand nowhere else."""
+    found = []
+    for entry in document()["text"]:
+        value = entry["value"]
+        given = {**entry, "where": f"text, {entry['where']}", "value": float(value), "decimals": _decimals(value)}
+        found.append(Published(**given, in_table=False))
+    return tuple(found)
+
+
+def lookup(
+    method: str | None = None,
+    memory: str | None = None,
+    capacity: int | None = None,
+    reset: str | None = None,
+    data: str | None = None,
+    gamma: float | None = None,
+    backbone: str | None = None,
+    text: bool = False,
+) -> list[Published]:
+    """The printed cells with this setting; what is not given is not asked, nor is the capacity where no memory is.
+
+    With `text` the numbers in the text are searched too.
+    """
+    asked = {"method": method, "memory": memory, "reset": reset, "data": data, "gamma": gamma, "backbone": backbone}
+    found = [cell for table in tables().values() for cell in table.cells] + list(text_numbers() if text else ())
+    return [
+        cell
+        for cell in found
+        if all(value is None or getattr(cell, name) == value for name, value in asked.items())
+        and (capacity is None or cell.memory == "none" or cell.capacity == capacity)
+    ]
+
+
+def inconsistencies() -> list[Inconsistency]:
+    """Everything known not to fit together, from the data file; `paper_checks.computed` finds most of it again."""
+    entries = _read("inconsistencies.yaml")["inconsistencies"]
+    return [
+        Inconsistency(entry["kind"], tuple(entry["places"]), tuple(entry.get("values", ())), entry["what"])
+        for entry in entries
+    ]
+
+
+def document() -> Mapping[str, Any]:
+    """The data file."""
+    return _read("numbers.yaml")
+
+
+@cache
+def _read(name: str) -> Mapping[str, Any]:
+    content: Mapping[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+    return content
+
+
+def _cells(name: str, content: Mapping[str, Any]) -> Iterator[Published]:
+    columns = [column if isinstance(column, dict) else {"method": column} for column in content["columns"]]
+    known = {item.name for item in fields(Published)}
+    for memory, line in content["rows"].items():
+        for column, text in zip(columns, str(line).split(), strict=True):
+            if text == EMPTY:
+                continue
+            match = CELL.fullmatch(text)
+            assert match is not None, f"{name}, {memory}: '{text}' is no cell"
+            marks: dict[str, Any] = {mark: mark[0] in match["marks"] for mark in ("bold", "underlined", "shaded")}
+            setting = {key: value for key, value in {**content["setting"], **column}.items() if key in known}
+            number: dict[str, Any] = {"value": float(match["value"]), "decimals": _decimals(match["value"])}
+            yield Published(where=name, memory=memory, **number, **setting, **marks)
+
+
+def _decimals(text: str) -> int:
+    return len(text.partition(".")[2])

@@ -1,0 +1,1 @@
+"""Looking at folders of runs: status, differences, export, serving."""

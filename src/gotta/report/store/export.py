@@ -1,0 +1,95 @@
+"""Runs as a flat table: one row per run, one column per setting and number."""
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO, StringIO
+from typing import Any
+
+from gotta.errors import GottaError
+from gotta.experiment.sweep.store import Run
+from gotta.report.places import flat
+
+Rows = list[dict[str, Any]]
+SECTIONS = ("spec", "summary", "environment")
+TIMINGS = ("seconds", "peak_mb", "peak_cuda_mb")  # what another machine, or another day, answers otherwise
+
+
+def rows(runs: Sequence[Run]) -> Rows:
+    """A row for each run, sorted by its settings and then its id; all rows have all columns, timings the last ones."""
+    found = [_row(run) for run in runs]
+    names = sorted(dict.fromkeys(name for row in found for name in row), key=_column_order)
+    complete = [{name: row.get(name) for name in names} for row in found]
+    settings = [name for name in names if name.startswith("spec.")]
+    return sorted(complete, key=lambda row: ([_sortable(row[name]) for name in settings], row["id"]))
+
+
+def as_csv(table: Rows) -> bytes:
+    """With a line of names; a missing value is empty."""
+    text = StringIO(newline="")
+    writer = csv.DictWriter(text, list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return text.getvalue().encode()
+
+
+def as_json(table: Rows) -> bytes:
+    """A list of objects, a line for each run."""
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in table)
+    return f"[\n{lines}\n]\n".encode()
+
+
+def as_parquet(table: Rows) -> bytes:
+    """For data frames. Columns whose values are of several kinds are text."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise GottaError("parquet needs pyarrow: pip install 'gotta[parquet]'. Or use --format csv or json.") from None
+    columns = {name: _alike([row[name] for row in table]) for name in table[0]}
+    buffer = BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), buffer)
+    return buffer.getvalue()
+
+
+FORMATS: dict[str, Callable[[Rows], bytes]] = {"csv": as_csv, "json": as_json, "parquet": as_parquet}
+
+
+def _row(run: Run) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": run.id}
+    for section in SECTIONS:
+        row |= {name: _scalar(value) for name, value in flat(getattr(run, section), section).items()}
+    domains = row.pop("summary.online.domains", None)
+    for name, value in _domains(run).items():
+        row[f"summary.online.domains.{name}"] = value
+    assert domains is None or isinstance(domains, str)
+    return row
+
+
+def _domains(run: Run) -> dict[str, Any]:
+    from gotta.report.pairs import scores
+
+    return {f"{name}.{metric}": value for metric in ("accuracy",) for name, value in scores(run, metric).items()}
+
+
+def _scalar(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | Mapping) else value
+
+
+def _column_order(name: str) -> tuple[int, int, str]:
+    timing = name.split(".")[-1] in TIMINGS
+    section = ("id", *SECTIONS).index(name.partition(".")[0])
+    return (1 if timing else 0, section, "" if name == "summary.accuracy" else name)
+
+
+def _sortable(value: Any) -> tuple[int, float, str]:
+    if value is None:
+        return (0, 0.0, "")
+    return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, str(value))
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        return [None if value is None else float(value) for value in values]
+    return values if len(kinds) <= 1 else [None if value is None else str(value) for value in values]

@@ -1,0 +1,202 @@
+"""The report served while a sweep runs: the same page, built anew when the runs change. Reads only."""
+
+import errno
+import hashlib
+import json
+import socket
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from gotta.errors import GottaError
+from gotta.experiment.run.memory_film import FOLDER, record_path
+from gotta.experiment.sweep.store import NAME, Store
+from gotta.report.page.webpage import page
+from gotta.report.store.status import look
+
+FRESH = 2.0  # seconds for which a look at the store is good enough
+HEADERS = {
+    "Cache-Control": "no-cache",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+}
+Answer = tuple[str, bytes]  # the kind of content, and the content
+
+
+class Served:
+    """A store as a page, its state and its recordings. Several requests may ask at once."""
+
+    def __init__(self, root: str | Path) -> None:
+        self.store = Store(root)
+        self._lock = Lock()
+        self._page: tuple[str, bytes] = "", b""
+        self._state: tuple[float, bytes] = float("-inf"), b""
+
+    def answer(self, path: str) -> Answer | None:
+        """What lies at this path; None if nothing does."""
+        if path in ("/", "/index.html"):
+            return "text/html; charset=utf-8", self.page()
+        if path == "/state.json":
+            return "application/json", self.state()
+        folder, _, name = path.removeprefix("/").partition("/")
+        id = name.removesuffix(".json")
+        if folder == FOLDER and name.endswith(".json") and NAME.fullmatch(id):
+            try:
+                return "application/json", record_path(self.store.root, id).read_bytes()
+            except OSError:
+                return None
+        return None
+
+    def page(self) -> bytes:
+        """Built anew only when a run or a recording came or went."""
+        with self._lock:
+            version = self.version()
+            if self._page[0] != version:
+                self._page = version, page(self.store, live=True).encode()
+            return self._page[1]
+
+    def state(self) -> bytes:
+        """The version of the page, and in words how far the sweep is."""
+        with self._lock:
+            if monotonic() - self._state[0] > FRESH:
+                content = json.dumps({"page": self.version(), "text": progress(self.store)})
+                self._state = monotonic(), content.encode()
+            return self._state[1]
+
+    def version(self) -> str:
+        """Finished runs never change, so their names tell; recordings may be made again."""
+        digest = hashlib.sha256()
+        for folder in (self.store.folder, self.store.root / FOLDER):
+            found = sorted(folder.iterdir()) if folder.is_dir() else []
+            for path in found:
+                if not path.name.startswith("."):
+                    digest.update(f"{path.name} {_changed(path)}\n".encode())
+        return digest.hexdigest()[:16]
+
+
+def progress(store: Store) -> str:
+    """How far the sweep is, in one line."""
+    state = look(store)
+    kinds = ("running", "waiting", "silent", "failed")
+    parts = [f"{len(state.runs)} runs finished", *(f"{state.count(k)} {k}" for k in kinds if state.count(k))]
+    under_way = [claim.progress for claim in state.claims if claim.state == "running" and claim.progress]
+    parts += [f"{len(state.damaged)} damaged"] if state.damaged else []
+    return ", ".join(parts) + (f" ({'; '.join(under_way[:3])})" if under_way else "") + "; this page updates itself."
+
+
+def server(root: str | Path, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
+    """A server that is bound and not yet serving. Port 0 takes any free one."""
+    served = Served(root)
+
+    class Handler(_Handler):
+        answer_to = staticmethod(served.answer)
+        bound_to = host
+
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        made = type("Server", (_Server,), {"address_family": family})
+        built: ThreadingHTTPServer = made((host, port), Handler)
+    except OverflowError:
+        raise GottaError(f"port {port} does not exist. Expected 0 (any free one) to 65535.") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise GottaError(
+                f"port {port} of {host} is taken. Name another with --port, or 0 for any free one."
+            ) from None
+        raise GottaError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}. Try --host 127.0.0.1."
+        ) from None
+    return built
+
+
+def trusted(header: str | None, bound_to: str) -> bool:
+    """Is this Host header ours? A foreign name that was made to point here (DNS rebinding) is not.
+
+    >>> trusted("localhost:8000", "127.0.0.1"), trusted("evil.example:8000", "127.0.0.1")
+    (True, False)
+    """
+    if not header:
+        return False
+    name = urlsplit(f"//{header}").hostname or ""
+    if name in ("localhost", bound_to.lower(), socket.gethostname().lower()):
+        return True
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader who left is no news."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    answer_to: Callable[[str], Answer | None]
+    bound_to: str
+    server_version, sys_version = "gotta", ""
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+
+    def do_GET(self) -> None:
+        self._reply(body=True)
+
+    def do_HEAD(self) -> None:
+        self._reply(body=False)
+
+    def _reply(self, body: bool) -> None:
+        try:
+            trusting = trusted(self.headers.get("Host"), self.bound_to)
+            path = unquote(urlsplit(self.path).path)
+        except ValueError:  # no address at all
+            trusting, path = False, ""
+        if not trusting:
+            return self._send(HTTPStatus.FORBIDDEN, "text/plain", b"This name is not served here.\n", body)
+        try:
+            found = self.answer_to(path)
+        except OSError:  # a run went while it was read
+            return self._send(
+                HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"The runs are changing; try again.\n", body
+            )
+        if found is None:
+            return self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is nothing here.\n", body)
+        kind, content = found
+        tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
+        if self.headers.get("If-None-Match") == tag:
+            return self._send(HTTPStatus.NOT_MODIFIED, kind, b"", body, tag)
+        self._send(HTTPStatus.OK, kind, content, body, tag)
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes, body: bool, tag: str = "") -> None:
+        try:
+            self.send_response(status)
+            for name, value in {**HEADERS, "Content-Type": kind, **({"ETag": tag} if tag else {})}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if body:
+                self.wfile.write(content)
+        except (BrokenPipeError, ConnectionResetError):  # the reader has left
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silence: the terminal belongs to whoever started the server."""
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns if path.is_file() else 0
+    except OSError:
+        return 0

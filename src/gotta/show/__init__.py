@@ -1,0 +1,1 @@
+"""Pictures of data sets and streams for people to look at."""

@@ -1,0 +1,254 @@
+"""A picture and a few lines of text of what a stream shows over time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
+from gotta.streams.order import class_runs
+from gotta.streams.stream import Stream
+from gotta.streams.stream_spec import StreamSpec
+
+Floats = NDArray[np.float64]
+
+WIDTH, LEFT, RIGHT = 1400, 76, 24
+TITLE, NAME_ROW, STRIP, AXIS, GAP = 62, 20, 90, 44, 14
+BANDS = np.array([[255, 255, 255], [236, 239, 243]], np.float64)
+BAR: Rgb = (70, 90, 120)
+LEADER: Rgb = (190, 190, 190)
+
+
+class Span(NamedTuple):
+    """A stretch of the stream that deserves a name."""
+
+    name: str
+    begin: int
+    end: int
+
+
+class Label(NamedTuple):
+    """A name, where its middle goes, and how many rows above the plot it stands."""
+
+    name: str
+    middle: float
+    row: int
+
+
+def draw(stream: Stream, path: str | Path) -> Path:
+    """Write a PNG: time to the right, one row per class, one band per domain, and the classes per batch below."""
+    classes, plot = stream.num_classes, WIDTH - LEFT - RIGHT
+    height = plot_height(classes)
+    spans = named_spans(stream, plot)
+    labels = stagger(spans, stream.num_samples, plot)
+    top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
+    below = top + height + GAP
+    picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
+    band = bands(spans, stream.num_samples, plot)
+    picture.paste(Image.fromarray(class_rows(stream, band, height)), (LEFT, top))
+    picture.paste(Image.fromarray(batch_strip(stream, plot)), (LEFT, below))
+
+    pen = ImageDraw.Draw(picture)
+    _titles(pen, stream)
+    _names(pen, labels, top)
+    for upper, tall in ((top, height), (below, STRIP)):
+        pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
+    for y in _ticks(classes, 20 if classes <= 20 else 8):
+        middle = top + (y + 0.5) * height / classes
+        pen.text((LEFT - 8, middle), str(y), fill=INK, font=font(12), anchor="rm")
+    pen.text((12, top - 8), "class", fill=INK, font=font(13), anchor="ls")
+    _strip_axis(pen, stream, below)
+    _time_axis(pen, stream.num_samples, plot, below + STRIP)
+    return save(picture, path)
+
+
+def plot_height(classes: int) -> int:
+    """Rows of 22 pixels for few classes, down to one pixel for a thousand."""
+    return classes * min(22, max(1, 600 // classes))
+
+
+def bands(spans: list[Span], samples: int, plot: int) -> Floats:
+    """The background of each column, alternating with the spans."""
+    begin = np.array([span.begin for span in spans])
+    span = np.searchsorted(begin, _first_sample(samples, plot), side="right") - 1
+    return BANDS[span % 2].astype(np.float64)
+
+
+def class_rows(stream: Stream, background: Floats, height: int) -> Pixels:
+    """Each class as a row: the more of a column's samples are of it, the stronger its colour."""
+    classes, plot = stream.num_classes, len(background)
+    share = class_share(stream.label, classes, plot)
+    thick = height // classes
+    if thick < 6 and stream.num_samples <= 4 * plot:
+        share = _widened(share)
+    least = 0.3 if thick >= 6 else 0.6  # thin rows need more ink to be seen
+    strength = np.where(share > 0, least + (1 - least) * share, 0.0)[..., None]  # [C, W, 1]
+    rows = background[None] * (1 - strength) + palette(classes)[:, None] * strength
+    image: Pixels = rows.round().astype(np.uint8).repeat(thick, 0)
+    if thick >= 6:
+        image[thick - 1 :: thick] = background.astype(np.uint8)
+    return image
+
+
+def class_share(label: NDArray[np.int64], classes: int, plot: int) -> Floats:
+    """[C, W]: the share of each class among the samples of a column; columns hold one sample if there are fewer."""
+    share = np.zeros((classes, plot))
+    if len(label) <= plot:
+        share[label[_first_sample(len(label), plot)], np.arange(plot)] = 1.0
+        return share
+    np.add.at(share, (label, np.arange(len(label)) * plot // len(label)), 1.0)
+    share /= share.sum(0)
+    return share
+
+
+def _widened(share: Floats) -> Floats:
+    """Each mark one column wider on both sides, so that a lone sample of many classes can be seen."""
+    padded = np.pad(share, ((0, 0), (1, 1)))
+    return np.maximum(np.maximum(padded[:, :-2], padded[:, 2:]), share)
+
+
+def batch_strip(stream: Stream, plot: int) -> Pixels:
+    """The number of distinct classes of the batch that a column's first sample is in, as a bar from the ground."""
+    start = np.array([batch.start for batch in stream.batches])
+    batch = np.searchsorted(start, _first_sample(stream.num_samples, plot), side="right") - 1
+    top = (stream.classes_per_batch[batch] / _most(stream) * (STRIP - 4)).round()
+    filled = np.arange(STRIP, 0, -1)[:, None] <= top[None]
+    return np.where(filled[..., None], np.array(BAR), 255).astype(np.uint8)
+
+
+def named_spans(stream: Stream, plot: int) -> list[Span]:
+    """The visits; or what they form together: a mixed pool, a gradual rise and fall, a round that recurs."""
+    names, starts, samples = stream.domains, stream.starts, stream.num_samples
+    if len(starts) < len(names):
+        return [Span(f"{len(names)} domains mixed", 0, samples)]
+    if stream.spec.schedule == "gradual":
+        names = tuple(name.rpartition("-")[0] for name in names)
+        first = [k for k, name in enumerate(names) if k == 0 or names[k - 1] != name]
+        return _spans([names[k] for k in first], [starts[k] for k in first], samples)
+    visits = _spans(names, starts, samples)
+    if stream.spec.repeats > 1 and len(stagger(visits, samples, plot)) < len(visits):
+        size = len(names) // stream.spec.repeats
+        rounds = [f"round {k + 1}" for k in range(stream.spec.repeats)]
+        return _spans(rounds, starts[::size], samples)
+    return visits
+
+
+def _spans(names: Sequence[str], starts: Sequence[int], samples: int) -> list[Span]:
+    return [Span(*span) for span in zip(names, starts, [*starts[1:], samples], strict=True)]
+
+
+def stagger(spans: list[Span], samples: int, plot: int) -> list[Label]:
+    """The names in as few alternating rows as they need, at most three; every second name if that fails, ..."""
+    for step in range(1, len(spans) + 1):
+        for rows in (1, 2, 3):
+            labels = [_label(span, k % rows, samples, plot) for k, span in enumerate(spans[::step])]
+            if all(_apart(left, right) for left, right in zip(labels, labels[rows:], strict=False)):
+                return labels
+    raise AssertionError("a single name always fits")
+
+
+def _label(span: Span, row: int, samples: int, plot: int) -> Label:
+    half = font(13).getlength(span.name) / 2
+    middle = LEFT + (span.begin + span.end) / 2 * plot / samples
+    return Label(span.name, min(max(middle, LEFT + half), LEFT + plot - half), row)
+
+
+def _apart(left: Label, right: Label) -> bool:
+    length = font(13).getlength
+    return right.middle - left.middle >= (length(left.name) + length(right.name)) / 2 + 8
+
+
+def title(spec: StreamSpec) -> str:
+    """Order x schedule and what shapes them."""
+    shape = {"dirichlet": f" gamma={spec.gamma:g}", "note": f" beta={spec.beta:g}"}.get(spec.order, "")
+    times = f" x{spec.repeats}" if spec.repeats > 1 else ""
+    copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
+    copies += f", {spec.frames} frames of each clip" if spec.frames else ""
+    border = ", reset at each domain" if spec.reset_at_domain else ""
+    return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
+
+
+def show_text(stream: Stream) -> str:
+    """The stream in a few lines for a terminal."""
+    runs = class_runs(stream.label)
+    quartile = np.percentile(runs, [25, 50, 75])
+    per_batch = stream.classes_per_batch
+    visits = list(dict.fromkeys(stream.domains))
+    shown = ", ".join(visits[:20]) + (f", ... ({len(visits)} different ones)" if len(visits) > 20 else "")
+    return "\n".join(
+        [
+            f"stream       {title(stream.spec)}",
+            f"hash         {stream.hash}",
+            f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
+            *_clip_lines(stream),
+            f"classes      {len(np.unique(stream.label))} of {stream.num_classes}",
+            f"domains      {len(stream.domains)}: {shown}",
+            f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
+            f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
+            f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
+        ]
+    )
+
+
+def _clip_lines(stream: Stream) -> list[str]:
+    if not hasattr(stream.dataset, "clips"):
+        return []
+    lengths = np.diff(np.append(stream.clip_starts, stream.num_samples))
+    return [f"clips        {len(lengths)} of {lengths.min()} to {lengths.max()} frames, one after the other"]
+
+
+def _titles(pen: ImageDraw.ImageDraw, stream: Stream) -> None:
+    runs = class_runs(stream.label)
+    facts = (
+        f"{stream.num_samples} samples in {len(stream)} batches of {stream.batch_size}; class runs: mean "
+        f"{runs.mean():.1f}, median {np.median(runs):g}, longest {runs.max()}; hash {stream.hash[:12]}"
+    )
+    pen.text((LEFT, 24), title(stream.spec), fill=INK, font=font(20), anchor="ls")
+    pen.text((LEFT, 46), facts, fill=FAINT, font=font(13), anchor="ls")
+
+
+def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
+    for label in labels:
+        base = top - 8 - NAME_ROW * label.row
+        if label.row:
+            pen.line((label.middle, base + 5, label.middle, top - 2), fill=LEADER)
+    for label in labels:
+        pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=font(13), anchor="ms")
+
+
+def _strip_axis(pen: ImageDraw.ImageDraw, stream: Stream, below: int) -> None:
+    most = _most(stream)
+    ceiling = below + 4
+    pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=font(12), anchor="rm")
+    pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=font(12), anchor="rm")
+    pen.multiline_text((8, below + STRIP / 2), "classes\nin a batch", fill=INK, font=font(12), anchor="lm")
+
+
+def _time_axis(pen: ImageDraw.ImageDraw, samples: int, plot: int, ground: int) -> None:
+    for t in _ticks(samples, 10):
+        x = LEFT + t * plot / samples
+        pen.line((x, ground, x, ground + 5), fill=FAINT)
+        pen.text((x, ground + 8), str(t), fill=INK, font=font(12), anchor="mt")
+    pen.text((LEFT + plot, ground + 26), "samples", fill=INK, font=font(13), anchor="rt")
+
+
+def _ticks(end: int, most: int) -> list[int]:
+    """At most so many round numbers from 0 on, below end."""
+    scale = 1
+    while True:
+        for step in (scale, 2 * scale, 5 * scale):
+            if (end - 1) // step + 1 <= most:
+                return list(range(0, end, step))
+        scale *= 10
+
+
+def _most(stream: Stream) -> int:
+    return int(stream.classes_per_batch.max())
+
+
+def _first_sample(samples: int, plot: int) -> NDArray[np.int64]:
+    """For each column the first sample that falls on it."""
+    return np.arange(plot, dtype=np.int64) * samples // plot

@@ -1,0 +1,351 @@
+"""The guard: silent where adaptation does no harm, and a shelter where it does."""
+
+import warnings
+
+import pytest
+import torch
+from tiny import seeded_net
+from torch.nn import functional as F
+
+import gotta
+from gotta import adapt
+from gotta.core.guard import EVERY, MEMORY_ROWS, ROWS, joined
+from gotta.core.signs import SEGMENT, Check, collapse, run_excess, runs_lost, spread
+from gotta.data import dataset
+from gotta.models import load
+from gotta.streams import Stream, StreamSpec
+
+pytestmark = pytest.mark.thorough
+
+CLASSES = 6
+
+
+def draw(labels, seed, noise=0.25):
+    """Noise images with one channel brighter or darker, by class."""
+    generator = torch.Generator().manual_seed(seed)
+    x = 0.5 + noise * torch.randn(len(labels), 3, 8, 8, generator=generator)
+    sign = torch.where(labels < 3, 0.1, -0.1)
+    x[torch.arange(len(labels)), labels % 3] += sign.view(-1, 1, 1)
+    return x
+
+
+def shuffled(count, seed):
+    return torch.randint(CLASSES, (count,), generator=torch.Generator().manual_seed(1000 + seed))
+
+
+def in_runs(count, length=40):
+    return (torch.arange(count) // length) % CLASSES
+
+
+@pytest.fixture(scope="module")
+def net():
+    net = seeded_net(classes=CLASSES).train()
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
+    decay = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, 150)
+    for seed in range(150):
+        labels = shuffled(64, seed)
+        loss = F.cross_entropy(net(draw(labels, seed)), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        decay.step()
+    net.eval()
+    labels = shuffled(512, 999)
+    assert right(net(draw(labels, 999)).argmax(1), labels) > 0.9
+    return net
+
+
+def follow(model, labels, size=16, seed=0, noise=0.25):
+    """The labels that a model predicts for a stream."""
+    x = draw(labels, seed, noise)
+    return torch.cat([model(part).argmax(1) for part in x.split(size)])
+
+
+def right(predicted, labels):
+    return float((predicted == labels).float().mean())
+
+
+def heard(caught):
+    return [str(warning.message) for warning in caught if "source" in str(warning.message)]
+
+
+@pytest.mark.parametrize("size", [16, 64])
+def test_silent_on_an_iid_stream_for_twenty_seeds(net, size):
+    for seed in range(20):
+        model = adapt(net, "tent", guard="freeze")
+        follow(model, shuffled(1024, seed), size, seed)  # a warning would be an error
+        assert model.guard.looks >= 4
+        assert model.guard.episodes == 0
+
+
+@pytest.mark.parametrize(("method", "hyper"), [("norm", {}), ("tent", {"lr": 1e-3})])
+def test_batch_statistics_on_runs_of_classes_are_found_out(net, method, hyper):
+    labels = in_runs(4000)
+    source = right(follow(adapt(net, "source"), labels), labels)
+    bare = right(follow(adapt(net, method, **hyper), labels), labels)
+    assert bare < source - 0.2
+    model = adapt(net, method, guard="freeze", **hyper)
+    with pytest.warns(UserWarning, match="loses runs of classes"):
+        predicted = follow(model, labels)
+    assert model.guard.sheltering
+    assert model.guard.episodes == 1
+    assert right(predicted[1000:], labels[1000:]) > source - 0.02
+
+
+@pytest.mark.parametrize("guard", ["freeze", "rollback"])
+def test_a_collapse_on_an_iid_stream_is_found_out(net, guard):
+    labels = shuffled(4000, 3)
+    source = right(follow(adapt(net, "source"), labels), labels)
+    bare = follow(adapt(net, "tent", lr=1.0), labels)
+    assert right(bare, labels) < 0.4
+    model = adapt(net, "tent", lr=1.0, guard=guard)
+    with pytest.warns(UserWarning, match="few classes"):
+        predicted = follow(model, labels)
+    assert right(predicted, labels) > right(bare, labels) + 0.2
+    if guard == "freeze":  # a state that has collapsed stays so
+        assert model.guard.sheltering
+        assert right(predicted[1000:], labels[1000:]) > source - 0.02
+
+
+def test_being_wrong_for_sure_is_found_out_by_the_source(net):
+    """All classes are predicted, and confidently, but they are the wrong ones."""
+    model = adapt(net, "source", guard="freeze")
+    with torch.no_grad():
+        model.model.fc.weight.copy_(net.fc.weight.roll(1, 0))
+        model.model.fc.bias.copy_(net.fc.bias.roll(1, 0))
+    with pytest.warns(UserWarning, match="where the source is sure"):
+        follow(model, shuffled(1000, 0), noise=0.15)
+
+
+def test_warn_tells_once_per_episode_and_changes_nothing(net):
+    labels = in_runs(3000)
+    model, bare = adapt(net, "norm", guard="warn"), adapt(net, "norm")
+    with pytest.warns(UserWarning, match="worse than its source") as caught:
+        predicted = follow(model, labels)
+    assert len(heard(caught)) == model.guard.episodes == 1
+    assert torch.equal(predicted, follow(bare, labels))
+    assert not model.guard.sheltering
+
+
+def test_sheltered_predictions_are_the_sources_bit_for_bit(net):
+    model = adapt(net, "norm", guard="freeze")
+    with pytest.warns(UserWarning, match="worse than its source"):
+        follow(model, in_runs(2000))
+    x = draw(in_runs(16), 5)
+    offered = model.offered
+    outcome = model.step(x)
+    assert torch.equal(outcome.prediction.logits, adapt(net, "source")(x))
+    assert outcome.diagnostics["guard_unhealthy"] == 1
+    assert outcome.adaptations == 0
+    assert model.offered == offered
+
+
+def test_after_the_runs_it_adapts_again(net):
+    model = adapt(net, "norm", guard="freeze")
+    with pytest.warns(UserWarning, match="worse than its source"):
+        follow(model, in_runs(2000))
+    assert model.guard.sheltering
+    offered = model.offered
+    follow(model, shuffled(4000, 1))
+    assert not model.guard.sheltering
+    assert model.offered > offered
+
+
+def test_rollback_restores_the_last_healthy_state(net):
+    model = adapt(net, "tent", "fifo", 16, lr=0.01, pairing="memory", guard="rollback")
+    follow(model, shuffled(1100, 0))
+    snapshot = model.guard.snapshot
+    assert snapshot is not None
+    follow(model, shuffled(64, 1))
+    with pytest.warns(UserWarning, match="made up"):
+        model.guard.trip(model.method, model.memory, "made up")
+    state, expected = model.method.state_dict()["model"], snapshot["method"]["model"]
+    assert all(torch.equal(state[name], expected[name]) for name in expected)
+    assert torch.equal(model.memory.state_dict()["x"], snapshot["memory"]["x"])
+
+
+def test_logits_that_are_not_finite_are_a_collapse(net):
+    model = adapt(net, "tent", guard="rollback")
+    x = draw(shuffled(16, 0), 0)
+    model(x)
+    with torch.no_grad():
+        model.model.fc.weight.fill_(float("nan"))
+    with pytest.warns(UserWarning, match="NaN"):
+        assert torch.equal(model(x), adapt(net, "source")(x))
+    assert torch.isfinite(model.model.fc.weight).all()
+
+
+def test_a_check_survives_a_file_even_with_nan():
+    nan = float("nan")
+    check = Check(0.5, nan, torch.tensor([nan, 1]).double(), nan, torch.ones(2).double(), 0.25)
+    other = Check.from_tensors(check.as_tensors())
+    assert (other.runs_lost, other.source_entropy) == (0.5, 0.25)
+    assert other.own_share.isnan().tolist() == [True, False]
+    assert isinstance(other.own_entropy, float)
+
+
+@pytest.mark.parametrize(("memory", "per_check"), [("none", 1), ("fps", 2)])
+def test_the_cost_is_counted_and_small(net, memory, per_check):
+    model = adapt(net, "tent", memory, 64, lr=1e-4, pairing="memory", guard="freeze")
+    labels = shuffled(64 * 40, 0)
+    spent = [model.step(x).cost.get("guard", {}) for x in draw(labels, 0).split(64)]
+    looks = 40 * 64 // EVERY * SEGMENT // ROWS
+    assert model.guard.looks == looks
+    assert sum(cost.get("forwards", 0) for cost in spent) == looks * per_check == model.guard.spent.forwards
+    rows = 0 if memory == "none" else 2 * MEMORY_ROWS
+    assert sum(cost.get("samples", 0) for cost in spent) == pytest.approx(looks * (ROWS + rows), rel=0.05)
+    bare = adapt(net, "tent", memory, 64, lr=1e-4, pairing="memory")
+    for x in draw(labels, 0).split(64):
+        bare(x)
+    with_guard, without = model.method.cost.summary(), bare.method.cost.summary()
+    assert with_guard["guard"]["forwards"] == looks * per_check
+    assert with_guard["guard"]["seconds"] > 0
+    assert without["guard"]["forwards"] == 0
+    for phase in ("predict", "adapt"):
+        assert with_guard[phase]["forwards"] == without[phase]["forwards"]
+
+
+@pytest.mark.parametrize("size", [1, 4, 16, 100, 256])
+def test_the_same_samples_are_looked_at_whatever_the_batches(net, size):
+    model, whole_stream = adapt(net, "source", guard="freeze"), adapt(net, "source", guard="freeze")
+    x = draw(shuffled(512, 0), 0)
+    found = [model.step(part).diagnostics.get("guard_runs_lost") for part in x.split(size)]
+    assert sum(lost is not None for lost in found) == model.guard.looks == 2
+    for part in x.split(32):
+        whole_stream(part)
+    mine, theirs = model.guard, whole_stream.guard
+    assert [check.own_entropy for check in mine.checks] == pytest.approx(
+        [c.own_entropy for c in theirs.checks], abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("runs", [400, 900, 2500])
+def test_everything_is_saved(tmp_path, net, runs):
+    """While healthy, in the middle of a window, and while sheltering."""
+    model = adapt(net, "norm", guard="rollback")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        follow(model, in_runs(runs))
+    model.save(tmp_path)
+    other = gotta.load(tmp_path, net)
+    labels = in_runs(1500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcomes = [[m.step(x) for x in draw(labels, 7).split(16)] for m in (model, other)]
+    for mine, theirs in zip(*outcomes, strict=True):
+        assert torch.equal(mine.prediction.logits, theirs.prediction.logits)
+        assert mine.diagnostics == theirs.diagnostics
+    assert (model.guard.looks, model.guard.episodes) == (other.guard.looks, other.guard.episodes)
+
+
+def test_reset_forgets_all_of_it(net):
+    model = adapt(net, "norm", guard="freeze")
+    with pytest.warns(UserWarning, match="worse than its source"):
+        follow(model, in_runs(2000))
+    model.reset()
+    assert not model.guard.sheltering
+    fresh = adapt(net, "norm", guard="freeze")
+    x = draw(in_runs(16), 0)
+    mine, theirs = model.step(x), fresh.step(x)
+    assert torch.equal(mine.prediction.logits, theirs.prediction.logits)
+    assert mine.diagnostics == theirs.diagnostics
+
+
+def one_hot(*labels, classes=2):
+    return F.one_hot(torch.tensor(labels), classes).double()
+
+
+def test_neighbours_alike_beyond_samples_far_apart():
+    runs = one_hot(*[0] * SEGMENT, *[1] * SEGMENT)
+    assert run_excess(runs) == 1  # neighbours always alike, others never
+    mixed = one_hot(*[0, 1] * SEGMENT)
+    half = SEGMENT // 2
+    alike = 2 * half * (half - 1) / (SEGMENT * (SEGMENT - 1))
+    assert run_excess(mixed) == pytest.approx(alike - 0.5)
+    assert run_excess(one_hot(*[0] * 2 * SEGMENT)) == 0  # one class only: nothing beyond chance
+    assert run_excess(one_hot(*[0] * SEGMENT)) == 0  # nothing far apart
+
+
+def test_runs_are_lost_only_where_there_are_any():
+    runs, mixed = one_hot(*[0] * SEGMENT, *[1] * SEGMENT), one_hot(*[0, 1] * SEGMENT)
+    assert runs_lost(mixed, runs) == 1  # less alike than chance counts as chance
+    assert runs_lost(runs, runs) == 0
+    assert runs_lost(runs, mixed) < -1
+    assert runs_lost(mixed, mixed) == 0
+    assert runs_lost(runs * float("nan"), runs) == 1
+    assert runs_lost(runs, runs * float("nan")) == 0
+
+
+def test_spread_and_joined():
+    assert spread(torch.full((4,), 0.25)) == pytest.approx(1)
+    assert spread(torch.tensor([1.0, 0, 0])) == pytest.approx(0, abs=1e-9)
+    assert joined(joined(None, torch.arange(5.0)), torch.arange(5, 8)).tolist() == list(range(8))
+
+
+def test_a_check_by_hand():
+    own, source = one_hot(0, 0, 0, 0), one_hot(0, 0, 1, 1)
+    runs = one_hot(*[0] * SEGMENT, *[1] * SEGMENT)
+    check = Check.of(runs, runs, own, source)
+    assert check.agreement == 0.5
+    assert check.own_share.tolist() == [1, 0]
+    assert check.source_share.tolist() == [0.5, 0.5]
+    assert check.runs_lost == 0
+
+
+def test_few_classes_are_a_collapse_only_where_the_source_sees_more():
+    runs, usual = one_hot(*[0] * SEGMENT, *[1] * SEGMENT, classes=4), torch.full((4,), 0.25)
+    one, other = one_hot(0, 0, 0, 0, classes=4), one_hot(1, 1, 1, 1, classes=4)
+    every = one_hot(1, 2, 3, 0, classes=4)
+    assert collapse([Check.of(runs, runs, one, other)], usual) == ""
+    assert "few classes" in collapse([Check.of(runs, runs, one, every)], usual)
+    assert "is sure" in collapse([Check.of(runs, runs, every.roll(1, 0), every)], usual)
+    assert collapse([Check.of(runs, runs, every, every)], usual) == ""
+
+
+PRACTICAL = {"gamma": 0.1, "severity": 5, "per_class": 25, "domain_order": "standard", "schedule": "continual"}
+
+
+def last_ten(net, settings, **arguments):
+    """Accuracy in percent over the last ten of fifteen domains of the bundled practical stream."""
+    spec = StreamSpec.of(**{**PRACTICAL, "order": "dirichlet", **settings}, drop_single=True)
+    model = adapt(net, num_classes=10, **arguments)
+    hits = seen = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for step in Stream(dataset("cifar10-mini"), spec):
+            predicted = model(step.x).argmax(1).numpy()
+            late = step.truth.domain >= 5
+            hits, seen = hits + int((predicted == step.truth.label)[late].sum()), seen + int(late.sum())
+    return 100 * hits / seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"batch_size": 64},
+        {"batch_size": 16},
+        {"batch_size": 32, "seed": 3},
+        {"batch_size": 64, "order": "sorted"},
+    ],
+)
+@pytest.mark.parametrize("guard", ["freeze", "rollback"])
+def test_guarded_tent_stays_near_the_source_on_the_practical_stream(settings, guard):
+    net = load("resnet20").to(memory_format=torch.channels_last)
+    source = last_ten(net, settings, method="source")
+    assert last_ten(net, settings, method="tent", guard=guard) > source - 2
+    if settings["batch_size"] == 16:
+        assert last_ten(net, settings, method="tent") < source - 5
+
+
+@pytest.mark.slow
+def test_silent_on_clean_images_for_twenty_seeds():
+    net = load("resnet20").to(memory_format=torch.channels_last)
+    for seed in range(20):
+        settings = {"order": "iid", "schedule": "one", "domains": "clean", "per_class": 80, "choose": "random"}
+        stream = Stream(dataset("cifar10-mini"), StreamSpec.of(**settings, batch_size=64, seed=seed))
+        model = adapt(net, "tent", guard="warn")
+        for step in stream:
+            model(step.x)
+        assert model.guard.looks >= 3
+        assert model.guard.episodes == 0

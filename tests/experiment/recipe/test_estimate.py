@@ -1,0 +1,75 @@
+import json
+
+import pytest
+
+from gotta.experiment.recipe.estimate import count_passes, duration, estimate
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.store import Run
+
+SMALL = {"per_class": 2, "domains": ["snow"]}
+
+
+def spec(method="norm", memory="none", **changes):
+    given = {"method": {"name": method}, "memory": {"name": memory, "capacity": 32}, "stream": SMALL, **changes}
+    return RunSpec.of(given)
+
+
+@pytest.mark.parametrize(
+    ("method", "memory", "passes"),
+    [
+        ("source", "none", 1),
+        ("norm", "none", 1),
+        ("norm", "fps", 2),
+        ("tent", "none", 3),
+        ("tent", "cstu", 4),
+        ("pl", "none", 3),
+        ("rotta", "cstu", 5),
+        ("sar", "none", 6),
+        ("cotta", "none", 36),
+    ],
+)
+def test_passes_are_those_of_the_method_whatever_its_filters_let_through(method, memory, passes):
+    assert count_passes(spec(method, memory), 10, True) == passes
+
+
+def test_passes_depend_on_capacity_refresh_and_regime():
+    fixed = spec("norm", "fps", regime={"name": "fixed"})
+    assert count_passes(fixed, 10, True) == 1.5, "32 rows are adapted on for every 64 samples"
+    refreshed = RunSpec.of(
+        {"method": {"name": "norm"}, "memory": {"name": "fps", "capacity": 32, "refresh_every": 4}, "stream": SMALL}
+    )
+    assert count_passes(refreshed, 10, True) == 2.25
+    assert count_passes(spec("tent", "fps"), 10, False) == 4, "a network without batch normalisation"
+
+
+def test_the_analytic_count_is_what_a_run_counts():
+    _, summary = run(spec("tent", "fifo", regime={"batch_size": 10, "adapt_every": 10}))
+    total = summary["cost"]["total"]
+    assert total["forwards"] / total["backwards"] == 2  # one to predict, one to adapt, so 4 with the backward
+
+
+def test_more_passes_take_longer_and_processes_share():
+    cheap, dear = estimate([spec()], 1), estimate([spec("energy", "fps")], 1)
+    assert 0 < cheap.computing < dear.computing
+    both = [spec(), spec("energy", "fps")]
+    assert estimate(both, 2).seconds < estimate(both, 1).seconds
+    assert "about" in str(cheap)
+    assert "estimated" in str(cheap)
+
+
+def test_a_finished_run_of_the_same_cell_stands_over_the_estimate():
+    done = spec(seed=1)
+    finished = Run(done.id, json.loads(done.model_dump_json()), {"seconds": 5000.0}, {})
+    assert 5000 <= estimate([spec(seed=2)], 1, [finished]).computing < 5100
+    other = estimate([spec("tent")], 1, [finished]).computing
+    assert other > 2 * 5000, "three passes for each sample instead of one, corrected by what the other took"
+
+
+def test_durations_as_one_says_them():
+    assert [duration(s) for s in (7.4, 150, 3600, 10_800)] == ["7 s", "2 min", "60 min", "3.0 h"]
+
+
+def test_video_is_timed_by_clips():
+    video = {"data": {"name": "cifar10-mini-video"}, "stream": {"clips": 3, "frames": 4, "domains": ["snow"]}}
+    assert estimate([RunSpec.of(video)], 1).seconds > 0

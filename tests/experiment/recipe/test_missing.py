@@ -1,0 +1,42 @@
+from gotta.experiment.recipe import missing as module
+from gotta.experiment.recipe.missing import missing
+from gotta.experiment.spec.run_spec import RunSpec
+
+
+def specs(*changes):
+    return [RunSpec.of({"stream": {"per_class": 1, "domains": ["snow"]}, **change}) for change in changes]
+
+
+def test_weights_are_told_with_the_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    model = {"name": "wrn28-10", "weights": "Standard.pt"}
+    found = missing(specs({"data": {"name": "cifar10"}, "model": model}, {"model": {**model, "weights": "/no/S.pt"}}))
+    assert len(found) == 3
+    assert "Standard.pt" in found[1]
+    assert "no weights at /no/S.pt" in found[2]
+
+
+def test_nothing_is_missing_for_bundled_images():
+    assert missing(specs({}, {"seed": 1})) == []
+
+
+def test_everything_missing_is_listed_at_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    found = missing(specs({"data": {"name": "cifar10"}}, {"model": {"name": "nowhere.safetensors"}}, {}, {"seed": 1}))
+    assert len(found) == 2
+    assert "cifar-10-python.tar.gz" in found[0]
+    assert "nowhere.safetensors" in found[1]
+
+
+def test_what_does_not_go_together_is_told_once(monkeypatch):
+    class Other:
+        num_classes = 7
+
+    monkeypatch.setattr(module, "model_of", lambda spec: Other())
+    (found,) = missing(specs({}, {"seed": 1}))
+    assert "7 classes" in found
+
+
+def test_domains_that_are_not_there():
+    (found,) = missing(specs({"stream": {"domains": ["snwo"]}}))
+    assert "snwo" in found

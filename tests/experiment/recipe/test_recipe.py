@@ -1,0 +1,192 @@
+import pytest
+
+from gotta import GottaError, list_memories
+from gotta.experiment.recipe.recipe import load_recipe
+
+
+def test_mini_is_what_its_description_says():
+    specs = load_recipe("mini").runs()
+    cells = {(spec.method.name, spec.control or spec.memory.name) for spec in specs}
+    memories = set(list_memories()) - {"composed"}
+    assert {memory for method, memory in cells if method == "norm"} == memories | {
+        "running_statistics",
+        "same_samples",
+        "oracle",
+    }
+    assert {memory for method, memory in cells if method == "tent"} == {"none", "fifo", "fps"}
+    assert ("source", "none") in cells
+    assert {spec.seed for spec in specs} == {0, 1}
+    assert all(spec.stream["per_class"] == 25 and spec.stream["severity"] == 5 for spec in specs)
+    assert {spec.stream["per_class"] for spec in load_recipe("mini").runs(quick=True)} == {8}
+
+
+def test_memories_given_replace_the_wildcard_only():
+    specs = load_recipe("mini").runs(memories=["fps"], seeds=[5])
+    assert {spec.memory.name for spec in specs if spec.method.name == "norm" and not spec.control} == {"none", "fps"}
+    assert {spec.seed for spec in specs} == {5}
+
+
+def test_a_recipe_of_ones_own(tmp_path):
+    text = "title: Mine\nbase: {memory: {capacity: 8}}\nseeds: [3]\ncells: [{method: [tent], memory: [fps]}]"
+    (spec,) = mine(tmp_path, text).runs()
+    assert (spec.method.name, spec.memory.name, spec.memory.capacity, spec.seed) == ("tent", "fps", 8, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [", "not YAML: line 1"),
+        ("title: x\nbase:\n\tdata: {}", r"line 3, column 1: .*Indent with spaces"),
+        ("title: x\nbase: {}\ntitle: y", "line 3, column 1: 'title' stands twice"),
+        ("title: x", "base"),
+        ("- 1", "got a list"),
+        ("", "got nothing"),
+    ],
+    ids=["yaml", "tabs", "twice", "field", "list", "empty"],
+)
+def test_a_wrong_file_is_one_error(tmp_path, text, words):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(GottaError, match=words):
+        load_recipe(str(path))
+
+
+MINE = """
+title: Mine
+base: {data: {name: cifar10-mini}, memory: {capacity: 8}}
+axes: {stream.gamma: [0.1, 1e-4]}
+cells:
+  - {method: [tent, norm], memory: [none, fps]}
+  - {method: [tent], memory: [fps], axes: {memory.epsilon: [0.1, 0.2]}, settings: {method: {lr: 1e-5}}}
+quick: {axes: {stream.gamma: [0.5]}, base: {stream: {per_class: 3}}}
+"""
+
+
+def mine(tmp_path, text=MINE):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return load_recipe(str(path))
+
+
+def test_axes_are_crossed_with_the_cells(tmp_path):
+    recipe = mine(tmp_path)
+    assert recipe.seeds == [0, 1, 2]
+    specs = recipe.runs(seeds=[0])
+    found = [(s.method.name, s.memory.name, s.stream["gamma"], s.memory.arguments.get("epsilon")) for s in specs]
+    assert len(set(found)) == len(found) == 2 * (4 + 2)
+    assert ("tent", "fps", 1e-4, 0.2) in found
+    assert {s.method.arguments.get("lr") for s in specs if "epsilon" in s.memory.arguments} == {1e-5}
+    assert {(s.stream["gamma"], s.stream["per_class"]) for s in recipe.runs(quick=True)} == {(0.5, 3)}
+
+
+def test_an_axis_may_be_a_section(tmp_path):
+    text = "title: T\nbase: {}\naxes: {regime: [{clock: none}, {clock: analytic, pace: 4}]}\ncells: [{method: [tent]}]"
+    specs = mine(tmp_path, text).runs(seeds=[0])
+    assert [(spec.regime.clock, spec.regime.pace) for spec in specs] == [("none", None), ("analytic", 4)]
+
+
+def test_what_is_given_stands_over_everything_in_the_cells_that_take_it(tmp_path):
+    specs = mine(tmp_path).runs(
+        seeds=[0], method={"lr": 0.5}, memory={"arguments": {"epsilon": 0.3}}, stream={"gamma": 1.0}
+    )
+    assert {spec.stream["gamma"] for spec in specs} == {1.0}
+    assert {spec.method.arguments.get("lr") for spec in specs if spec.method.name == "tent"} == {0.5}
+    assert {spec.method.arguments.get("lr") for spec in specs if spec.method.name == "norm"} == {None}
+    assert {spec.memory.arguments.get("epsilon") for spec in specs if spec.memory.name == "fps"} == {0.3}
+    assert len(specs) == 4, "cells that came to be equal are run once"
+
+
+def test_an_argument_that_no_cell_takes_is_a_mistake(tmp_path):
+    with pytest.raises(GottaError, match=r"2 mistakes(.|\n)*'memory.epsilon'(.|\n)*'method.lr'"):
+        mine(tmp_path).runs(memory={"epsilom": 1}, method={"lrr": 1})
+
+
+def test_a_seed_that_is_given_is_the_only_one(tmp_path):
+    assert {spec.seed for spec in mine(tmp_path).runs(over={"seed": 7})} == {7}
+    with pytest.raises(GottaError, match="Did you mean 'seed'"):
+        mine(tmp_path).runs(over={"seeds": [7]})
+
+
+def test_methods_and_memories_can_be_chosen(tmp_path):
+    specs = mine(tmp_path).runs(seeds=[0], methods=["norm"], memories=["fifo"])
+    assert {(spec.method.name, spec.memory.name) for spec in specs} == {("norm", "none"), ("norm", "fifo")}
+    with pytest.raises(GottaError, match="Did you mean 'norm'"):
+        mine(tmp_path).runs(methods=["nrom"])
+
+
+def test_mistakes_are_told_together_with_their_cells(tmp_path):
+    text = (
+        MINE.replace("[none, fps]}", "[none, fsp]}")
+        .replace("stream.gamma", "stream.gama")
+        .replace("epsilon", "epsilom")
+    )
+    with pytest.raises(GottaError) as error:
+        mine(tmp_path, text).runs()
+    lines = str(error.value).splitlines()
+    assert lines[0] == "3 mistakes in the recipe and its settings:"
+    (gama,), (fsp,), (epsilom,) = ([line for line in lines if word in line] for word in ("gama'", "'fsp'", "epsilom'"))
+    assert "Did you mean 'gamma'" in gama
+    assert gama.endswith("(in every cell)")
+    assert "Did you mean 'fps'" in fsp
+    assert fsp.endswith("(in tent + fsp, norm + fsp)")
+    assert "Did you mean 'memory.epsilon'" in epsilom
+    assert "in tent + fps" in epsilom
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("tilte: x", "'tilte' is unknown. Did you mean 'title'"),
+        ("cells: [{metod: [tent], method: [tent]}]", "Did you mean 'cells.0.method'"),
+        ("quick: {bse: {}}", "Did you mean 'quick.base'"),
+        ("axes: {stream.gamma: []}", "axes.stream.gamma"),
+        ("seeds: []", "seeds"),
+    ],
+)
+def test_wrong_keys_of_a_recipe_name_the_nearest(tmp_path, line, words):
+    text = "title: T\nbase: {}\ncells: [{method: [tent]}]\n"
+    kept = [one for one in text.splitlines() if one.split(":")[0] != line.split(":")[0]]
+    with pytest.raises(GottaError, match=r"mine.yaml is no recipe") as error:
+        mine(tmp_path, "\n".join([*kept, line]))
+    assert words in str(error.value)
+
+
+def test_mistakes_of_the_file_its_cells_and_the_command_line_are_told_together(tmp_path):
+    text = MINE.replace("title: Mine", "title: Mine\nseedz: [1]").replace("method: [tent, norm]", "method: tnt")
+    with pytest.raises(GottaError, match="3 mistakes in it") as error:
+        mine(tmp_path, text)
+    for words in ("'seedz' is unknown", "cells.0.method: expected a list, such as [tnt]", "method 'tnt' is unknown"):
+        assert words in str(error.value)
+    recipe, over = mine(tmp_path, MINE.replace("none, fps", "none, fsp")), {"method": {"lrr": 1}, "stream": {"gama": 1}}
+    with pytest.raises(GottaError, match="4 mistakes") as error:
+        recipe.runs(over=over, seeds=[1, 1])
+    for words in ("'method.lrr'", "'gama'", "memory 'fsp'", "seed 1 stands twice"):
+        assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("seeds: [0, 1, 0]", "seed 0 stands twice"),
+        ("quick: {axes: {stream.gama: [1]}}", "Did you mean 'stream.gamma'"),
+        ("leave_out: [composd]", "Did you mean 'composed'"),
+    ],
+)
+def test_names_that_refer_to_nothing_and_seeds_that_stand_twice(tmp_path, line, words):
+    kept = [one for one in MINE.splitlines() if one.split(":")[0] != line.split(":")[0]]
+    with pytest.raises(GottaError, match=words):
+        mine(tmp_path, "\n".join([*kept, line])).runs()
+
+
+def test_a_capacity_of_the_wrong_kind_is_one_mistake(tmp_path):
+    with pytest.raises(GottaError) as error:
+        mine(tmp_path, MINE.replace("capacity: 8", "capacity: big")).runs()
+    assert "memory.capacity" in str(error.value)
+    assert "needs a capacity" not in str(error.value)
+
+
+def test_unknown_and_missing():
+    with pytest.raises(GottaError, match="Did you mean 'mini'"):
+        load_recipe("mni")
+    with pytest.raises(GottaError, match="no recipe at"):
+        load_recipe("nowhere.yaml")

@@ -1,0 +1,193 @@
+"""The recipes that come with gotta, read beside the paper, and the page that tells how to write one."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gotta import GottaError
+from gotta.experiment.recipe.recipe import PICTURES, load_picture, load_recipe, recipes
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.teaser import Setting
+from gotta.memory import Memory
+from gotta.memory.policy import make_policy
+from gotta.models import bundled
+
+PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
+EIGHT = {"none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd"}
+PAPER = ("table1", "table2", "table3", "table-m64", "table-vit", "epsilon", "capacity", "settings")
+OURS = ("controls", "factors", "severity", "embedding", "refresh", "quota", "statistics", "realtime")
+TINY = {"per_class": 1, "domains": ["snow", "fog"]}
+
+
+def names(section, cells):
+    return {cell.get(section, {}).get("name") for cell in cells}
+
+
+def bundled_form(name):
+    """The cells of the full recipe on bundled images, for a machine that lacks the paper's data."""
+    model = "vit-mini" if name == "table-vit" else "resnet20"
+    if model not in bundled():
+        pytest.skip(f"the weights of {model} are not bundled")
+    return load_recipe(name).runs(seeds=[0], data={"name": "cifar10-mini"}, model={"name": model})
+
+
+def test_every_table_and_figure_has_its_recipe():
+    assert {*PAPER, *OURS, "mini", "long", "full"} <= set(recipes())
+    assert all(load_recipe(name).paper for name in PAPER)
+    assert all(load_recipe(name).note for name in (*PAPER, "itd"))
+    assert PICTURES == ("teaser",)
+    assert {name for name in recipes() if len(load_recipe(name).seeds) < 3} == {"mini"}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    # The numbers that the paper's tables hold; table 2 repeats its two no-memory runs in four columns.
+    [
+        ("table1", 1 + 10 * 8),
+        ("table2", 2 * 7 * 4 - 2 * 3),
+        ("table3", 6 * 6),
+        ("table-m64", 1 + 10 * 8),
+        ("table-vit", 5 * 2),
+    ],
+)
+def test_tables_have_the_cells_of_the_paper(name, cells):
+    assert len(load_recipe(name).sections()) == cells
+
+
+def test_figures_have_the_cells_of_the_paper():
+    thresholds, without, none = 3 * 3, 4, 1
+    assert len(load_recipe("epsilon").sections()) == 3 * 2 * (2 * (thresholds + without) + none)
+    assert len(load_recipe("capacity").sections()) == 3 * (7 * 4 + 1)
+    assert len(load_recipe("settings").sections()) == 4 * (1 + 4 * 8)
+    for name in ("epsilon", "capacity", "settings", "table1", "table-m64"):
+        found = names("memory", [cell for cell in load_recipe(name).sections() if cell["method"]["name"] != "source"])
+        assert found == EIGHT, name
+
+
+@pytest.mark.parametrize("name", PAPER + OURS)
+def test_full_size_is_the_papers_data_and_three_seeds(name):
+    recipe = load_recipe(name)
+    assert len(recipe.seeds) >= 3
+    expected = "imagenet_c" if name in ("table3", "table-vit") else "cifar10_c"
+    assert names("data", recipe.sections()) == {expected}
+    assert all(cell["model"]["weights"] for cell in recipe.sections())
+    assert names("data", recipe.sections(quick=True)) == {"cifar10-mini"}
+    assert len(recipe.quick.seeds) == 1
+    assert len(recipe.runs(model={"weights": "random"})) == len(recipe.seeds) * len(recipe.sections())
+
+
+@pytest.mark.parametrize(
+    "name", ["table1", "table2", "table-m64", "epsilon", "capacity", "settings", "table3", "table-vit"]
+)
+def test_memory_rows_take_steps_of_m_and_the_others_64(name):
+    specs = bundled_form(name)
+    for spec in specs:
+        size = spec.memory.capacity if spec.has_memory else 64
+        assert (spec.regime.name, spec.regime.batch_size) == ("steps_of_M", size)
+        assert spec.regime.adapt_every == (spec.memory.capacity if spec.has_memory else None)
+    if any(spec.has_memory and spec.memory.capacity != 64 for spec in specs):
+        changed = load_recipe(name).runs(quick=True, regime={"name": "fixed"})
+        assert {spec.regime.batch_size for spec in changed} == {64}
+
+
+def test_protocols():
+    resets = {
+        name: {spec.regime.reset for spec in bundled_form(name)} for name in ("table1", "table2", "table3", "epsilon")
+    }
+    assert resets == {
+        "table1": {"never"},
+        "table2": {"never"},
+        "table3": {"each_domain"},
+        "epsilon": {"never", "each_domain"},
+    }
+    assert {spec.stream["gamma"] for spec in bundled_form("table3")} == {0.1, 1e-4}
+    assert {spec.memory.arguments.get("epsilon") for spec in bundled_form("epsilon")} == {None, 0.001, 0.005, 0.01}
+    four = {(spec.stream["order"], spec.regime.reset) for spec in bundled_form("settings")}
+    assert four == {("iid", "each_domain"), ("iid", "never"), ("dirichlet", "each_domain"), ("dirichlet", "never")}
+
+
+def test_video_is_as_the_paper_says():
+    cells = [cell for cell in load_recipe("itd").sections() if cell["method"]["name"] != "source" and "memory" in cell]
+    columns = [cell for cell in cells if "control" not in cell]
+    assert {(cell["method"]["name"], cell["memory"]["name"]) for cell in columns} == {
+        (method, memory)
+        for method in ("norm", "rotta", "note")
+        for memory in ("none", "reservoir", "pbrs", "cstu", "cds", "fps")
+    }
+    for cell in columns:
+        stream = cell["stream"]
+        assert (stream["clips"], stream["frames"], stream["domains"]) == (1024, 32, "gaussian_noise")
+        assert (stream["gamma"], stream["severity"], cell["memory"]["capacity"]) == (0.1, 5, 32)
+        assert (cell["regime"]["reset"], cell["model"]["name"]) == ("each_domain", "resnet18")
+
+
+def test_the_picture_is_as_the_paper_says():
+    picture = load_picture("teaser")
+    assert picture.paper == "figure 1"
+    told = Setting(**{**picture.setting, "classes": tuple(picture.setting["classes"])})
+    assert (told.duplicates, told.order, told.gamma, told.capacity, told.batches) == (4, "dirichlet", 0.1, 32, 128)
+    assert told == Setting()
+    with pytest.raises(GottaError, match="gotta bench teaser"):
+        load_recipe("teaser")
+
+
+def test_what_recipes_leave_open_is_what_their_notes_say():
+    for name in ("cds", "fps", "fpsd"):
+        assert make_policy(name, {}).epsilon == 0.005
+    assert Memory("fpsd", 32, 10).refresh_every == 10
+    rates = {"norm": 0.05, "note": 0.01, "rotta": 0.05}
+    for spec in bundled_form("table1"):
+        if spec.has_memory:
+            running = spec.method.name in rates
+            assert spec.method.statistics == ("running" if running else "batch")
+            assert spec.method.rate == rates.get(spec.method.name)
+        assert spec.regime.score == ("after" if spec.method.name == "energy" else "before")
+
+
+def test_presets_are_those_the_notes_name():
+    presets = {(spec.method.name, spec.method.arguments.get("preset", "official")) for spec in bundled_form("table1")}
+    assert {name for name, preset in presets if preset == "tea"} == {"sar", "eata"}
+    assert len(presets) == 11
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [*PAPER, *OURS])
+@pytest.mark.filterwarnings("ignore:.*underflowed")  # gamma = 1e-4 does, as published
+def test_a_cell_of_every_recipe_runs_in_its_quick_form(name):
+    if name == "table-vit" and "vit-mini" not in bundled():
+        pytest.skip("the weights of vit-mini are not bundled")
+    specs = load_recipe(name).runs(quick=True)
+    last = specs[-1].model_dump()
+    regime = {**last["regime"], "batch_size": 8, "adapt_every": last["regime"]["adapt_every"] and 8}
+    _, summary = run(RunSpec.of({**last, "stream": {**last["stream"], **TINY}, "regime": regime}))
+    assert summary["online"]["samples"] == 20
+
+
+def test_the_page_lists_every_recipe_with_its_number_of_cells():
+    listed = PAGE.read_text()
+    assert re.search(r"^\| `teaser` \| figure 1 \|", listed, re.MULTILINE)
+    for name in set(recipes()) - {"mini", "long", "full"}:
+        row = re.search(rf"^\| `{name}` \|.*?\| (\d+) \|", listed, re.MULTILINE)
+        assert row, name
+        assert int(row[1]) == len(load_recipe(name).sections()), name
+
+
+def test_the_recipe_on_the_page_runs(tmp_path):
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    recipe = load_recipe(str(path))
+    assert len(recipe.runs()) == 3 * 2 * (3 + 2 * 2)
+    quick = recipe.runs(quick=True)
+    assert len(quick) == 3 + 2 * 2
+    assert {spec.memory.capacity for spec in quick} == {16}
+    assert {spec.pairing for spec in quick if spec.memory.name == "fps"} == {"memory"}
+    _, summary = run(quick[-1])
+    assert summary["online"]["samples"] == 40
+
+
+def test_unknown_recipe_names_the_nearest():
+    with pytest.raises(GottaError, match="Did you mean 'table1'"):
+        load_recipe("tabel1")

@@ -1,0 +1,111 @@
+"""Networks in a spec: weights from the data home, all mistakes before the run, and a run that uses them."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from gotta.errors import GottaError
+from gotta.experiment.run.model import check_model, find_weights
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.models import load
+
+SHORT = {"domains": ["fog"], "limit": 24}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setenv("GOTTA_DATA", str(folder))
+    return folder
+
+
+def weights(home, name="Standard.pt", architecture="wrn40-2", classes=10):
+    model = load(architecture, "random", classes)
+    torch.save({"state_dict": {f"module.{k}": v for k, v in model.state_dict().items()}}, home / name)
+
+
+def spec(**model):
+    return RunSpec.of({"model": model, "regime": {"batch_size": 8}, "stream": SHORT})
+
+
+def test_name_of_a_run_without_weights_is_as_before():
+    assert RunSpec.of({}).model_dump()["model"] == {"name": "resnet20"}
+    assert json.loads(RunSpec.of({}).model_dump_json())["model"] == {"name": "resnet20"}
+
+
+def test_weights_and_preprocessing_are_part_of_the_name_of_a_run(home):
+    weights(home)
+    weights(home, "Other.pt")
+    ids = {
+        spec(name="wrn40-2", weights="Standard.pt").id,
+        spec(name="wrn40-2", weights="Other.pt").id,
+        spec(name="wrn40-2", weights="random").id,
+        spec(name="wrn40-2", weights="random", preprocessing="cifar10").id,
+    }
+    assert len(ids) == 4
+    again = spec(name="wrn40-2", weights="Standard.pt")
+    assert RunSpec.of(json.loads(again.model_dump_json())) == again
+
+
+def test_paths_are_whole_or_in_the_data_home(home, tmp_path):
+    (home / "ckpt").mkdir()
+    weights(home / "ckpt")
+    assert find_weights("ckpt/Standard.pt") == home / "ckpt" / "Standard.pt"
+    assert find_weights(str(tmp_path / "w.pt")) == tmp_path / "w.pt"
+    assert find_weights("~/w.pt") == Path.home() / "w.pt"
+    assert find_weights("random") == "random"
+    assert find_weights(None) is None
+
+
+def test_current_folder_is_not_searched(home, tmp_path, monkeypatch):
+    weights(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GottaError, match=r"the weights file is not in .*data'. Expected there: Standard.pt"):
+        run(spec(name="wrn40-2", weights="Standard.pt"))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"name": "wrn28-10"}, "comes without weights"),
+        ({"name": "wrn28-11", "weights": "random"}, "Did you mean 'wrn28-10'"),
+        ({"name": "wrn28-10", "weights": "random", "preprocessing": "halve"}, "Did you mean 'half'"),
+        ({"name": "mine.safetensors", "weights": "random"}, "a network of its own"),
+        ({"name": "resnet20", "wieghts": "random"}, "Did you mean 'model.weights'"),
+    ],
+)
+def test_mistakes_show_before_the_run_together_with_others(home, model, message):
+    with pytest.raises(GottaError, match=r"2 mistakes in the spec") as caught:
+        RunSpec.of({"model": model, "method": {"name": "tnet"}})
+    assert message in str(caught.value)
+    assert "Did you mean 'tent'" in str(caught.value)
+
+
+def test_no_data_home(monkeypatch):
+    monkeypatch.delenv("GOTTA_DATA", raising=False)
+    made = spec(name="wrn40-2", weights="Standard.pt")  # a spec is good or bad whatever this machine has
+    with pytest.raises(GottaError, match="Set GOTTA_DATA or pass --data-dir"):
+        run(made)
+
+
+def test_run_with_a_checkpoint_is_the_run_with_its_weights(home):
+    weights(home)
+    found = [run(spec(name="wrn40-2", weights=named))[1] for named in ("Standard.pt", "random")]
+    assert found[0]["online"] == found[1]["online"]
+
+
+def test_checkpoint_of_other_classes(home):
+    weights(home, classes=100)
+    with pytest.raises(GottaError, match="tells 100 classes apart and data set 'cifar10-mini' has 10"):
+        run(spec(name="wrn40-2", weights="Standard.pt"))
+
+
+def test_a_path_that_begins_with_a_dot_is_one_from_here(monkeypatch):
+    monkeypatch.delenv("GOTTA_DATA", raising=False)
+    assert find_weights("./mine.pt") == Path("./mine.pt")
+    with pytest.raises(GottaError, match=r"no weights at mine\.pt"):
+        check_model("wrn40-2", "./mine.pt", None)

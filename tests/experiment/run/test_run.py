@@ -1,0 +1,87 @@
+import pytest
+import torch
+from tiny import seeded_net
+from torch import nn
+
+from gotta import GottaError
+from gotta.data import dataset
+from gotta.experiment.run.run import build, run
+from gotta.experiment.spec.run_spec import RunSpec
+
+SMALL = {"per_class": 2, "domains": ["snow", "contrast"]}
+
+
+def spec(method="norm", memory="fps", **changes):
+    given = {"method": {"name": method}, "memory": {"name": memory, "capacity": 8}, "stream": SMALL, **changes}
+    return RunSpec.of(given)
+
+
+def numbers(result):
+    """What must repeat exactly: everything but time and memory use."""
+    steps, summary = result
+    kept = {name: summary[name] for name in ("accuracy", "online", "buffer", "decisions", "stream", "adaptations")}
+    return kept, [{name: value for name, value in step.items() if name != "cost"} for step in steps]
+
+
+def test_the_same_spec_gives_the_same_numbers():
+    made = spec("tent", "reservoir")
+    assert numbers(run(made)) == numbers(run(made))
+
+
+def test_a_summary_is_complete():
+    steps, summary = run(spec())
+    assert summary["online"]["samples"] == 40
+    assert [domain["name"] for domain in summary["online"]["domains"]] == ["snow-5", "contrast-5"]
+    assert len(steps) == 5
+    assert {"occupancy", "balance", "purity", "coverage", "near_duplicates"} <= set(summary["buffer"])
+    assert summary["cost"]["predict"]["forwards"] == 5
+    assert summary["cost"]["adapt"]["forwards"] == summary["adaptations"] == 5
+    assert summary["error"] == pytest.approx(100 - summary["accuracy"])
+
+
+def test_progress_is_reported():
+    heard = []
+    run(spec(), lambda step, steps, accuracy: heard.append((step, steps)))
+    assert heard == [(k, 5) for k in range(1, 6)]
+
+
+@pytest.mark.parametrize("control", ["running_statistics", "same_samples", "oracle"])
+def test_controls_run(control):
+    _, summary = run(spec(control=control))
+    assert 0 <= summary["accuracy"] <= 100
+    if control == "oracle":
+        assert summary["buffer"]["purity"] == 1.0
+
+
+def test_episodic_runs_do_not_depend_on_earlier_domains():
+    def second(domains):
+        made = spec(
+            "tent",
+            "none",
+            stream={"per_class": 2, "order": "sorted", "domains": domains},
+            regime={"reset": "each_domain"},
+        )
+        return run(made)[1]["online"]["domains"][-1]["accuracy"]
+
+    assert second(["snow", "contrast"]) == second(["fog", "contrast"])
+
+
+def test_a_model_of_other_classes_is_refused():
+    net = seeded_net(classes=7)
+    net.num_classes = 7
+    with pytest.raises(GottaError, match=r"7 classes.*10"):
+        build(spec(), net, dataset("cifar10-mini"))
+
+
+def test_norm_on_a_network_without_batch_norm_is_refused():
+    net = seeded_net(lambda channels: nn.GroupNorm(4, channels))
+    net.num_classes = 10
+    with pytest.raises(GottaError, match="BatchNorm"):
+        build(spec(), net, dataset("cifar10-mini"))
+
+
+def test_global_randomness_is_neither_used_nor_touched():
+    torch.manual_seed(1)
+    before = torch.random.get_rng_state()
+    run(spec("tent", "reservoir"))
+    assert torch.equal(before, torch.random.get_rng_state())

@@ -1,0 +1,55 @@
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from gotta import GottaError
+from gotta.experiment.spec.arguments import known_arguments
+from gotta.experiment.spec.run_spec import RunSpec
+
+
+def test_arguments_stand_beside_the_settings():
+    spec = RunSpec.of(
+        {"method": {"name": "rotta", "nu": 0.1, "rate": 0.2}, "memory": {"name": "cds", "capacity": 4, "subset": 2}}
+    )
+    assert spec.method.arguments == {"nu": 0.1}
+    assert spec.method.rate == 0.2
+    assert spec.memory.arguments == {"subset": 2}
+
+
+def test_what_nobody_knows_is_told_with_settings_and_arguments():
+    with pytest.raises(GottaError) as error:
+        RunSpec.of(
+            {"method": {"name": "tent", "lrr": 1, "nmae": 2}, "memory": {"name": "fps", "capacity": 8, "epsilom": 1}}
+        )
+    text = str(error.value)
+    for near in ("'method.lr'", "'method.name'", "'memory.epsilon'"):
+        assert f"Did you mean {near}" in text
+
+
+def test_arguments_of_an_unknown_method_are_not_complained_about():
+    with pytest.raises(GottaError, match="Did you mean 'tent'") as error:
+        RunSpec.of({"method": {"name": "tnet", "lr": 1}})
+    assert "\n" not in str(error.value)
+
+
+def test_a_policy_of_ones_own(monkeypatch):
+    @dataclass(frozen=True)
+    class Mine:
+        depth: int = 3
+
+        def place(self, table, new, rng):
+            return -1
+
+    module = type(sys)("mine_with_arguments")
+    module.Mine = Mine
+    monkeypatch.setitem(sys.modules, "mine_with_arguments", module)
+    name = "mine_with_arguments:Mine"
+    assert known_arguments("memory", name) == ["depth"]
+    assert RunSpec.of({"memory": {"name": name, "capacity": 2, "depth": 5}}).memory.arguments == {"depth": 5}
+
+
+@pytest.mark.parametrize("wrong", [{"method": "tent"}, {"method": {"name": 3}}, {"memory": {"arguments": 1}}, [], None])
+def test_nonsense_is_one_error(wrong):
+    with pytest.raises(GottaError):
+        RunSpec.of(wrong)

@@ -1,0 +1,145 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gotta import GottaError
+from gotta.experiment.spec.run_spec import RunSpec
+
+
+def spec(**changes):
+    return RunSpec.of({"method": {"name": "norm"}, "memory": {"name": "fps", "capacity": 32}, **changes})
+
+
+def test_what_is_left_open_is_decided():
+    made = spec()
+    assert (made.regime.batch_size, made.regime.adapt_every) == (32, 32)
+    assert (made.method.statistics, made.method.fed_by, made.method.rate) == ("running", "memory", 0.05)
+    assert made.stream["gamma"] == 0.1
+
+
+def test_no_memory_has_the_methods_own_rule_in_steps_of_64():
+    made = spec(memory={"name": "none", "capacity": 32})
+    assert (made.regime.batch_size, made.regime.adapt_every) == (64, None)
+    assert made.method.statistics == "batch"
+
+
+def test_fixed_regime():
+    made = spec(regime={"name": "fixed"})
+    assert (made.regime.batch_size, made.regime.adapt_every) == (64, 64)
+
+
+def test_pairing_memory():
+    made = spec(method={"name": "tent"}, pairing="memory")
+    assert (made.method.statistics, made.method.fed_by) == ("running", "memory")
+    assert spec(method={"name": "tent"}).method.statistics == "batch"
+
+
+def test_controls_are_named_combinations_in_steps_of_the_memory_rows():
+    running = spec(control="running_statistics")
+    assert (running.memory.name, running.method.statistics, running.method.fed_by) == ("none", "running", "batch")
+    assert (running.regime.batch_size, running.regime.adapt_every) == (32, None)
+    same = spec(control="same_samples")
+    assert (same.memory.name, same.method.statistics, same.regime.batch_size) == ("none", "batch", 32)
+    oracle = spec(control="oracle")
+    assert (oracle.memory.name, oracle.method.statistics, oracle.regime.adapt_every) == ("oracle", "running", 32)
+
+
+def test_a_complete_spec_is_itself_again():
+    for made in (spec(), spec(control="oracle"), spec(control="running_statistics"), spec(method={"name": "tent"})):
+        assert RunSpec.of(json.loads(made.model_dump_json())) == made
+
+
+def test_the_id_is_the_content():
+    assert spec().id == spec().id
+    assert len({spec().id, spec(seed=1).id, spec(method={"name": "tent"}).id, spec(stream={"gamma": 0.2}).id}) == 4
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "4242"])
+def test_the_id_is_the_same_in_another_process(hash_seed):
+    code = (
+        "from gotta.experiment.spec.run_spec import RunSpec; "
+        "print(RunSpec.of({'memory': {'epsilon': 0.1, 'capacity': 32, 'lambda_t': 0.5, 'name': 'fps'}, "
+        "'method': {'name': 'norm'}}).id)"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    here = spec(memory={"name": "fps", "arguments": {"lambda_t": 0.5, "epsilon": 0.1}, "capacity": 32})
+    assert found.stdout.strip() == here.id
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        lambda one: {"stream": {"gamma": one}},
+        lambda one: {"stream": {"order": "note", "beta": one}},
+        lambda one: {"method": {"name": "tent", "lr": one}},
+        lambda one: {"memory": {"name": "fps", "capacity": 8, "epsilon": one}},
+        lambda one: {"regime": {"clock": "analytic", "pace": one}},
+    ],
+)
+def test_a_whole_number_is_the_same_number_as_a_float(section):
+    assert RunSpec.of(section(1)).id == RunSpec.of(section(1.0)).id
+    assert RunSpec.of(section(1)).id != RunSpec.of(section(2)).id
+
+
+def test_all_mistakes_are_shown_together():
+    wrong = {
+        "method": {"name": "nrm"},
+        "memory": {"name": "fsp", "capacity": "many"},
+        "stream": {"gama": 1, "gamma": -1},
+        "regime": {"batch_size": 0},
+        "modle": {},
+        "seed": -1,
+    }
+    with pytest.raises(GottaError) as error:
+        RunSpec.of(wrong)
+    text = str(error.value)
+    for word in ("'norm'", "'fps'", "capacity", "gama", "gamma must", "batch_size=0", "'model'", "seed=-1"):
+        assert word in text, word
+    assert len(text.splitlines()) >= 9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"memory": {"name": "fps", "capacity": 0}}, "capacity=0"),
+        ({"memory": {"name": "fps"}}, "needs a capacity"),
+        ({"memory": {"name": "oracle", "capacity": 8}}, "control"),
+        ({"control": "oracl"}, "Did you mean 'oracle'"),
+        ({"data": {"name": "cifar10-mni"}}, "cifar10-mini"),
+        ({"model": {"name": "resnet2"}}, "resnet20"),
+        ({"pairing": "papr"}, "paper"),
+        ({"method": {"name": "tent", "arguments": {"lrr": 1}}}, "'method.lr'"),
+        ({"memory": {"name": "fps", "capacity": 8, "arguments": {"epsilom": 1}}}, "epsilon"),
+    ],
+)
+def test_one_mistake_is_one_line(wrong, words):
+    with pytest.raises(GottaError, match=words) as error:
+        spec(**wrong)
+    assert "\n" not in str(error.value)
+
+
+def test_the_method_decides_what_is_scored_unless_told():
+    assert RunSpec.of({"method": {"name": "energy"}}).regime.score == "after"
+    assert RunSpec.of({"method": {"name": "tent"}}).regime.score == "before"
+    assert RunSpec.of({"method": {"name": "energy"}, "regime": {"score": "before"}}).regime.score == "before"
+
+
+def test_a_preset_brings_its_statistics():
+    assert RunSpec.of({"method": {"name": "pl", "arguments": {"preset": "tea"}}}).method.statistics == "source"
+    assert RunSpec.of({"method": {"name": "pl"}}).method.statistics == "batch"
+
+
+def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
+    with pytest.raises(GottaError, match="preset of method 'rotta'"):
+        RunSpec.of({"method": {"name": "rotta", "arguments": {"preset": "tae"}}})
+    with pytest.raises(GottaError, match=r"Did you mean 'method.nu'"):
+        RunSpec.of({"method": {"name": "rotta", "arguments": {"mu": 1.0}}})
+
+
+def test_a_setting_that_must_not_be_empty_is_a_mistake_like_others():
+    with pytest.raises(GottaError, match=r"2 mistakes(.|\n)*seed(.|\n)*'tnt'"):
+        RunSpec.of({"seed": None, "method": {"name": "tnt"}})

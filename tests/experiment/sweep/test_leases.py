@@ -1,0 +1,235 @@
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from gotta import GottaError
+from gotta.experiment.sweep import leases as module
+from gotta.experiment.sweep.leases import Leases
+from gotta.experiment.sweep.processes import machine, started
+
+OTHER = {"node": "elsewhere", "machine": "00000000", "pid": 1, "started": "", "token": "t"}
+
+
+def plant(leases, id="cell", number=1, age=0.0, **who):
+    """A lease as another process would have left it `age` seconds ago."""
+    path = leases.folder / id / f"{number:06}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**OTHER, **who}))
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+def ended_process():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def events(leases):
+    return [line["event"] for line in leases.history()]
+
+
+def test_a_cell_is_held_by_one_and_free_after_its_release(tmp_path):
+    one, two = Leases(tmp_path), Leases(tmp_path)
+    lease = one.claim("cell")
+    assert lease is not None
+    assert two.claim("cell") is None
+    assert two.holder("cell").pid == os.getpid()
+    one.release(lease, "failed")
+    assert two.holder("cell") is None
+    again = two.claim("cell")
+    assert again.number == 2
+    two.release(again, "finished")
+    assert events(one) == ["claimed", "failed", "taken over", "finished"]
+    assert [path.name for path in one.folder.iterdir()] == ["log.jsonl"]
+
+
+def test_the_cell_of_a_process_known_dead_is_taken_over_at_once(tmp_path):
+    leases = Leases(tmp_path)
+    plant(leases, machine=machine(), pid=ended_process())
+    assert leases.holder("cell") is None
+    assert leases.claim("cell").number == 2
+
+
+def test_a_process_id_that_is_used_again_is_not_the_holder(tmp_path):
+    leases = Leases(tmp_path)
+    plant(leases, machine=machine(), pid=os.getpid(), started="1")
+    assert leases.claim("cell") is not None
+    plant(leases, "mine", machine=machine(), pid=os.getpid(), started=started(os.getpid()))
+    assert leases.claim("mine") is None
+
+
+def test_a_holder_elsewhere_is_trusted_until_its_heartbeat_is_too_old(tmp_path):
+    leases = Leases(tmp_path, limit=60)
+    plant(leases, "fresh", age=50)
+    plant(leases, "stale", age=70)
+    assert leases.claim("fresh") is None
+    assert leases.claim("stale") is not None
+
+
+def test_age_is_measured_by_the_clock_of_the_file_system(tmp_path, monkeypatch):
+    leases = Leases(tmp_path, limit=60)
+    plant(leases, age=0)
+    monkeypatch.setattr(module.time, "time", lambda: time.monotonic() + 1e9)  # this machine's clock is far off
+    assert leases.claim("cell") is None
+
+
+def test_a_stale_holder_finds_out_that_it_lost(tmp_path):
+    slow, quick = Leases(tmp_path, beat=1000), Leases(tmp_path)
+    lease = slow.claim("cell")
+    os.utime(lease.path, (time.time() - 100,) * 2)
+    assert quick.claim("cell") is not None
+    lease.renew()
+    assert lease.lost
+    slow.release(lease, "failed")
+    assert quick.holder("cell") is not None
+    assert events(slow)[-1] == "lost"
+
+
+def test_a_holder_whose_files_are_gone_finds_out(tmp_path):
+    leases = Leases(tmp_path, beat=1000)
+    lease = leases.claim("cell")
+    lease.path.unlink()
+    lease.renew()
+    assert lease.lost
+
+
+def test_the_heartbeat_keeps_a_lease_and_tells_its_progress(tmp_path):
+    leases = Leases(tmp_path, beat=0.05)
+    lease = leases.claim("cell")
+    os.utime(lease.path, (time.time() - 1000,) * 2)
+    lease.progress = {"step": 3, "steps": 9, "accuracy": 50.0}
+    for _ in range(100):
+        time.sleep(0.05)
+        if leases.progress("cell"):
+            break
+    assert leases.progress("cell") == lease.progress
+    assert time.time() - lease.path.stat().st_mtime < 900
+    leases.release(lease, "finished")
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_of_many_exactly_one_wins(tmp_path, stale):
+    ready, won = threading.Barrier(16), []
+    if stale:
+        plant(Leases(tmp_path), age=1000)
+
+    def work():
+        leases = Leases(tmp_path)
+        ready.wait()
+        if lease := leases.claim("cell"):
+            won.append(lease.number)
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert won == [2 if stale else 1]
+
+
+def _grab(root, seed):
+    """Claim, note, finish or die, over and over."""
+    import random
+
+    rng, leases = random.Random(seed), Leases(root)
+    for _ in range(40):
+        id = f"cell{rng.randrange(4)}"
+        if not (lease := leases.claim(id)):
+            continue
+        guard = root / f"{id}.busy"
+        try:
+            guard.mkdir()  # fails if somebody else is at it
+        except FileExistsError:
+            (root / "clash").touch()
+        time.sleep(rng.random() / 500)
+        guard.rmdir()
+        if rng.random() < 0.02:
+            os._exit(1)
+        leases.release(lease, rng.choice(["finished", "failed"]))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_processes_that_come_and_die_never_hold_a_cell_together(tmp_path):
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=_grab, args=(tmp_path, seed)) for seed in range(6)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert not (tmp_path / "clash").exists()
+    assert Counter(events(Leases(tmp_path)))["taken over"] > 0
+
+
+def test_without_hard_links_creation_is_exclusive_all_the_same(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(module.errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(module.os, "link", refused)
+    leases = Leases(tmp_path)
+    assert leases.claim("cell") is not None
+    assert Leases(tmp_path).claim("cell") is None
+
+
+def test_a_lost_answer_of_the_file_server_does_not_lose_the_lease(tmp_path, monkeypatch):
+    link = os.link
+
+    def twice(source, target):
+        link(source, target)
+        raise FileExistsError(module.errno.EEXIST, "File exists")
+
+    monkeypatch.setattr(module.os, "link", twice)
+    assert Leases(tmp_path).claim("cell") is not None
+
+
+def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(module.errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module.Path, "write_text", full)
+    with pytest.raises(GottaError, match="No space left on device"):
+        Leases(tmp_path).claim("cell")
+
+
+def test_a_damaged_log_is_read_as_far_as_it_goes(tmp_path):
+    leases = Leases(tmp_path)
+    leases.release(leases.claim("cell"), "finished")
+    with (leases.folder / "log.jsonl").open("a") as log:
+        log.write('{"time": 1, "ev')
+    assert events(leases) == ["claimed", "finished"]
+
+
+@pytest.mark.parametrize("damage", ["bytes", "folder", "to come"])
+def test_a_damaged_lease_keeps_nobody_out_for_long(tmp_path, damage):
+    leases = Leases(tmp_path, limit=60)
+    path = plant(leases, age=-1000 if damage == "to come" else 0)
+    if damage == "bytes":
+        path.write_bytes(b"\xff\xfe\x00")
+    if damage == "folder":
+        path.unlink()
+        path.mkdir()
+    if damage != "to come":
+        assert leases.claim("cell") is None, "its holder may live: its age decides"
+        os.utime(path, (time.time() - 70,) * 2)
+    assert leases.holder("cell") is None
+    lease = leases.claim("cell")
+    assert lease.number == 2
+    leases.release(lease, "finished")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["leases", "leases/cell"])
+def test_a_file_in_the_place_of_a_folder_is_one_message(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("")
+    leases = Leases(tmp_path)
+    assert leases.holder("cell") is None
+    with pytest.raises(GottaError, match="cannot claim a run"):
+        leases.claim("cell")

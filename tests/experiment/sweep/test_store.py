@@ -1,0 +1,270 @@
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from gotta.errors import GottaError
+from gotta.experiment.sweep import store as module
+from gotta.experiment.sweep.processes import machine
+from gotta.experiment.sweep.store import Run, Store
+
+FILES = ["environment.json", "spec.json", "steps.jsonl", "summary.json"]
+AWKWARD = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 2**53 + 1.0, -0.0, float(np.float32(0.1))]
+
+
+def write(store, id="r1", **changes):
+    parts = {"spec": {"seed": 0}, "steps": [{"step": 0}], "summary": {"accuracy": 50.0}, "environment": {"python": "3"}}
+    store.write(id, **(parts | changes))
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_run_is_four_files_and_reads_back(tmp_path):
+    store = Store(tmp_path / "out", writable=True)
+    assert not store.has("r1")
+    write(store, steps=[{"step": 0}, {"step": 1}])
+    assert store.has("r1")
+    assert names(tmp_path / "out" / "runs") == ["r1"]
+    assert names(tmp_path / "out" / "runs" / "r1") == FILES
+    run = store.read("r1")
+    assert isinstance(run, Run)
+    assert (run.id, run.spec, run.summary, run.environment) == ("r1", {"seed": 0}, {"accuracy": 50.0}, {"python": "3"})
+    assert list(run.steps()) == [{"step": 0}, {"step": 1}]
+
+
+def test_steps_are_written_and_read_one_by_one(tmp_path):
+    store = Store(tmp_path)
+    write(store, steps=({"step": i} for i in range(1000)))
+    steps = store.read("r1").steps()
+    assert next(steps) == {"step": 0}
+    assert sum(1 for _ in steps) == 999
+
+
+def test_a_run_without_steps(tmp_path):
+    store = Store(tmp_path)
+    write(store, steps=[])
+    assert list(store.read("r1").steps()) == []
+    assert list(Run("x", {}, {}, {}).steps()) == []
+
+
+def test_floats_come_back_exactly(tmp_path):
+    store = Store(tmp_path)
+    write(store, summary={"values": AWKWARD}, steps=[{"values": AWKWARD}])
+    run = store.read("r1")
+    for values in (run.summary["values"], next(run.steps())["values"]):
+        assert [value.hex() for value in values] == [value.hex() for value in AWKWARD]
+
+
+def test_what_json_cannot_say_becomes_null(tmp_path):
+    store = Store(tmp_path)
+    write(store, summary={"a": math.nan, "b": [math.inf, 1.0], "c": np.float64("nan")}, steps=[{"a": -math.inf}])
+    run = store.read("r1")
+    assert run.summary == {"a": None, "b": [None, 1.0], "c": None}
+    assert list(run.steps()) == [{"a": None}]
+    assert "NaN" not in (tmp_path / "runs" / "r1" / "summary.json").read_text()
+
+
+def test_numpy_values_are_plain(tmp_path):
+    store = Store(tmp_path)
+    write(
+        store,
+        summary={"n": np.int64(3), "x": np.float32(0.1), "v": np.array([[1.5, np.nan]]), "t": (1, np.bool_(True))},
+    )
+    summary = store.read("r1").summary
+    assert summary == {"n": 3, "x": float(np.float32(0.1)), "v": [[1.5, None]], "t": [1, True]}
+
+
+def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
+    store = Store(tmp_path)
+    for id in ("c", "a", "b", "d", "e", "f", "g", "h", "i"):
+        write(store, id, steps=[{"step": 0}, {"step": 1}])
+    folder = tmp_path / "runs"
+    text = (folder / "b" / "summary.json").read_text()
+    (folder / "b" / "summary.json").write_text(text[: len(text) // 2])
+    (folder / "d" / "environment.json").unlink()
+    (folder / "e" / "steps.jsonl").write_text('{"step": 0}\n{"st')
+    (folder / "f" / "spec.json").write_text("[]")
+    (folder / "g" / "steps.jsonl").write_text('{"step": 0}\n')  # cut between two lines
+    (folder / "h" / "summary.json").write_text('{"accuracy": NaN}')
+    (folder / "i" / "summary.json").write_text('{"online": 3}')
+    (folder / "notes.txt").write_text("not a run")
+    (folder / "a copy").mkdir()
+    assert [run.id for run in store.runs()] == ["a", "c"]
+    damaged = dict(store.damaged())
+    assert sorted(damaged) == ["a copy", "b", "d", "e", "f", "g", "h", "i"]
+    assert damaged["a copy"] == "no run has such a name"
+    assert damaged["b"].startswith("summary.json is not valid JSON")
+    assert damaged["d"] == "environment.json is missing"
+    assert damaged["e"] == "steps.jsonl is cut off"
+    assert damaged["g"] == damaged["e"]
+    assert damaged["f"] == "spec.json holds no JSON object"
+    assert damaged["h"] == "summary.json is not valid JSON (NaN is no number)"
+    assert damaged["i"] == "summary.json has no results under 'online'"
+    assert [store.has(id) for id in "abcdef"] == [True, False, True, False, False, False]
+    with pytest.raises(GottaError, match=r"'d'.*environment\.json is missing"):
+        store.read("d")
+
+
+def test_a_missing_run_is_an_error_and_an_empty_store_is_empty(tmp_path):
+    store = Store(tmp_path / "nowhere")
+    assert store.runs() == store.damaged() == []
+    with pytest.raises(GottaError, match="no such run"):
+        store.read("r1")
+
+
+def test_the_first_complete_run_stays(tmp_path):
+    store = Store(tmp_path)
+    write(store, summary={"accuracy": 1.0})
+    write(store, summary={"accuracy": 2.0})
+    assert store.read("r1").summary == {"accuracy": 1.0}
+    assert names(tmp_path / "runs") == ["r1"]
+
+
+def test_a_damaged_run_is_replaced(tmp_path):
+    store = Store(tmp_path)
+    write(store, summary={"accuracy": 1.0})
+    (tmp_path / "runs" / "r1" / "summary.json").unlink()
+    write(store, summary={"accuracy": 2.0})
+    assert store.read("r1").summary == {"accuracy": 2.0}
+    assert names(tmp_path / "runs") == ["r1"]
+
+
+def test_a_file_in_the_place_of_a_run_is_replaced(tmp_path):
+    store = Store(tmp_path, writable=True)
+    (tmp_path / "runs" / "r1").write_text("")
+    write(store)
+    assert store.has("r1")
+    assert names(tmp_path / "runs") == ["r1"]
+
+
+def test_steps_of_wrong_bytes_are_one_message(tmp_path):
+    store = Store(tmp_path)
+    write(store)
+    path = tmp_path / "runs" / "r1" / "steps.jsonl"
+    path.write_bytes(b"\xff" * (path.stat().st_size - 1) + b"\n")
+    with pytest.raises(GottaError, match=r"steps\.jsonl of run 'r1' cannot be read.*run it again"):
+        list(store.read("r1").steps())
+
+
+def test_concurrent_writers_leave_one_complete_run(tmp_path):
+    ready, failures = threading.Barrier(8), []
+
+    def steps(writer):
+        yield {"writer": writer}
+        ready.wait()  # all are half-written at the same time
+        yield {"writer": writer}
+
+    def work(writer):
+        try:
+            write(Store(tmp_path), steps=steps(writer), summary={"writer": writer})
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(writer,)) for writer in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert names(tmp_path / "runs") == ["r1"]
+    run = Store(tmp_path).read("r1")
+    assert {step["writer"] for step in run.steps()} == {run.summary["writer"]}
+
+
+KILLED = """
+import os, sys
+from gotta.experiment.sweep.store import Store
+def steps():
+    yield {"step": 0}
+    os._exit(9)
+Store(sys.argv[1], writable=True).write("r1", spec={}, steps=steps(), summary={}, environment={})
+"""
+
+
+def test_a_killed_writer_leaves_no_run(tmp_path):
+    write(Store(tmp_path), "done")
+    assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False).returncode == 9
+    store = Store(tmp_path, writable=True)
+    assert len(names(store.folder)) == 2
+    assert not store.has("r1")
+    assert [run.id for run in store.runs()] == ["done"]
+    assert store.damaged() == []
+    assert store.sweep_leftovers() == ["r1"]
+    assert names(store.folder) == ["done"]
+    write(store, "r1")
+    assert store.has("r1")
+
+
+def test_sweeping_spares_what_may_still_be_written(tmp_path):
+    store = Store(tmp_path, writable=True)
+    sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        alive = store.folder / f".a.tmp-{sleeper.pid}-{machine()}-00"
+        elsewhere = store.folder / ".b.tmp-1-00000000-00"
+        old = store.folder / ".c.tmp-1-00000000-01"
+        for path in (alive, elsewhere, old):
+            path.mkdir()
+        os.utime(old, (time.time() - 2 * module.A_DAY,) * 2)
+
+        def steps():
+            assert store.sweep_leftovers() == ["c"]
+            yield {}
+
+        write(store, "r1", steps=steps())
+        assert store.has("r1")
+        assert names(store.folder) == sorted([alive.name, elsewhere.name, "r1"])
+    finally:
+        sleeper.communicate(b"\n")
+
+
+def test_an_interrupted_writer_cleans_up(tmp_path):
+    def steps():
+        yield {}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(Store(tmp_path), steps=steps())
+    assert names(tmp_path / "runs") == []
+
+
+def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.os, "fsync", full)
+    with pytest.raises(GottaError, match="No space left on device") as caught:
+        write(Store(tmp_path))
+    assert str(tmp_path / "runs") in str(caught.value)
+    assert names(tmp_path / "runs") == []
+
+
+def test_a_root_that_cannot_be_written_is_refused_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GottaError, match="cannot write to"):
+        Store(tmp_path / "file" / "out", writable=True)
+    for writable in (False, True):
+        with pytest.raises(GottaError, match="is a file"):
+            Store(tmp_path / "file", writable=writable)
+    assert names(tmp_path) == ["file"]
+
+
+def test_trying_to_write_leaves_nothing(tmp_path):
+    Store(tmp_path, writable=True)
+    assert names(tmp_path) == ["runs"]
+    assert names(tmp_path / "runs") == []
+    Store(tmp_path / "other")
+    assert names(tmp_path) == ["runs"]
+
+
+@pytest.mark.parametrize("id", ["", "../x", "a/b", ".hidden", "a b"])
+def test_ids_are_folder_names(tmp_path, id):
+    with pytest.raises(GottaError, match="not a folder name"):
+        write(Store(tmp_path), id)
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,43 @@
+import itertools
+
+import pytest
+
+from gotta.report.figures.chart import Frame, clipped, legend, legend_height, room, ticks
+from gotta.report.figures.drawing import Drawing, Text
+from gotta.report.figures.palette import styles
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (49.7, 52.3), (-3, 7), (0.001, 0.0013), (0, 150_000)])
+def test_ticks_are_inside_even_and_few(low, high):
+    found = ticks(low, high)
+    assert 2 <= len(found) <= 8
+    assert low - 1e-6 <= found[0]
+    assert found[-1] <= high + 1e-6
+    steps = {round(b - a, 9) for a, b in itertools.pairwise(found)}
+    assert len(steps) == 1
+
+
+def test_a_frame_turns_numbers_into_places():
+    frame = Frame(10, 20, 100, 50, (0, 4), (0, 10))
+    assert frame.at(0, 0) == (10, 70)
+    assert frame.at(4, 10) == (110, 20)
+    assert (frame.right, frame.bottom) == (110, 70)
+    assert room([1.0, 1.0], least=0.5) == (0.5, 1.5)
+
+
+def test_long_names_lose_their_middle_only():
+    assert clipped("short") == "short"
+    long = clipped("composed " + "x" * 300 + " admit=coin")
+    assert len(long) == 64
+    assert long.startswith("composed x")
+    assert long.endswith("admit=coin")
+    assert clipped("two\nlines") == "two lines"
+
+
+def test_a_legend_wraps_within_its_width_and_takes_what_it_says():
+    looks = styles([f"memory number {k}" for k in range(8)])
+    drawing = Drawing(300, 300, "legend")
+    assert legend(drawing, looks, 0, 0, 300) == legend_height(looks, 300) > legend_height(looks, 3000)
+    texts = [mark for mark in drawing.marks if isinstance(mark, Text)]
+    assert [text.text for text in texts] == list(looks)
+    assert max(text.x for text in texts) < 300

@@ -1,0 +1,240 @@
+"""The page in a real browser, with the network off."""
+
+import json
+import re
+import shutil
+import threading
+from itertools import pairwise
+
+import pytest
+from made_runs import made
+from made_store import EVIL, many_runs, with_recording, write
+
+from gotta.experiment.run.memory_film import record_path
+from gotta.report.store.serve import server
+from gotta.report.tables.comparison import table
+from gotta.report.tables.gains import gain_table
+from gotta.report.write import write_report
+
+pytestmark = pytest.mark.thorough
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    root = tmp_path_factory.mktemp("store")
+    made = write(root, many_runs())
+    with_recording(root, "norm-fps-0")
+    write_report(root, pictures=False)
+    return made
+
+
+@pytest.fixture
+def visit(browser, store):
+    """Opens the page and, at the end, asserts that nothing complained and nothing was asked for."""
+    complaints, requests, pages = [], [], []
+
+    def go(width=1280, address="", **options):
+        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((store.root / "report.html").as_uri() + address)
+        pages.append(page)
+        return page
+
+    yield go
+    for page in pages:
+        page.close()
+    assert complaints == []
+    assert all(
+        (url.startswith(("file:", "data:")) and "report.html" in url) or url.startswith("data:") for url in requests
+    )
+
+
+def numbers(page):
+    return page.eval_on_selector_all(
+        ".view:not([hidden]) tbody tr",
+        """rows => rows.map(row => [row.querySelector("th").textContent,
+            [...row.querySelectorAll("td")].map(td => td.querySelector(".number")?.textContent ?? null)])""",
+    )
+
+
+def expected(shown):
+    return [[row.names[0], [None if c.value is None else c.number for c in row.cells]] for row in shown.rows]
+
+
+def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
+    page = visit()
+    runs = store.runs()
+    assert numbers(page) == expected(table(runs, "accuracy"))
+    for name, shown in (
+        ("Error", table(runs, "error")),
+        ("Gain over no memory", gain_table(runs, "none")),
+        ("Gain over running statistics", gain_table(runs, "running_statistics")),
+        ("Seconds", table(runs, "seconds")),
+    ):
+        page.get_by_text(name, exact=True).click()
+        assert numbers(page) == expected(shown)
+    page.keyboard.press("ArrowRight")  # radio buttons go round by the arrow keys
+    assert numbers(page) == expected(table(runs, "accuracy"))
+
+
+@pytest.mark.parametrize("width", [360, 800, 1440])
+def test_nothing_sticks_out_at_any_width(visit, width):
+    page = visit(width, "#run=norm-fps-0")
+    page.wait_for_selector(".recording")
+    outside = "document.documentElement.scrollWidth - innerWidth"
+    assert page.evaluate(outside) <= 0
+    assert page.eval_on_selector("dialog", "d => d.scrollWidth - d.clientWidth") <= 0
+    page.keyboard.press("Escape")
+    assert page.get_by_role("heading", level=1).is_visible()
+    assert page.evaluate(outside) <= 0
+
+
+def test_a_cell_opens_its_run_by_keyboard(visit, store):
+    page = visit()
+    cell = page.locator(".view:not([hidden]) tbody tr", has_text="fifo").locator("a").first
+    cell.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    assert dialog.get_by_role("heading", level=2).text_content() == "norm + fifo, seed 0"
+    run = store.read("norm-fifo-0")
+    assert dialog.locator("dd").first.text_content() == f"{run.summary['accuracy']:.1f}"
+    assert "was not recorded" in dialog.text_content() or "were not recorded" in dialog.text_content()
+    dialog.get_by_role("combobox").select_option(label="seed 1")
+    assert dialog.get_by_role("heading", level=2).text_content() == "norm + fifo, seed 1"
+    assert "were not recorded" in dialog.text_content()  # of this run too
+    assert page.evaluate("document.activeElement.tagName") == "SELECT"
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    page.wait_for_function("!location.hash.includes('run')")
+
+
+def test_the_slider_moves_the_images(visit):
+    page = visit(address="#run=norm-fps-0")
+    slider = page.get_by_role("slider")
+
+    def held():
+        return page.eval_on_selector_all(
+            ".groups .tile", "tiles => tiles.map(t => Number(t.dataset.sample)).sort((a, b) => a - b)"
+        )
+
+    assert held() == list(range(74, 80))  # the recording is of a queue of six
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    assert held() == list(range(64, 70))
+    assert "step 7 of 8" in page.locator("output").text_content()
+    page.keyboard.press("Home")
+    assert held() == list(range(4, 10))
+    assert "#4 (" in page.locator(".decisions").text_content()
+    assert re.search(r"#6 \(.*?\) replaced #0: it was the oldest", page.locator(".decisions").text_content())
+    assert page.locator(".held rect").count() == 6
+    assert "Of 10 samples 10 were stored, 4 of them in place of another." in page.locator(".decisions").text_content()
+    assert slider.get_attribute("aria-valuetext") == "step 1 of 8, fog-5"
+    newest = page.locator(".decisions li").last  # both of its samples: the first is held, the other made way unseen
+    assert [int(t) for t in newest.locator(".tile").evaluate_all("all => all.map(t => t.dataset.sample)")] == [9]
+    page.keyboard.press("Tab")  # a long list can be scrolled by keys
+    assert page.evaluate("document.activeElement.className") == "decisions"
+    wrong = page.locator(".groups .tile.wrong").count()
+    assert f"{wrong} under a wrong label" in page.locator("output").text_content()
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"decides": False}, ["The batch of each step", "There is no memory in this run", "None: without a memory"]),
+        ({"true_labels": True}, ["This control is told the true classes", "images by true class"]),
+    ],
+)
+def test_a_recording_of_a_control_says_what_it_is(browser, tmp_path, told, words):
+    write(tmp_path, many_runs(seeds=(0,)))
+    with_recording(tmp_path, "norm-fps-0")
+    path = record_path(tmp_path, "norm-fps-0")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **told}))
+    page = browser.new_page()
+    page.goto(write_report(tmp_path, pictures=False).as_uri() + "#run=norm-fps-0")
+    text = page.locator(".recording").text_content()
+    assert [word for word in words if word not in text] == []
+    assert ("under a wrong label" in text) is ("decides" in told)
+    page.close()
+
+
+def test_hostile_names_do_nothing(visit):
+    page = visit()
+    assert page.title().startswith("gotta: ")
+    row = page.locator(".view:not([hidden]) tbody th", has_text="script")
+    assert row.text_content() == EVIL
+    row.locator("xpath=..").locator("a").first.click()
+    assert EVIL in page.get_by_role("dialog").get_by_role("heading", level=2).text_content()
+    assert page.title().startswith("gotta: ")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_leave_the_numbers_in_sight(browser, tmp_path, width):
+    write(tmp_path, [made(name, method) for name in ("none", "x" * 160) for method in ("norm", "m" * 30)])
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(write_report(tmp_path, pictures=False).as_uri())
+    numbers = page.locator(".view:not([hidden]) td:nth-of-type(1) .number")
+    assert numbers.count() == 2
+    for box in (number.bounding_box() for number in numbers.all()):
+        assert 0 < box["x"] < width - 40
+    page.locator(".view:not([hidden]) td a").first.click()  # nothing lies over it
+    assert page.get_by_role("dialog").is_visible()
+    page.close()
+
+
+def test_dark_and_light_differ(visit):
+    shades = [
+        visit(color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    assert shades == ["rgb(255, 255, 255)", "rgb(21, 23, 27)"]
+
+
+def test_headings_and_pictures_have_names(visit):
+    page = visit(address="#run=norm-fps-0")
+    levels = page.eval_on_selector_all("main :is(h1,h2,h3,h4)", "all => all.map(h => Number(h.tagName[1]))")
+    assert levels[0] == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+    assert page.eval_on_selector_all("svg, [role=img]", "all => all.every(s => s.getAttribute('aria-label'))")
+
+
+def test_a_served_page_updates_itself(browser, tmp_path):
+    runs = list(many_runs(seeds=(0,)))
+    store = write(tmp_path, runs[:-4])
+    with server(tmp_path) as made:
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        page = browser.new_page()
+        complaints = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"http://127.0.0.1:{made.server_address[1]}/")
+        page.get_by_text("Error", exact=True).click()
+        page.locator("summary", has_text=re.compile("^Cost$")).click()
+        cell = page.locator(".view:not([hidden]) tbody tr", has_text="fifo").locator("a").first
+        cell.focus()
+        address = cell.get_attribute("href")
+        page.get_by_text(f"{len(runs) - 4} runs finished").wait_for()
+        write(tmp_path, runs[-4:])
+        page.get_by_text(f"· {len(runs)} finished runs").wait_for(timeout=20_000)
+        assert numbers(page) == expected(table(store.runs(), "error"))
+        assert page.locator("details[open] summary").all_text_contents() == ["Cost"]
+        assert page.evaluate("document.activeElement.getAttribute('href')") == address
+        assert complaints == []
+        page.close()
+        made.shutdown()
+        thread.join()

@@ -1,0 +1,77 @@
+"""Our numbers beside the published ones."""
+
+from made_runs import made
+
+from gotta.report.paper.side_by_side import agreements, beside, beside_table, published
+
+FLAT = (70.0, 70.0, 70.0, 70.0)
+
+
+def test_a_run_finds_the_number_of_its_setting():
+    assert published(made("fps")).value == 76.11
+    assert published(made("fps", memory__capacity=8)).value == 52.44
+    assert (
+        published(made("cds", "rotta", data__name="imagenet-c", memory__capacity=64, regime__reset="each_domain")).value
+        == 38.65
+    )
+    vit = made(
+        "fpsd",
+        "note",
+        data__name="imagenet-c",
+        model__name="vit_b_16",
+        memory__capacity=64,
+        regime__reset="each_domain",
+    )
+    assert published(vit).value == 58.38
+    assert published(made("fps", memory__arguments={"epsilon": 0.005})).value == 76.11
+
+
+def test_another_setting_has_no_published_number():
+    for run in (
+        made("hus"),
+        made("fps", memory__capacity=128),
+        made("fps", stream__gamma=0.5),
+        made("fps", stream__severity=3),
+        made("fps", stream__order="iid"),
+        made("fps", memory__arguments={"epsilon": 0.01}),
+        made("fps", method__embedding="features"),
+        made("none", control="running_statistics"),
+        made("fps", pairing="memory"),
+        made("fps", data__name="cifar100-c"),
+        made("fps", regime__reset="each_domain"),
+        made("fps", regime__clock="forwards"),
+    ):
+        assert published(run) is None, run.id
+
+
+def test_a_row_without_memory_is_of_the_table_with_the_same_capacity():
+    for capacity, value in ((32, 14.8), (64, 16.5)):
+        runs = [made("none", "tent", memory__capacity=None), made("fps", "tent", memory__capacity=capacity)]
+        assert beside(runs)[0].published.value == value
+
+
+def test_ours_published_difference_and_ranking():
+    scores = {"none": 60.0, "fifo": 71.0, "reservoir": 65.0, "fps": 70.0}
+    runs = [made(memory, scores=(score,) * 4, seed=seed) for memory, score in scores.items() for seed in (0, 1)]
+    pairs = beside(runs)
+    assert [(p.memory, p.published.value, round(p.difference, 2)) for p in pairs] == [
+        ("none", 24.75, 35.25),
+        ("fifo", 72.63, -1.63),
+        ("reservoir", 50.5, 14.5),
+        ("fps", 76.11, -6.11),
+    ]
+    assert agreements(pairs)["norm"].tau == (5 - 1) / 6  # fifo and fps have changed places
+    text = "\n".join(beside_table(runs).caption)
+    assert "norm +0.67 (n=4)" in text
+    for part in ("Backbone: ours resnet20, published wrn-28-10.", "Images per corruption: ours 250, published 10000."):
+        assert part in text
+
+
+def test_inconsistencies_of_the_paper_are_told_where_they_touch():
+    assert "1 known inconsistencies" in beside_table([made("none", "tent"), made("fps", "tent")]).caption[-1]
+
+
+def test_nothing_published_is_an_empty_table():
+    found = beside_table([made("hus")])
+    assert found.rows == ()
+    assert "no number of this setting" in found.caption[0]

@@ -1,0 +1,81 @@
+"""Looking at a store while others write to it."""
+
+import json
+import os
+import subprocess
+import sys
+
+from made_runs import made, stored
+
+from gotta.experiment.sweep.processes import machine, started
+from gotta.report.store.status import look
+
+NOW = 1_000_000.0
+
+
+def claim(root, id, age, number=1, progress=None, **who):
+    folder = root / "leases" / id
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{number:06}"
+    path.write_text(json.dumps({"node": "box", "pid": 7, **who}))
+    os.utime(path, (NOW - age, NOW - age) if age is not None else (0, 0))
+    if progress:
+        (folder / "progress.json").write_text(json.dumps(progress))
+
+
+def log(root, id, event):
+    with (root / "leases" / "log.jsonl").open("a") as file:
+        file.write(json.dumps({"time": NOW - 30, "id": id, "event": event}) + "\n")
+
+
+def test_claims_are_told_by_their_last_sign(tmp_path):
+    store = stored(tmp_path, [made()])
+    claim(tmp_path, "works", 3, progress={"step": 30, "steps": 120, "accuracy": 51.23})
+    claim(tmp_path, "again", 500, number=1)
+    claim(tmp_path, "again", 2, number=2)  # taken over
+    claim(tmp_path, "silent", 500)
+    claim(tmp_path, "broken", None)
+    log(tmp_path, "broken", "claimed")
+    log(tmp_path, "broken", "failed")
+    claim(tmp_path, "given-back", None)
+    claim(tmp_path, made().id, 1)  # finished meanwhile
+    found = look(store, NOW)
+    states = {c.id: c.state for c in found.claims}
+    expected = {"works": "running", "again": "running", "silent": "silent", "broken": "failed", "given-back": "waiting"}
+    assert states == expected
+    works = next(c for c in found.claims if c.id == "works")
+    assert (works.progress, works.by, works.age) == ("step 30 of 120, accuracy 51.2", "box, process 7", 3.0)
+    assert found.seconds_left == 2.0 * 0.75
+    assert found.count("running") == 2
+
+
+def test_folders_being_written_count_as_running(tmp_path):
+    store = stored(tmp_path, [made()])
+    for name, age in ((".abc.tmp-12-0123abcd-ff", 5), (".old.tmp-12-0123abcd-ff", 5000)):
+        (tmp_path / "runs" / name).mkdir()
+        os.utime(tmp_path / "runs" / name, (NOW - age, NOW - age))
+    assert {c.id: c.state for c in look(store, NOW).claims} == {"abc": "running", "old": "silent"}
+    assert look(store, NOW).seconds_left is None
+
+
+def test_damaged_logs_and_leases_stop_nothing(tmp_path):
+    store = stored(tmp_path, [made()])
+    claim(tmp_path, "x", 3)
+    (tmp_path / "leases" / "x" / "000001").write_text("{")
+    os.utime(tmp_path / "leases" / "x" / "000001", (NOW, NOW))
+    (tmp_path / "leases" / "x" / "progress.json").write_text("[]")
+    (tmp_path / "leases" / "log.jsonl").write_text('{"id": "x"}\nhalf a li')
+    (found,) = look(store, NOW).claims
+    assert (found.state, found.by) == ("running", "?, process ?")
+
+
+def test_a_process_of_this_machine_that_has_ended_is_told_at_once(tmp_path):
+    store = stored(tmp_path, [made()])
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    claim(tmp_path, "mine", 2, machine=machine(), pid=os.getpid(), started=started(os.getpid()))
+    claim(tmp_path, "reused", 2, machine=machine(), pid=os.getpid(), started="1")
+    claim(tmp_path, "ended", 2, machine=machine(), pid=ended.pid)
+    claim(tmp_path, "elsewhere", 2, machine="00000000", pid=ended.pid)
+    states = {c.id: c.state for c in look(store, NOW).claims}
+    assert states == {"mine": "running", "reused": "silent", "ended": "silent", "elsewhere": "running"}

@@ -1,0 +1,157 @@
+"""The picture: its size, its marks, and that it is always the same."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image, ImageFont
+from streams.fake_data import FakeDataset, balanced
+
+from gotta.errors import GottaError
+from gotta.show.stream_picture import (
+    AXIS,
+    BANDS,
+    GAP,
+    LEFT,
+    NAME_ROW,
+    RIGHT,
+    STRIP,
+    TITLE,
+    WIDTH,
+    batch_strip,
+    class_share,
+    draw,
+    named_spans,
+    palette,
+    plot_height,
+    show_text,
+    stagger,
+)
+from gotta.streams import Stream, StreamSpec
+
+PLOT = WIDTH - LEFT - RIGHT
+
+
+def stream(classes=10, each=20, **arguments):
+    return Stream(FakeDataset(balanced(classes, each)), StreamSpec.of(**arguments))
+
+
+def pixels(path):
+    with Image.open(path) as image:
+        image.load()
+        assert (image.format, image.mode) == ("PNG", "RGB")
+        return np.asarray(image)
+
+
+@pytest.mark.parametrize(
+    ("classes", "arguments", "name_rows"),
+    [
+        (10, {}, 2),
+        (10, {"order": "iid", "schedule": "mixed"}, 1),
+        (2, {"order": "sorted", "schedule": "one", "domains": "snow"}, 1),
+        (200, {"schedule": "gradual"}, 2),
+        (10, {"schedule": "recurring", "repeats": 10}, 1),
+    ],
+)
+def test_draw_writes_a_png_of_the_expected_size_twice_the_same(tmp_path, classes, arguments, name_rows):
+    found = stream(classes, 3, **arguments)
+    path = draw(found, tmp_path / "one.png")
+    assert path == tmp_path / "one.png"
+    height = TITLE + NAME_ROW * name_rows + 6 + plot_height(classes) + GAP + STRIP + AXIS
+    assert pixels(path).shape == (height, WIDTH, 3)
+    assert path.read_bytes() == draw(found, tmp_path / "two.png").read_bytes()
+    assert found.dataset.asked == 0
+
+
+def test_a_path_that_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(GottaError, match=r"cannot be written to .*No such file or directory"):
+        draw(stream(), tmp_path / "nowhere" / "s.png")
+
+
+def test_other_streams_give_other_pictures(tmp_path):
+    one, other = (pixels(draw(stream(seed=seed), tmp_path / f"{seed}.png")) for seed in (0, 1))
+    assert (one != other).any()
+
+
+def test_marks_stand_where_the_samples_are(tmp_path):
+    found = stream(4, 1, order="sorted", schedule="one", domains="snow")
+    image = pixels(draw(found, tmp_path / "s.png"))
+    top = TITLE + NAME_ROW + 6
+    for y in range(4):
+        row = image[top + 22 * y + 10, LEFT : LEFT + PLOT]
+        marked = np.flatnonzero((row == palette(4)[y]).all(1))
+        assert (marked.min(), marked.max()) == (PLOT * y // 4, PLOT * (y + 1) // 4 - 1)
+        assert len(marked) == PLOT // 4
+        empty = np.setdiff1d(np.arange(PLOT), marked)
+        assert (row[empty] == BANDS[0]).all()
+
+
+def test_the_background_alternates_with_the_domains(tmp_path):
+    found = stream(2, 1, order="sorted", domains=("snow", "fog", "frost"))
+    image = pixels(draw(found, tmp_path / "b.png"))
+    row = image[TITLE + NAME_ROW + 6 + 10, LEFT : LEFT + PLOT]  # class 0 comes first in each of three domains
+    sixth = [row[int((k + 0.5) * PLOT / 6)].tolist() for k in range(6)]
+    blue = palette(2)[0].tolist()
+    assert sixth == [blue, BANDS[0].tolist(), blue, BANDS[1].tolist(), blue, BANDS[0].tolist()]
+
+
+def test_the_strip_shows_the_classes_of_each_batch():
+    found = stream(2, 2, order="sorted", schedule="one", domains="snow", batch_size=3)  # 0 0 1 | 1
+    filled = (batch_strip(found, 8) != 255).any(2).sum(0).tolist()
+    assert filled == [STRIP - 4] * 6 + [(STRIP - 4) // 2] * 2
+
+
+def test_class_share_sums_to_one_in_every_column():
+    for samples in (7, 50, 1000):
+        share = class_share(balanced(10, samples)[:samples], 10, 50)
+        np.testing.assert_allclose(share.sum(0), 1.0)
+    assert class_share(np.array([0, 1, 1, 1]), 2, 2).tolist() == [[0.5, 0.0], [0.5, 1.0]]
+
+
+def test_names_never_overlap_and_all_fifteen_are_there():
+    found = stream(10, 20)
+    spans = named_spans(found, PLOT)
+    labels = stagger(spans, found.num_samples, PLOT)
+    assert [label.name for label in labels] == list(found.domains)
+    font = ImageFont.load_default(size=13)
+    for row in (0, 1):
+        ends = [
+            (label.middle - w / 2, label.middle + w / 2)
+            for label in labels[row::2]
+            for w in [font.getlength(label.name)]
+        ]
+        assert all(label.row == row for label in labels[row::2])
+        assert ends[0][0] >= LEFT
+        assert ends[-1][1] <= LEFT + PLOT
+        assert all(left[1] < right[0] for left, right in pairwise(ends))
+
+
+def test_what_is_named():
+    assert [s.name for s in named_spans(stream(schedule="mixed"), PLOT)] == ["15 domains mixed"]
+    gradual = named_spans(stream(schedule="gradual", domains=("snow", "fog")), PLOT)
+    assert [(s.name, s.begin, s.end) for s in gradual] == [("snow", 0, 1800), ("fog", 1800, 3600)]
+    short = named_spans(stream(schedule="recurring", repeats=2, domains=("snow", "fog")), PLOT)
+    assert [s.name for s in short] == ["snow-5", "fog-5", "snow-5", "fog-5"]
+    long = named_spans(stream(schedule="recurring", repeats=10), PLOT)
+    assert [s.name for s in long] == [f"round {k}" for k in range(1, 11)]
+    assert [s.begin for s in long] == [3000 * k for k in range(10)]
+
+
+def test_colours_are_distinct():
+    for classes in (2, 10, 11, 200):
+        assert len(np.unique(palette(classes).round(1), axis=0)) == classes
+
+
+def test_plot_height():
+    assert [plot_height(classes) for classes in (2, 10, 200, 1000)] == [44, 220, 600, 1000]
+
+
+def test_show_text_says_what_matters():
+    found = stream(order="sorted", domains=("snow", "fog"))
+    text = show_text(found)
+    assert "sorted x continual, seed 0" in text
+    assert found.hash in text
+    assert "400 in 7 batches of up to 64" in text
+    assert "2: snow-5, fog-5" in text
+    assert "20; length mean 20.0, quartiles 20 / 20 / 20, longest 20" in text
+    assert "75 different ones" in show_text(stream(schedule="gradual"))
