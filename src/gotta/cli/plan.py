@@ -7,7 +7,6 @@ from gotta.errors import GottaError
 
 if TYPE_CHECKING:
     from gotta.cli.terminal import Console
-
     from gotta.experiment.recipe.recipe import Recipe
     from gotta.experiment.spec.run_spec import RunSpec
     from gotta.experiment.sweep.store import Store

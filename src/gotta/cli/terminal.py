@@ -46,7 +46,7 @@ class Guarded:
 
 @contextmanager
 def guarded_output() -> Iterator[None]:
-    """Whatever is printed inside is safe to show, fits the encoding, and does not end in a traceback if nobody reads."""
+    """What is printed inside is safe to show, fits the encoding, and ends in no traceback if nobody can read it."""
     codecs.register_error(SPELLED, _spell)
     _open_missing()
     streams = sys.stdout, sys.stderr

@@ -16,9 +16,8 @@ def report(
 
     Example: `gotta report runs/mini`
     """
-    from gotta.cli.terminal import Console
-
     from gotta.cli.progress import show_table
+    from gotta.cli.terminal import Console
     from gotta.experiment.sweep.store import Store
     from gotta.report.answer import headline
     from gotta.report.axes import panels

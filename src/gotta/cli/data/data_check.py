@@ -7,7 +7,6 @@ import typer
 
 if TYPE_CHECKING:
     from gotta.cli.terminal import Console
-
     from gotta.data.local.holdings import Finding
 
 COLOURS = {"complete": "green", "packed": "cyan", "partial": "yellow", "damaged": "red", "absent": "dim"}
@@ -29,7 +28,6 @@ def check(
     - `gotta data check --hash --json`
     """
     from gotta.cli.terminal import Console
-
     from gotta.data.home import home
     from gotta.data.local.holdings import check as look
     from gotta.data.local.holdings import strangers
