@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 
 from gotta.experiment.sweep.store import Run
+from gotta.printable import csv_value
 from gotta.report.axes import panels
 from gotta.report.page.views import views
 from gotta.report.tables.cells import Table
@@ -20,9 +21,9 @@ def table_csv(runs: Sequence[Run]) -> str:
     writer.writerow(COLUMNS)
     for panel in panels(runs):
         for view in views(panel.runs):
-            writer.writerows((panel.title, *line) for line in _matrix(view.key, view.table))
+            writer.writerows(map(csv_value, (panel.title, *line)) for line in _matrix(view.key, view.table))
         for table in (domain_table, memory_table, cost_table, calibration_table):
-            writer.writerows((panel.title, *line) for line in _lines(table(panel.runs)))
+            writer.writerows(map(csv_value, (panel.title, *line)) for line in _lines(table(panel.runs)))
     return text.getvalue()
 
 
