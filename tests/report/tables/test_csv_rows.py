@@ -1,6 +1,7 @@
 """Names of anybody's in tables: they stay in their cells."""
 
 import csv
+from itertools import pairwise
 
 import pytest
 from made_runs import made, stored
@@ -40,6 +41,6 @@ def test_every_row_of_the_markdown_has_as_many_cells_as_its_heading(folder):
     lines = (folder / "tables.md").read_text(encoding="utf-8").replace("\\|", "").split("\n")
     rows = [line.count("|") for line in lines if line.startswith("|")]
     assert len(rows) > 10
-    for before, after in zip(lines, lines[1:], strict=False):
+    for before, after in pairwise(lines):
         if before.startswith("|") and after.startswith("|"):
             assert before.count("|") == after.count("|")
