@@ -1,6 +1,6 @@
 """One cell wherever it is run: claimed, computed, stored, given back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +16,7 @@ from gotta.experiment.run.memory_film import record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import EVERY, Snapshots
 from gotta.experiment.run.step_costs import recording
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
 from gotta.experiment.sweep.store import Store
@@ -86,6 +87,12 @@ _leases = lru_cache(maxsize=8)(Leases)  # one heartbeat per process, however man
 
 class LeaseLost(Exception):
     """Somebody found this process dead and took its cell over."""
+
+
+def received(given: Mapping[str, Any]) -> RunSpec:
+    """A spec as the driver of this sweep sent it, which has seen to it that its parts may be imported."""
+    permit(given)
+    return RunSpec.model_validate(given)
 
 
 def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:

@@ -29,6 +29,7 @@ from gotta.experiment.sweep.cell import (
     failure,
     keep,
     kept_costs,
+    received,
 )
 from gotta.experiment.sweep.leases import Lease
 
@@ -221,7 +222,7 @@ def _cell(
             told = monotonic()
             board.add.remote(event)
 
-    return compute(RunSpec.model_validate(given), work, tell, costs=costs)
+    return compute(received(given), work, tell, costs=costs)
 
 
 def _ray() -> Any:

@@ -23,7 +23,7 @@ import torch
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.cell import Event, Listener, Work, execute
+from gotta.experiment.sweep.cell import Event, Listener, Work, execute, received
 from gotta.files import write_atomically
 
 ATTEMPTS = 3
@@ -94,7 +94,7 @@ class Cell:
             if event.kind == "notice":
                 notices.append(event.message)
 
-        last = execute(RunSpec.model_validate(self.given), self.work, hear)
+        last = execute(received(self.given), self.work, hear)
         write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
         return last.kind
 
