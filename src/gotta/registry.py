@@ -205,9 +205,8 @@ def build_part(kind: str, found: Callable[..., T], **arguments: Any) -> T:
         raise
     except (Exception, SystemExit) as error:
         name = getattr(found, "__name__", repr(found))
-        raise GottaError(
-            f"{kind} '{name}' cannot be built: {type(error).__name__}: {error}. Give arguments that it takes."
-        ) from error
+        way_out = " Give the arguments that it takes." if isinstance(error, TypeError) else ""
+        raise GottaError(f"{kind} '{name}' cannot be built: {type(error).__name__}: {error}.{way_out}") from error
 
 
 def has_method(name: str, *arguments: str) -> Callable[[type], bool]:

@@ -4,6 +4,7 @@ The streams are drawn by hypothesis where it is installed (it shrinks a failure 
 generator.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,10 +17,15 @@ EXAMPLES = 30
 __all__ = ["Report", "Result", "check", "run"]
 
 
-def run(policy: Any, *, examples: int = EXAMPLES, seed: int = 0, **arguments: Any) -> Report:
-    """Check a policy: a registered name, `module:Class`, a class, or a finished policy. A bad one does not raise."""
+def run(
+    policy: Any, *, examples: int = EXAMPLES, seed: int = 0, settings: Mapping[str, Any] | None = None, **more: Any
+) -> Report:
+    """Check a policy: a registered name, `module:Class`, a class, or a finished policy. A bad one does not raise.
+
+    `settings` and `more` are its arguments.
+    """
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", repr(policy))
-    subject = Subject(policy, arguments)
+    subject = Subject(policy, {**(settings or {}), **more})
     subject.build()  # an unknown name or wrong arguments are a mistake of the caller, not of the policy
     results = [
         check_one(title, partial(holds, subject), draw, _size, examples, seed) for title, holds in PROPERTIES.items()

@@ -1,6 +1,7 @@
 """What any method must satisfy, with any memory, on small networks: `run("my_module:MyMethod")` gives a report."""
 
 import inspect
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -13,8 +14,19 @@ from gotta.methods import Method, methods
 EXAMPLES = 6
 
 
-def run(method: str | type[Method], *, examples: int = EXAMPLES, seed: int = 0, **arguments: Any) -> Report:
-    """Check a method: a registered name, `module:Class` or a class, with its settings. A bad one does not raise."""
+def run(
+    method: str | type[Method],
+    *,
+    examples: int = EXAMPLES,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Report:
+    """Check a method: a registered name, `module:Class` or a class. A bad one does not raise.
+
+    `settings` and `more` are its hyper-parameters.
+    """
+    arguments = {**(settings or {}), **more}
     cls = methods.take(method) if isinstance(method, str) else method
     if not (inspect.isclass(cls) and issubclass(cls, Method)):
         raise GottaError(f"{method!r} is no method. Expected a subclass of gotta.methods.Method.")

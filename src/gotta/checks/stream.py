@@ -5,7 +5,7 @@ those of the domains, that gives the pools that are visited. Both may ask for fi
 `rng` and `num_classes`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -28,14 +28,15 @@ def run(
     examples: int = EXAMPLES,
     seed: int = 0,
     elsewhere: bool = True,
-    **settings: Any,
+    settings: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> Report:
     """Check an order or a schedule: a registered name, `module:function`, or the function. A bad one does not raise.
 
-    `settings` are fields of `StreamSpec`. With `elsewhere` one that has a name is also tried in another process.
+    `settings` and `more` are fields of `StreamSpec`. One that has a name is also tried `elsewhere`, in another process.
     """
-    subject = _subject(kind, part, settings)
-    name = subject.name or getattr(part, "__name__", repr(part))
+    subject = _subject(kind, part, {**(settings or {}), **more})
+    name = part if isinstance(part, str) else str(getattr(part, "__name__", part))
     results = [
         check_one(title, partial(holds, subject), draw, size, examples, seed)
         for title, holds in PROPERTIES[kind].items()
