@@ -135,9 +135,10 @@ def to_give_again(recipe: Mapping[str, Any]) -> dict[str, str]:
     policy = recipe.get("policy")
     if isinstance(policy, Mapping) and not is_device(policy.get("storage")):
         found["policy"] = "which writes to a file"
-    rows = recipe.get("capacity")
-    if isinstance(rows, int | float) and not rows <= MOST_ROWS:
-        found["capacity"] = "which is very much room"
+    for name in ("capacity", "num_classes"):
+        rows = recipe.get(name)
+        if isinstance(rows, int | float) and not rows <= MOST_ROWS:
+            found[name] = "which is very much room"
     return found
 
 
@@ -209,6 +210,11 @@ def _check_counters(state: Any) -> None:
     absent = {"method_state", "memory_state", "guard_state", "cost"} - state.keys()
     if absent:
         raise KeyError(", ".join(sorted(absent)))
+    memory = state["memory_state"]
+    if memory is not None and memory["num_classes"] != len(memory["seen"]) - 1:
+        raise ValueError("its memory has another number of classes than it counts")
+    if memory is not None and len(memory["slots"]) and list(memory["x"].shape[1:]) != state["sample"]:
+        raise ValueError("its memory holds samples of another shape than it was given")
 
 
 def _special(kind: str, value: Any, tensors: Mapping[str, Tensor]) -> Any:

@@ -54,6 +54,8 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int) -> None
     wrong += [] if len(saved["seen"]) == num_classes + 1 else ["seen"]
     if wrong:
         raise ValueError(f"{', '.join(wrong)} do not have the length of the other columns")
+    if np.dtype(saved["dtype"]).kind != "f" or not isinstance(saved["fields"], dict | type(None)):
+        raise ValueError("what it says of its columns is damaged")
     label = array(saved["label"])
     if stored and not -1 <= label.min() <= label.max() < num_classes:
         raise ValueError(f"labels go from {label.min()} to {label.max()}, and there are {num_classes} classes")

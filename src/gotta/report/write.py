@@ -1,6 +1,5 @@
 """Everything that `gotta report` writes beside the runs, from the store alone: the same store gives the same bytes."""
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from gotta.errors import GottaError
 from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.sweep.store import Run, Store
 from gotta.files import write_atomically
+from gotta.reading import read_json
 from gotta.report.axes import panels
 from gotta.report.figures import Figure, figures
 from gotta.report.figures.raster import png
@@ -30,6 +30,7 @@ def write_report(root: str | Path, pictures: bool = True) -> Path:
     runs = store.runs()
     if not runs and not store.damaged():
         raise GottaError(f"there are no runs in '{root}'. Name the folder that `gotta bench` wrote to.")
+    store.check_folders()
     write_atomically(store.root / "tables.md", report_markdown(store))
     if runs:
         write_atomically(store.root / "tables.tex", tex(runs))
@@ -70,7 +71,7 @@ def recordings(store: Store, runs: Sequence[Run], room: int = ROOM) -> dict[str,
 def read_record(path: Path) -> dict[str, Any] | None:
     """None where the file is damaged."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except (OSError, ValueError):
         return None
     return document if isinstance(document, dict) and document.get("format") == 1 else None

@@ -54,10 +54,10 @@ class CifarC:
 
     def _rows(self, name: str) -> NDArray[np.uint8]:
         if name not in self._mapped:
-            self._mapped[name] = self._opened(self.folder / f"{name}.npy")
+            self._mapped[name] = self._open(self.folder / f"{name}.npy")
         return self._mapped[name]
 
-    def _opened(self, path: Path) -> NDArray[np.uint8]:
+    def _open(self, path: Path) -> NDArray[np.uint8]:
         mapped = load_array(path)
         shape = (len(SEVERITIES) * len(self.labels), SIDE, SIDE, 3)
         if mapped.dtype != np.uint8 or mapped.shape != shape:
@@ -74,7 +74,7 @@ def load_array(path: Path) -> NDArray[Any]:
         raise GottaError(f"no '{path}'. Unpack the archive again, or leave this out.")
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
         reason = "it is shorter than it says" if "mmap length" in str(error) else str(error).rstrip(".")
         raise GottaError(f"'{path}' is no complete NumPy file: {reason}. Download it again.") from None
     if not isinstance(array, np.ndarray):

@@ -79,7 +79,8 @@ def with_recordings(text: str, records: Mapping[str, Any]) -> str:
 
 def recorded(store: Store) -> set[str]:
     """The ids of the runs that have a recording."""
-    return {path.stem for path in (store.root / FOLDER_OF_RECORDS).glob("*.json")}
+    found = (store.root / FOLDER_OF_RECORDS).glob("*.json")
+    return {path.stem for path in found if path.is_file() and not path.is_symlink()}
 
 
 def render(context: Mapping[str, Any]) -> str:
