@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from gotta.cli.terminal import Console
     from gotta.experiment.recipe.recipe import Recipe
     from gotta.experiment.spec.run_spec import RunSpec
     from gotta.experiment.sweep.store import Store

@@ -13,7 +13,7 @@ from gotta.experiment.sweep.sweep import Event, Listener
 from gotta.files import check_writable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from gotta.cli.terminal import Console
 
 
 def first_seed(specs: Sequence[RunSpec]) -> list[RunSpec]:

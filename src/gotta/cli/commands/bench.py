@@ -9,8 +9,7 @@ import typer
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from gotta.cli.terminal import Console
     from gotta.experiment.spec.run_spec import RunSpec
     from gotta.experiment.sweep.store import Store
 
@@ -90,12 +89,11 @@ def bench(
     os.environ["OMP_NUM_THREADS"] = str(threads)
     if engine == "local" and (jobs or os.cpu_count() or 1) > 1 and not dry_run and recipe != "teaser":
         forking.begin(threads)
-    from rich.console import Console
-
     from gotta.cli.engine import make_engine
     from gotta.cli.plan import chosen, told
     from gotta.cli.progress import follow
     from gotta.cli.recording import tell_recording, unrecorded
+    from gotta.cli.terminal import Console
     from gotta.experiment.recipe.labels import labels
     from gotta.experiment.recipe.recipe import load_recipe
     from gotta.experiment.spec.outside import named

@@ -44,12 +44,11 @@ def run(
     - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    from rich.console import Console
-
     from gotta.cli.commands.bench import check_device, conclude, warn_of_no_effect
     from gotta.cli.plan import tell_damaged, tell_earlier
     from gotta.cli.progress import follow
     from gotta.cli.recording import record_run
+    from gotta.cli.terminal import Console
     from gotta.experiment.recipe.changed_inputs import check_same_inputs
     from gotta.experiment.recipe.missing import missing
     from gotta.experiment.spec.outside import mistakes, permit
