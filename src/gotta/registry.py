@@ -80,7 +80,7 @@ class Registry(Generic[T]):
         """What was registered under this name, or `module:Class` if the caller gave it before."""
         self._load()
         if name in self._plug_ins and name not in self._items:
-            self._items[name] = self._plugged_in(self._plug_ins[name])
+            self._items[name] = self._load_plugin(self._plug_ins[name])
         if name in self._items:
             return self._items[name]
         if name in self._permitted:
@@ -145,7 +145,7 @@ class Registry(Generic[T]):
             self._loaded = False  # else the next look-up would miss what was not imported
             raise
 
-    def _plugged_in(self, point: EntryPoint) -> T:
+    def _load_plugin(self, point: EntryPoint) -> T:
         try:
             found: Any = point.load()
         except (Exception, SystemExit) as error:

@@ -22,7 +22,7 @@ WNIDS = Path(__file__).parent / "assets" / "imagenet1k-wnids.txt"
 SUBSETS = {"robustbench-5k": ("robustbench-5k.txt", "imagenet_test_image_ids.txt")}
 
 
-def numbered(
+def number_classes(
     labels: IntArray, classes: tuple[str, ...], class_index: str | None, num_classes: int | None
 ) -> tuple[IntArray, int]:
     """The labels as numbers of a network's outputs, and how many outputs there are."""

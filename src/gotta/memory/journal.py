@@ -35,7 +35,7 @@ class Journal:
     batches: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per offer
     refreshes: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per refresh
 
-    def offered(self, first: int, columns: Columns, slots: list[int], left: list[int], reasons: list[str]) -> None:
+    def note_offers(self, first: int, columns: Columns, slots: list[int], left: list[int], reasons: list[str]) -> None:
         """A batch whose first sample has the id `first`; `left` are the ids that made way, -1 for none."""
         decided = {"slot": np.array(slots), "evicted": np.array(left), "reason": np.array(reasons)}
         self.batches.append({"id": first + np.arange(len(slots)), **decided, **arrays(columns)})
@@ -44,7 +44,7 @@ class Journal:
     def read(self) -> None:
         self.events.append((READ, 0))
 
-    def refreshed(self, ids: IntArray, columns: Columns) -> None:
+    def note_refresh(self, ids: IntArray, columns: Columns) -> None:
         self.refreshes.append({"id": ids, **arrays(columns)})
         self.events.append((REFRESH, len(ids)))
 

@@ -19,7 +19,7 @@ policies: Registry[Any] = Registry(
     "a class with place(self, table, new, rng)",
 )
 
-REJECT = -1
+REJECT = NOTHING = -1
 
 ROOM = "room"
 REPLACED_OLDEST = "replaced oldest"
@@ -45,10 +45,14 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The slot to write to (its old row, if any, leaves) or REJECT, and why."""
+    """The slot to write to (its old row, if any, leaves) or REJECT, and why.
+
+    `clear` names a row that leaves although the newcomer does not enter; it goes with REJECT only.
+    """
 
     slot: int
     reason: str
+    clear: int = NOTHING
 
 
 @cache

@@ -17,7 +17,7 @@ from gotta.errors import GottaError
 from gotta.methods.parts.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
 from gotta.methods.parts.outputs import logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
-from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
 
@@ -31,7 +31,7 @@ class Methods(Registry[type["Method"]]):
         if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
             own = {argument: value for argument, value in arguments.items() if argument not in signature}
             hyper_parameters(cls, arguments.get("preset", "official"), own)
-            chosen_quirks(cls, arguments.get("quirks", ()))
+            choose_quirks(cls, arguments.get("quirks", ()))
 
 
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
@@ -87,7 +87,7 @@ class Method:
     ) -> None:
         self.model, self.embed = model, embed
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
-        self.quirks = chosen_quirks(type(self), quirks)
+        self.quirks = choose_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()

@@ -13,7 +13,7 @@ from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
 from gotta.models import foreign
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
-from gotta.models.checkpoint import Checkpoint, fitted, misfits, read_checkpoint, read_safetensors
+from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
 from gotta.reading import parse_json
 from gotta.seeds import torch_generator
 
@@ -49,10 +49,10 @@ def load(
         model = _from_record(record, path, num_classes, state)
         _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
     elif str(weights) == RANDOM:
-        model = _untrained(lambda: _build(name, num_classes), seed)
+        model = _make_untrained(lambda: _build(name, num_classes), seed)
     else:
         found = read_checkpoint(Path(weights).expanduser())
-        model = _untrained(lambda: _sized(name, num_classes, found), seed)
+        model = _make_untrained(lambda: _make_sized(name, num_classes, found), seed)
         _fill(model, found, weights, f"'{name}'")
     return _preprocess(model, preprocessing).eval()
 
@@ -150,12 +150,12 @@ def _from_record(
         raise
     except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
         raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
-    if wrong := misfits(wanted, fitted(state, wanted, architectures.get(name).aliases)):
+    if wrong := misfits(wanted, fit_names(state, wanted, architectures.get(name).aliases)):
         raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
-    return _untrained(lambda: architectures.build(name, num_classes=classes, input=expects), 0)
+    return _make_untrained(lambda: architectures.build(name, num_classes=classes, input=expects), 0)
 
 
-def _untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
+def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
     """A network with weights that the seed decides; the caller's generator must not notice."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_generator(seed, "weights").initial_seed())
@@ -172,7 +172,7 @@ def _build(name: str, num_classes: int | None) -> Backbone:
     return model
 
 
-def _sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
+def _make_sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
     """The network with as many classes as the checkpoint's last layer has rows, if the number is left open."""
     if num_classes is not None:
         return _build(name, num_classes)
@@ -186,7 +186,7 @@ def _fill(model: Backbone, found: Checkpoint, path: str | Path, what: str) -> No
     """Put the tensors of a file into a network, all of them, or say which do not fit."""
     net = model.model if isinstance(model, foreign.Foreign) else model
     wanted = net.state_dict()
-    state = fitted(found.state, wanted, model.aliases)
+    state = fit_names(found.state, wanted, model.aliases)
     wrong = misfits(wanted, state)
     if wrong:
         raise GottaError(f"{path} does not fit {what}: {wrong}. Of {len(wanted)} tensors.")

@@ -28,7 +28,7 @@ def fetch(
     """The file in the folder, fetched if it is not there. A connection that drops is taken up again so many times."""
     target, part = folder / remote.name, folder / (remote.name + PART)
     if target.exists():
-        return _accepted(remote, target)
+        return _accept(remote, target)
     check_folder(folder)
     for attempt in range(1, tries + 1):
         before = _length(part)
@@ -59,7 +59,7 @@ def check_folder(folder: Path) -> None:
         ) from None
 
 
-def _accepted(remote: Remote, target: Path) -> Path:
+def _accept(remote: Remote, target: Path) -> Path:
     wrong = damage(target, remote.size) or _other_content(remote, target)
     if wrong:
         raise GottaError(f"{target} is there but {wrong}. Remove it and run the command again.")
@@ -108,7 +108,7 @@ def _copy(remote: Remote, answer: Answer, part: Path, progress: Progress) -> Non
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise _stopped(remote, part, error) from None
+        raise _explain_stop(remote, part, error) from None
     if total is not None and done < total:
         raise Dropped(f"the connection ended after {done:,} of {total:,} bytes")
 
@@ -122,7 +122,7 @@ def _need_space(remote: Remote, part: Path, more: int) -> None:
         )
 
 
-def _stopped(remote: Remote, part: Path, error: OSError) -> GottaError:
+def _explain_stop(remote: Remote, part: Path, error: OSError) -> GottaError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         kept = f"{_length(part):,} bytes of {remote.name} are kept"
         return GottaError(f"the disk of {part.parent} is full. {kept}; make room and run the command again.")

@@ -16,7 +16,7 @@ from gotta.data.corruptions.inputs import check_images, check_seed, find_paramet
 from gotta.errors import GottaError
 from gotta.reading import read_json
 from gotta.types import Images
-from gotta.workers import ordered
+from gotta.workers import run_in_order
 
 Progress = Callable[[int, int], None]
 Task = tuple[str, int, int, int]  # corruption, severity, first and last image
@@ -56,7 +56,7 @@ def make_cifar_c(
     report = counter(shape[0] * len(set(corruptions)), progress)
     report((len(set(corruptions)) - len(open_names)) * shape[0])
     tasks = [task for name in open_names for task in _tasks(name, images)]
-    with closing(ordered(_corrupted, (images, table, seed), tasks, workers if workers > 1 else 0, True)) as made:
+    with closing(run_in_order(_corrupt, (images, table, seed), tasks, workers if workers > 1 else 0, True)) as made:
         for name in open_names:
             with aside(folder / f"{name}.npy") as part:
                 rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
@@ -75,7 +75,7 @@ def _tasks(name: str, images: Images) -> list[Task]:
     return [(name, severity, start, min(start + step, len(images))) for severity in SEVERITIES for start in starts]
 
 
-def _corrupted(given: tuple[Images, str, int], task: Task) -> Images:
+def _corrupt(given: tuple[Images, str, int], task: Task) -> Images:
     images, table, seed = given
     name, severity, start, stop = task
     return corrupt(images[start:stop], name, severity, table, seed, np.arange(start, stop))

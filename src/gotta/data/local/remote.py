@@ -68,7 +68,7 @@ def ask(remote: Remote, have: int = 0, note: Note | None = None) -> Answer | Non
         error.close()
         if error.code == 416:
             return None
-        raise _refused(remote, error.code, str(error.reason)) from None
+        raise _explain_refusal(remote, error.code, str(error.reason)) from None
     except (OSError, http.client.HTTPException) as error:
         raise Dropped(f"no connection to {host(remote.address)}: {reason(error)}") from None
     if body.headers.get_content_type() == "text/html":
@@ -93,7 +93,7 @@ def reason(error: Exception) -> str:
     return str(getattr(error, "reason", None) or getattr(error, "strerror", None) or error or type(error).__name__)
 
 
-def _refused(remote: Remote, code: int, why: str) -> Exception:
+def _explain_refusal(remote: Remote, code: int, why: str) -> Exception:
     if code in BUSY:
         return Dropped(f"the server is busy (HTTP {code})")
     return GottaError(

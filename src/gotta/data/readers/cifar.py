@@ -36,7 +36,7 @@ def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
             missing = [batch + suffix for batch in BATCHES[split] if batch + suffix not in files]
             if missing:
                 raise GottaError(f"{path} is incomplete: no {', '.join(missing)}. Download it again.")
-            return _checked(path, *read(path, files, split))
+            return _check(path, *read(path, files, split))
     raise GottaError(f"{path} holds no {split} batches of lossless CIFAR-10. Expected {KNOWN}.")
 
 
@@ -126,7 +126,7 @@ def _sheet(path: Path, name: str, data: bytes) -> Images:
     return sheet
 
 
-def _checked(path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
+def _check(path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
     if labels.shape != (len(images),):
         raise GottaError(f"{path} holds {len(images)} images but {labels.size} labels. Download it again.")
     if len(labels) and not 0 <= labels.min() <= labels.max() < len(CLASSES):

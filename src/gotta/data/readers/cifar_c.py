@@ -54,10 +54,10 @@ class CifarC:
 
     def _rows(self, name: str) -> NDArray[np.uint8]:
         if name not in self._mapped:
-            self._mapped[name] = self._opened(self.folder / f"{name}.npy")
+            self._mapped[name] = self._open(self.folder / f"{name}.npy")
         return self._mapped[name]
 
-    def _opened(self, path: Path) -> NDArray[np.uint8]:
+    def _open(self, path: Path) -> NDArray[np.uint8]:
         mapped = load_array(path)
         shape = (len(SEVERITIES) * len(self.labels), SIDE, SIDE, 3)
         if mapped.dtype != np.uint8 or mapped.shape != shape:

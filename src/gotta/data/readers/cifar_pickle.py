@@ -88,10 +88,10 @@ def _interpret(data: bytes) -> Any:
                 value, key = stack.pop(), stack.pop()
                 stack[-1][_text(key)] = value
             case "GLOBAL":
-                stack.append(_known(argument))
+                stack.append(_find_known(argument))
             case "REDUCE":
                 arguments, maker = stack.pop(), stack.pop()
-                stack.append(_described(maker.path, arguments))
+                stack.append(_describe(maker.path, arguments))
             case "BUILD":
                 state = stack.pop()
                 stack[-1].state = state
@@ -107,7 +107,7 @@ def _interpret(data: bytes) -> Any:
     raise ValueError("no end")
 
 
-def _known(path: str) -> Name:
+def _find_known(path: str) -> Name:
     if path not in KNOWN_GLOBALS:
         raise ValueError(f"unexpected name {path.replace(' ', '.')}")
     return Name(path)
@@ -122,7 +122,7 @@ def _since_mark(stack: list[Any], marks: list[int]) -> list[Any]:
     return items
 
 
-def _described(maker: str, arguments: tuple[Any, ...]) -> Any:
+def _describe(maker: str, arguments: tuple[Any, ...]) -> Any:
     """What a call in the file stands for. Python 3 writes bytes as text to encode, so that one is worked out here."""
     if maker == "_codecs encode":
         text, encoding = arguments

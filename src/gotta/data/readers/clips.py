@@ -86,11 +86,11 @@ def in_part(label_of_clip: IntArray, classes: tuple[str, ...], part: str) -> NDA
         raise unknown("split", part, SPLITS)
     if part == "all":
         return np.ones(len(label_of_clip), bool)
-    held = held_out(label_of_clip, classes)
+    held = hold_out(label_of_clip, classes)
     return held if part == "held_out" else ~held
 
 
-def held_out(label_of_clip: IntArray, classes: tuple[str, ...]) -> NDArray[np.bool_]:
+def hold_out(label_of_clip: IntArray, classes: tuple[str, ...]) -> NDArray[np.bool_]:
     """Which clips are held out: of each class the fourth, eighth, ...; the last one of two or three."""
     held = np.zeros(len(label_of_clip), bool)
     for label in np.unique(label_of_clip):

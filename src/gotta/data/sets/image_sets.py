@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from gotta.data.classes import chosen, numbered
+from gotta.data.classes import chosen, number_classes
 from gotta.data.corruptions import corrupt
 from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
 from gotta.data.home import find
@@ -31,7 +31,7 @@ class CorruptedFiles:
     ) -> None:
         check_table(table, seed)
         self.pictures, self.fit, self.table, self.seed = pictures, fit, table, seed
-        self.labels, self.num_classes = numbered(pictures.labels, pictures.classes, class_index, num_classes)
+        self.labels, self.num_classes = number_classes(pictures.labels, pictures.classes, class_index, num_classes)
         self.domains: Sequence[str] = corrupted_domains()
 
     def images(self, domain: str, indices: IntArray) -> Images:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gotta.data.classes import chosen, numbered
+from gotta.data.classes import chosen, number_classes
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
 from gotta.data.dataset import DATASETS, check_request
 from gotta.data.home import find
@@ -38,7 +38,7 @@ class ImageNetC:
         if not complete:
             raise GottaError(f"no domain in '{root}' has all {len(every)} classes. Unpack the archives again.")
         pictures = chosen(Pictures.of(self._folders[complete[0]]), subset)
-        self.labels, self.num_classes = numbered(pictures.labels, pictures.classes, class_index, num_classes)
+        self.labels, self.num_classes = number_classes(pictures.labels, pictures.classes, class_index, num_classes)
         self.names, self.classes = pictures.names, pictures.classes
         self.domains: Sequence[str] = tuple(self._folders)
 
