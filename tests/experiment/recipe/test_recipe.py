@@ -197,7 +197,11 @@ def test_unknown_and_missing():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: &a [x, x]\n" + "".join(f"a{k}: &a{k} [*a{k - 1 if k else ''}, *a{k - 1 if k else ''}]\n" for k in range(40)), "aliases"),
+        (
+            "a: &a [x, x]\n"
+            + "".join(f"a{k}: &a{k} [*a{k - 1 if k else ''}, *a{k - 1 if k else ''}]\n" for k in range(40)),
+            "aliases",
+        ),
         ("title: " + "[" * 50_000, "nested"),
         ("title: &t [*t]", "nested"),
         ("title: 1" + ":1" * 50_000, "whole number"),
