@@ -9,8 +9,7 @@ import typer
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from gotta.cli.terminal import Console
     from gotta.workflow import Plan, Result
 
 
@@ -108,10 +107,9 @@ def bench(
     os.environ["OMP_NUM_THREADS"] = str(threads)
     if engine == "local" and (jobs or os.cpu_count() or 1) > 1 and threads > 0 and not dry_run:
         forking.begin(threads)  # at once, beside the imports below
-    from rich.console import Console
-
     from gotta.cli.engine import engine_options
     from gotta.cli.progress import follow
+    from gotta.cli.terminal import Console
     from gotta.experiment.sweep.engines import engine as make_engine
     from gotta.workflow import plan
     from gotta.workflow.bench_plan import check_numbers

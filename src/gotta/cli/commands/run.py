@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from gotta.cli.terminal import Console
     from gotta.workflow import Plan
 
 
@@ -56,10 +55,9 @@ def run(
     - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    from rich.console import Console
-
     from gotta.cli.commands.bench import conclude
     from gotta.cli.progress import follow
+    from gotta.cli.terminal import Console
     from gotta.experiment.spec.given import split_settings
     from gotta.experiment.spec.text import dump, merged
     from gotta.workflow.calls import plan_run

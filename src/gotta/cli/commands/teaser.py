@@ -27,9 +27,8 @@ def teaser(
 
     - `gotta teaser --quick --memory fifo,fps,my_policy:Mine`
     """
-    from rich.console import Console
-
     from gotta.cli.progress import show_table
+    from gotta.cli.terminal import Console
     from gotta.experiment.teaser import load_picture, run_teaser, shown_policies
     from gotta.files import check_writable
     from gotta.memory import policies

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from gotta.memory import policies
 from gotta.methods import methods as registered_methods
 
 FOLDER = Path(__file__).parents[2] / "recipes"
+MOST = 1_000_000  # runs of a recipe, counted generously
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
@@ -81,6 +83,7 @@ class Recipe(Part):
         kept, alone, and others take the place of its methods. `over` and `sections` stand over everything the recipe
         says. An argument of a method or memory among them goes to the cells whose method or memory takes it.
         """
+        self._check_count(len(seeds) or len(self.quick.seeds if quick else self.seeds))
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
         permit(over)  # what the caller names may be imported when it is run
@@ -113,6 +116,16 @@ class Recipe(Part):
         if methods:
             cells = exchange_methods(cells, _match_methods(methods))
         return cells
+
+    def _check_count(self, seeds: int) -> None:
+        """Before they are made: a few short axes can stand for more cells than anybody can run."""
+        known = len(policies.names())
+        cells = 0
+        for block in self.cells:
+            rows = len(block.method) * (known * len(block.memory) + len(block.control) + 1)
+            cells += rows * prod(len(values) for values in {**self.axes, **block.axes}.values())
+        if cells * seeds > MOST:
+            raise GottaError(f"the recipe stands for up to {cells * seeds:,} runs. Expected at most {MOST:,}.")
 
     def _loose_ends(self) -> list[str]:
         """A complaint for each name that refers to nothing."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, Valid
 
 from gotta.core.clock import CLOCKS
 from gotta.core.pairing import PAIRINGS, choose_statistics
-from gotta.core.regime import REGIMES, Regime
+from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
@@ -271,6 +271,8 @@ def _mistakes(spec: RunSpec) -> list[str]:
         found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
         found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
+    if spec.memory.capacity is not None and spec.memory.capacity > MOST:
+        found.append(f"capacity={spec.memory.capacity} is too large. Expected at most {MOST:,}.")
     if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
