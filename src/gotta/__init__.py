@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gotta import data, models, streams
-    from gotta.core.adapted import Adapted, adapt, load
+    from gotta.core.adapted import Adapted
+    from gotta.core.build import adapt, load
     from gotta.memory import Memory
 
 __version__ = "0.1.0"
@@ -30,8 +31,8 @@ sys.meta_path.append(Renamed())
 
 _HOMES = {
     "Adapted": "gotta.core.adapted",
-    "adapt": "gotta.core.adapted",
-    "load": "gotta.core.adapted",
+    "adapt": "gotta.core.build",
+    "load": "gotta.core.build",
     "Memory": "gotta.memory",
 }
 _PARTS = ("data", "models", "streams", "memory", "methods", "metrics")

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from gotta.core.adapted import Adapted
-from gotta.core.guard import Guard, GuardWarning
+from gotta.core.build import build as build_adapted
+from gotta.core.guard import GuardWarning
 from gotta.core.loop import OracleMemory, Record, evaluate
+from gotta.core.undo import UndoneWarning
 from gotta.data import dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
@@ -25,7 +27,7 @@ from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.run.weights import weights_used
 from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec
 from gotta.memory import Memory
-from gotta.methods import Statistics, methods
+from gotta.methods import Statistics
 from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
@@ -133,10 +135,11 @@ def _start(
 
 
 def quietly(records: Iterator[Record]) -> Iterator[Record]:
-    """Without the guard's warnings, which the records hold."""
+    """Without the warnings about a model's health: the records hold what they say."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GuardWarning)
+            warnings.simplefilter("ignore", UndoneWarning)
             record = next(records, None)
         if record is None:
             return
@@ -147,21 +150,19 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     """The adapted model that a spec describes."""
     check_classes(spec, model, data)
     settings = spec.method
-    guard = None
-    if spec.guard:
-        guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
     given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
-    statistics = Statistics(settings.statistics or "source", **given)
-    method = methods.build(
+    return build_adapted(
+        model,
         settings.name,
-        model=model,
-        statistics=statistics,
-        embed=settings.embedding,
-        seed=spec.seed,
+        _memory(spec, data.num_classes, journal),
+        Statistics(settings.statistics or "source", **given),
+        spec.regime.adapt_every,
+        spec.regime.score,
+        settings.embedding,
+        spec.seed,
+        spec.guard,
         **settings.arguments,
     )
-    memory = _memory(spec, data.num_classes, journal)
-    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
 
 
 def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
-from gotta.memory import policies
+from gotta.memory import memory_class
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
 from gotta.models.zoo import check as check_model
@@ -133,7 +133,7 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        return self.memory.name == ORACLE or not getattr(policies.get(self.memory.name), "holds_batch", False)
+        return self.memory.name == ORACLE or memory_class(self.memory.name).lasts
 
     @property
     def label(self) -> str:
