@@ -40,7 +40,7 @@ class Cost:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        _checked(name)
+        _check(name)
         self._charge()
         self._open.append(name)
         try:
@@ -56,7 +56,7 @@ class Cost:
 
     def add(self, name: str, seconds: float, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
         """Add to a phase what somebody else has measured."""
-        self._recent[_checked(name)].add(Tally(seconds, forwards, backwards, samples))
+        self._recent[_check(name)].add(Tally(seconds, forwards, backwards, samples))
 
     def take(self) -> dict[str, dict[str, Any]]:
         """What has been spent since the last call, for the phases that spent something."""
@@ -80,7 +80,7 @@ class Cost:
         """Go on from what somebody has spent before, by phase."""
         self._total, self._recent = _tallies(), _tallies()
         for name, tally in spent.items():
-            self._total[_checked(name)].add(Tally(**tally))
+            self._total[_check(name)].add(Tally(**tally))
 
     def summary(self) -> dict[str, Any]:
         """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""
@@ -102,7 +102,7 @@ class Cost:
         self._since = now
 
 
-def _checked(name: str) -> str:
+def _check(name: str) -> str:
     if name not in PHASES:
         raise unknown("phase", name, PHASES)
     return name

@@ -266,6 +266,11 @@ class Adapted(Shared):
         self.training = mode
         return self
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of its results should know about its memory and its method."""
+        return [*self.memory.notes, *self.method.notes]
+
     def __repr__(self) -> str:
         with self.lock:
             return describe(self)

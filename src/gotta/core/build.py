@@ -11,6 +11,8 @@ from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
 from gotta.core.pairing import choose_statistics
+from gotta.core.resume import UNREADABLE
+from gotta.errors import GottaError
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
 
@@ -77,7 +79,7 @@ def adapt(
         model if inplace else deepcopy(model),
         method,
         memory,
-        choose_statistics(methods.get(method), memory.lasts, pairing, preset, **named),
+        choose_statistics(methods.take(method), memory.lasts, pairing, preset, **named),
         memory.capacity if memory.lasts and adapt_every is None else adapt_every,
         score,
         embedding,
@@ -93,11 +95,17 @@ def adapt(
 def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: Any) -> Adapted:
     """Go on where `save` left off, with the network that was given to `adapt`, on whatever device it is now.
 
-    `again` gives the arguments of `adapt` that cannot be saved, such as a function or a finished memory.
+    `again` gives the arguments of `adapt` that a state cannot hold: a function, a finished memory, `module:Class`, a
+    file to store samples in. Loading runs no code that the state names.
     """
     record, _ = saved.read(Path(path))
     arguments = saved.to_recipe(path, record, again)
     saved.check_source(path, record, saved.fingerprint(model))
-    adapted = adapt(model, inplace=inplace, **arguments)
+    try:
+        adapted = adapt(model, inplace=inplace, **arguments)
+    except GottaError:
+        raise
+    except UNREADABLE as error:
+        raise GottaError(f"no model can be built from {path}: {type(error).__name__}: {error}.") from error
     adapted.load(path)
     return adapted

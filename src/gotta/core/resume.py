@@ -17,7 +17,16 @@ from gotta.errors import GottaError
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
 
-UNREADABLE = (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError)  # what a misfit state raises
+UNREADABLE = (  # what a misfit state raises
+    RuntimeError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    MemoryError,
+    OverflowError,
+)
 
 
 def save(adapted: "Adapted", path: Path, beside: Mapping[str, Any] | None = None) -> None:
@@ -54,7 +63,8 @@ def state_of(adapted: "Adapted") -> dict[str, Any]:
         "method_state": adapted.method.state_dict(),
         "memory_state": memory.state_dict() if memory.knows_classes else None,
         "guard_state": None if guard is None else guard.state_dict(),
-        "counters": {"offered": adapted.offered, "adaptations": adapted.adaptations, "scale": asdict(adapted.scale)},
+        "counters": {"offered": adapted.offered, "adaptations": adapted.adaptations},
+        "scale": asdict(adapted.scale),
         "frozen": adapted.frozen,
         "sample": None if sample is None else list(sample),
         "cost": {name: tally for name, tally in adapted.method.cost.summary().items() if name in PHASES},
@@ -72,9 +82,8 @@ def put_back(adapted: "Adapted", state: Mapping[str, Any]) -> None:
     adapted.method.load_state_dict(state["method_state"])
     if adapted.guard is not None:
         adapted.guard.load_state_dict(state["guard_state"])
-    counters = state["counters"]
-    adapted.offered, adapted.adaptations = counters["offered"], counters["adaptations"]
-    adapted.scale = Scale(**counters.get("scale", {}))  # which an earlier version did not save
+    adapted.offered, adapted.adaptations = state["counters"]["offered"], state["counters"]["adaptations"]
+    adapted.scale = Scale(**state.get("scale", {}))  # which an earlier version did not save
     adapted.frozen = state["frozen"]
     adapted.sample = None if state["sample"] is None else torch.Size(state["sample"])
     adapted.method.cost.restart(state["cost"])

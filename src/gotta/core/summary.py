@@ -23,4 +23,5 @@ def describe(adapted: "Adapted") -> str:
     ]
     if adapted.guard is not None:
         lines.append(repr(adapted.guard))
+    lines += adapted.notes
     return f"Adapted {type(adapted.model).__name__}(\n  " + "\n  ".join(lines) + "\n)"

@@ -39,5 +39,5 @@ class CurrentBatch(Memory):
 
 def memory_class(policy: Any) -> type[Memory]:
     """The kind of memory that a policy, or a policy's name, asks for: the one place where `holds_batch` is read."""
-    kind = policies.get(policy) if isinstance(policy, str) else policy
+    kind = policies.take(policy) if isinstance(policy, str) else policy
     return CurrentBatch if getattr(kind, "holds_batch", False) else Memory

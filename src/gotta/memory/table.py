@@ -179,9 +179,7 @@ class Table:
 
     def put(self, slot: int, label: int, uncertainty: float, embedding: Floats) -> int:
         """Write a row; what was in the slot leaves. Returns the birth of the row that left, -1 for none."""
-        if self.logs:
-            self._log(slot)
-        left = self._remove(slot) if self.filled[slot] else -1
+        left = self.remove(slot) if self.filled[slot] else self._log(slot)
         self.label[slot] = label
         self.uncertainty[slot] = uncertainty
         self.embedding[slot] = embedding
@@ -196,11 +194,6 @@ class Table:
         for index in self._indexes.values():
             index.added(slot)
         return left
-
-    def drop(self, slot: int) -> None:
-        """Empty a slot that is filled."""
-        self._log(slot)
-        self._remove(slot)
 
     def tick(self) -> None:
         self.clock += 1
@@ -232,13 +225,17 @@ class Table:
         self._largest = int(self._count.max())
         self._indexes = {}
 
-    def _log(self, rows: int | IntArray) -> None:
-        """Tell the logs what some rows are before they change."""
-        columns = [getattr(self, name)[rows].copy() for name in COLUMNS]
-        for log in self.logs:
-            log.append((rows, columns))
+    def _log(self, rows: int | IntArray) -> int:
+        """Tell the logs what some rows are before they change. Returns the birth of no row, -1."""
+        if self.logs:
+            columns = [getattr(self, name)[rows].copy() for name in COLUMNS]
+            for log in self.logs:
+                log.append((rows, columns))
+        return -1
 
-    def _remove(self, slot: int) -> int:
+    def remove(self, slot: int) -> int:
+        """Empty a filled slot. Returns the birth of the row that left."""
+        self._log(slot)
         for index in self._indexes.values():
             index.removed(slot)
         label, born = int(self.label[slot]), int(self.born[slot])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -23,7 +23,7 @@ from gotta.methods.parts.normalization import (
 )
 from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
-from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
 
@@ -37,10 +37,10 @@ class Methods(Registry[type["Method"]]):
         if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
             own = {argument: value for argument, value in arguments.items() if argument not in signature}
             hyper_parameters(cls, arguments.get("preset", "official"), own)
-            chosen_quirks(cls, arguments.get("quirks", ()))
+            choose_quirks(cls, arguments.get("quirks", ()))
 
 
-methods = Methods("method", "gotta.methods")
+methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Method:
     ) -> None:
         self.model, self.embed = model, embed
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
-        self.quirks = chosen_quirks(type(self), quirks)
+        self.quirks = choose_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
@@ -311,4 +311,7 @@ class Method:
         for name, generator in self.generators.items():
             generator.set_state(state["generators"][name].cpu())
         for name in self.remembers:
-            setattr(self, name, state["remembers"][name])
+            value = state["remembers"][name]
+            if not isinstance(value, Tensor | int | float | NoneType):
+                raise TypeError(f"{name} is a {type(value).__name__}")
+            setattr(self, name, value)

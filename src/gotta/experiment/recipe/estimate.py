@@ -11,6 +11,7 @@ from torch import nn
 
 from gotta.core.build import build
 from gotta.core.clock import forwards
+from gotta.errors import GottaError
 from gotta.experiment.run.run import data_of, model_of, run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
@@ -50,14 +51,27 @@ class Pace:
 
 def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = (), device: str = "cpu") -> Estimate:
     """The time for these runs. Finished runs of the same cells, or of others, stand over what was counted."""
-    actual = {_cell(run.spec): float(run.summary["seconds"]) for run in finished}
+    actual = {_cell(run.spec): _spent(run) for run in finished if _spent(run) > 0}
     counted = {spec.id: _seconds(spec, device) for spec in todo}
-    known = [(actual[_cell(run.spec)], _seconds(RunSpec.of(run.spec), device)) for run in finished[:20]]
+    known = [pair for run in finished[:20] if (pair := _compared(run, device))]
     ratio = sum(was for was, _ in known) / sum(guess for _, guess in known) if known else 1.0
     computing = sum(actual.get(_cell(spec.model_dump()), counted[spec.id] * ratio) for spec in todo)
     # Each process reads what it needs once; small data sets remember what they corrupted.
     reading = {_images(spec): _samples(spec) * _pace(spec, device).first_read for spec in todo}
     return Estimate(computing + processes * sum(reading.values()), processes)
+
+
+def _spent(run: Run) -> float:
+    seconds = run.summary.get("seconds")
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
+
+
+def _compared(run: Run, device: str) -> tuple[float, float] | None:
+    """What a finished run took and what would have been counted; None where its spec is not one that can be run."""
+    try:
+        return _spent(run), _seconds(RunSpec.of(run.spec), device)
+    except GottaError:
+        return None
 
 
 def _seconds(spec: RunSpec, device: str) -> float:
@@ -90,7 +104,7 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
         settings["name"],
         # Every memory is taken to be full, as fifo soon is.
         Memory("none" if capacity is None else "fifo", capacity, num_classes),
-        Statistics(settings["statistics"], **given),
+        Statistics(settings["statistics"] or "source", **given),
         regime["adapt_every"],
         regime["score"],
         **settings["arguments"],

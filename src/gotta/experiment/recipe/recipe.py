@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,12 +12,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
+MOST = 1_000_000  # runs of a recipe, counted generously
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
@@ -57,7 +60,12 @@ class Recipe(Part):
     axes: Axes = {}
     cells: Annotated[list[Cells], Field(min_length=1)]
     leave_out: list[str] = []  # memories that wildcards pass over
+    imports: list[str] = []  # modules of one's own whose classes it names
     quick: Quick = Quick()
+
+    def record(self, name: str) -> dict[str, Any]:
+        """What is kept with each of its runs."""
+        return {"name": name, **self.model_dump(mode="json", exclude_defaults=True)}
 
     def runs(
         self,
@@ -74,13 +82,17 @@ class Recipe(Part):
         `methods` keeps these only; `over` and `sections` stand over everything the recipe says. An argument of a method
         or memory among them goes to the cells whose method or memory takes it.
         """
+        self._check_count(len(seeds) or len(self.quick.seeds if quick else self.seeds))
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
+        permit(over)  # what the caller names may be imported when it is run
+        for name in memories:
+            permit({"memory": {"name": name}})
         chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
         given = [merged(cell, fitting(over, cell)) for cell in cells]
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
         try:
-            specs = [spec for seed in chosen for spec in _specs(given, seed)]
+            specs = [spec for seed in chosen for spec in _specs(given, seed, self.imports)]
         except Mistakes as error:
             wrong += error.mistakes
         if wrong:
@@ -103,6 +115,16 @@ class Recipe(Part):
                 self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick)
             )
         ]
+
+    def _check_count(self, seeds: int) -> None:
+        """Before they are made: a few short axes can stand for more cells than anybody can run."""
+        known = len(policies.names())
+        cells = 0
+        for block in self.cells:
+            rows = len(block.method) * (known * len(block.memory) + len(block.control) + 1)
+            cells += rows * prod(len(values) for values in {**self.axes, **block.axes}.values())
+        if cells * seeds > MOST:
+            raise GottaError(f"the recipe stands for up to {cells * seeds:,} runs. Expected at most {MOST:,}.")
 
     def _loose_ends(self) -> list[str]:
         """A complaint for each name that refers to nothing."""
@@ -179,13 +201,13 @@ def load_recipe(name_or_path: str) -> Recipe:
         raise GottaError(f"{path} is no recipe: {together(found, 'it')}") from None
 
 
-def _specs(cells: Sequence[Sections], seed: int) -> list[RunSpec]:
+def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list[RunSpec]:
     """All cells with this seed; or all their mistakes, each with the cells it is in."""
     specs: list[RunSpec] = []
     wrong: dict[str, list[str]] = {}
     for cell in cells:
         try:
-            specs.append(RunSpec.of({**cell, "seed": seed}))
+            specs.append(RunSpec.of({**cell, "seed": seed}, imports))
         except Mistakes as error:
             for mistake in error.mistakes:
                 wrong.setdefault(mistake, []).append(_label(cell))
