@@ -11,12 +11,12 @@ from torch import Tensor
 
 from gotta.core import resume
 from gotta.core.guard import Guard, GuardWarning
-from gotta.core.inputs import MOST, Scale, check_batch, check_finite, check_shape, largest_values
+from gotta.core.inputs import MOST, Scale, check_batch, check_finite, check_shape
 from gotta.core.outcome import Outcome
 from gotta.core.regime import parts_of
 from gotta.core.shared import Shared
 from gotta.core.summary import describe
-from gotta.core.undo import Changeable, Undo, UndoneWarning
+from gotta.core.undo import Changeable, Undo, UndoneWarning, drop_broken_rows
 from gotta.errors import GottaError, NotFinite, one_error
 from gotta.memory import Memory
 from gotta.methods import Method
@@ -121,7 +121,7 @@ class Adapted(Shared):
             harm = str(error)
         if harm:
             undo.back()
-            self._drop_broken_rows()
+            drop_broken_rows(self)
             return self._undone(x, prediction, harm)
         # Inside autocast the caller's context would go on using weights as they were before this step.
         torch.clear_autocast_cache()
@@ -171,15 +171,6 @@ class Adapted(Shared):
             self.guard.trip(self.method, self.memory, "its logits are NaN or infinite")
             return self._shelter(x, self.guard)
         return self._undone(x, source, "the adapted model has no finite logits for it")
-
-    def _drop_broken_rows(self) -> None:
-        """Samples that were stored before there was anything to compare them with would spoil every adaptation."""
-        if self.memory.lasts and len(self.memory):
-            largest = largest_values(self.memory.peek().x)
-            broken = largest > MOST * largest.median()
-            if broken.any():
-                self.memory.drop(broken.numpy())
-                self.scale = Scale(float(largest[~broken].max()))
 
     def _leave_out(self, x: Tensor, prediction: Prediction | None, undo: Undo) -> Outcome:
         """Learn nothing from a batch whose values are out of all proportion."""

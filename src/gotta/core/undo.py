@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gotta.core.copies import Copies
-from gotta.core.inputs import MOST
+from gotta.core.inputs import MOST, Scale, largest_values
 from gotta.memory.rewind import Rewind
 from gotta.methods import Method
 
@@ -143,3 +143,13 @@ class Undo:
 
 def tensors(held: Iterable[dict[str, Any]]) -> list[Tensor]:
     return [value for values in held for value in values.values() if isinstance(value, Tensor)]
+
+
+def drop_broken_rows(adapted: "Adapted") -> None:
+    """Samples that were stored before there was anything to compare them with would spoil every adaptation."""
+    if adapted.memory.lasts and len(adapted.memory):
+        largest = largest_values(adapted.memory.peek().x)
+        broken = largest > MOST * largest.median()
+        if broken.any():
+            adapted.memory.drop(broken.numpy())
+            adapted.scale = Scale(float(largest[~broken].max()))

@@ -58,7 +58,7 @@ class Memory:
             raise GottaError(f"refresh_every counts adaptations, 0 means never; got {every}.")
         self.refresh_every = every or None
         self.journal = Journal(self.capacity, self.num_classes) if journal else None
-        self._late, self._knows_classes = False, True  # whether the number of classes comes, and has come, later
+        self._late, self.knows_classes = False, True  # whether the number of classes comes, and has come, later
         self._where = storage
         self._fields: dict[str, bool] | None = None  # which columns the batches have
         self._rng = seeds.generator(seed, "memory") if rng is None else rng
@@ -69,26 +69,22 @@ class Memory:
     def late(cls, policy: Any, capacity: int | None = None, **arguments: Any) -> "Memory":
         """A memory that is told the number of classes by its first `expect`, and takes no samples before."""
         memory = Memory(policy, capacity, 1, **arguments)
-        memory._late, memory._knows_classes = True, False
+        memory._late, memory.knows_classes = True, False
         return memory
-
-    @property
-    def knows_classes(self) -> bool:
-        return self._knows_classes
 
     def expect(self, num_classes: int) -> None:
         """Predictions have this many classes. Raises if that is not what the memory was built for."""
-        if self._knows_classes:
+        if self.knows_classes:
             if num_classes != self.num_classes:
                 raise GottaError(f"predictions of {num_classes} classes do not fit a memory for {self.num_classes}.")
             return
-        self.num_classes, self._knows_classes = at_least_one("num_classes", num_classes), True
+        self.num_classes, self.knows_classes = at_least_one("num_classes", num_classes), True
         self.journal = None if self.journal is None else Journal(self.capacity, self.num_classes)
         self._start()
 
     def forget_classes(self) -> None:
         """Back to before the first `expect`, for a memory that was late to know."""
-        self._knows_classes = not self._late
+        self.knows_classes = not self._late
         self.reset()
 
     def __len__(self) -> int:

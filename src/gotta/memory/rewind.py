@@ -12,7 +12,7 @@ from gotta.memory.table import Logged
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
 
-OF_MEMORY = ("_table", "_storage", "_fields", "_dtype", "num_classes", "_knows_classes", "journal")
+OF_MEMORY = ("_table", "_storage", "_fields", "_dtype", "num_classes", "knows_classes", "journal")
 OF_TABLE = ("clock", "embedding")
 OF_STORAGE = ("pixels", "device")
 OF_JOURNAL = ("events", "batches", "refreshes")

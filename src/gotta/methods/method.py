@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import NoneType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 
@@ -24,6 +24,7 @@ from gotta.methods.parts.normalization import (
 from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Statistics as Statistics
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
 
@@ -41,27 +42,6 @@ class Methods(Registry[type["Method"]]):
 
 
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """Where the statistics that normalise a prediction come from.
-
-    `source`: the source model's own. `batch`: those of the batch that is predicted. `running`: an average that starts
-    at the source's and moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
-    """
-
-    source: Literal["source", "batch", "running"] = "source"
-    fed_by: Literal["batch", "memory"] = "memory"
-    rate: float = 0.05
-
-    def __post_init__(self) -> None:
-        if self.source not in ("source", "batch", "running"):
-            raise GottaError(f"statistics='{self.source}' is unknown. Known: batch, running, source.")
-        if self.fed_by not in ("batch", "memory"):
-            raise GottaError(f"fed_by='{self.fed_by}' is unknown. Known: batch, memory.")
-        if not 0 < self.rate <= 1:
-            raise GottaError(f"rate={self.rate} is no share. Expected 0 < rate <= 1.")
 
 
 class Method:
