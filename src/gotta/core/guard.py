@@ -38,20 +38,6 @@ ALARM, RETURN = 0.1, 0.2  # sums of what was lost above that, and of what was no
 MOST_DOUBLINGS = 4
 
 
-@contextmanager
-def only_predicting(method: Method, **settings: Any) -> Iterator[None]:
-    """Predictions inside keep no graph and move no statistics."""
-    settings = {"keep_graph": False, "follow": 0.0, **settings}
-    before = {name: getattr(method, name, None) for name in settings}
-    for name, value in settings.items():
-        setattr(method, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(method, name, value)
-
-
 class GuardWarning(UserWarning):
     """The adapted model looks worse than its source."""
 
@@ -172,7 +158,7 @@ class Guard:
     def _check(self, method: Method, memory: Memory) -> None:
         """Compare on what was kept of the stream and on the memory, with one forward of the source."""
         x, own = self._taken("_x"), self._taken("_own")
-        if memory.policy.holds_batch or len(memory) < 2:
+        if not memory.lasts or len(memory) < 2:
             found = self.source.predict(x).probs.double().cpu()
             self._add(Check.of(own, found, own, found))
             return
@@ -205,7 +191,7 @@ class Guard:
     @contextmanager
     def _looking(self, method: Method) -> Iterator[None]:
         """Whatever is done inside is the guard's cost and changes nothing."""
-        with only_predicting(method), self.source.cost.phase("guard"), torch.no_grad():
+        with method.only_predicting(), self.source.cost.phase("guard"), torch.no_grad():
             yield
 
 
