@@ -25,6 +25,7 @@ from gotta.cli.commands import (
 )
 from gotta.cli.data import data
 from gotta.cli.options import imports_from_here, reads_data
+from gotta.cli.terminal import guarded_output
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -76,11 +77,12 @@ def main() -> None:
     """Run the command; a mistake of the caller's is one message and exit code 2."""
     # Before torch is imported: two threads beside a busy neighbour are far slower than one.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    try:
-        app()
-    except GottaError as error:
-        print(f"gotta: {error}", file=sys.stderr)
-        sys.exit(2)
+    with guarded_output():
+        try:
+            app()
+        except GottaError as error:
+            print(f"gotta: {error}", file=sys.stderr)
+            sys.exit(2)
 
 
 if __name__ == "__main__":

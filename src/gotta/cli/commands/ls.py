@@ -13,8 +13,9 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
 
     Example: `gotta ls memories`
     """
-    from rich.console import Console
     from rich.table import Table
+
+    from gotta.cli.terminal import Console
 
     listed = everything()
     if kind and kind not in listed:

@@ -35,9 +35,12 @@ def show(
     from gotta.cli.commands.run import parse
     from gotta.data import dataset
     from gotta.show.stream_picture import draw, show_text
-    from gotta.streams import Stream, StreamSpec
+    from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
-    stream = Stream(dataset(data, **parse(data_argument or [])), StreamSpec.of(**parse(settings or [])))
+    spec = StreamSpec.of(**parse(settings or []))
+    ORDERS.take(str(spec.order))
+    SCHEDULES.take(str(spec.schedule))
+    stream = Stream(dataset(data, **parse(data_argument or [])), spec)
     print(show_text(stream))
     draw(stream, out)
     print(f"Picture: {out}")

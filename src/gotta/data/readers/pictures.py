@@ -83,6 +83,10 @@ class Pictures:
         chosen = [self.names[row] for row in rows], [self.members[row] for row in rows]
         return Pictures(self.root, *chosen, self.classes)
 
+    def files(self) -> Path | tuple[Path, ...]:
+        """The archive, or the files."""
+        return self.root if self.root.is_file() else tuple(self.root / member for member in self.members)
+
     def image(self, row: int) -> Image.Image:
         """One image, upright, in RGB."""
         return decode(io.BytesIO(self.data(row)), self.root / self.members[row])

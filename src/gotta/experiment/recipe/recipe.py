@@ -63,6 +63,10 @@ class Recipe(Part):
     imports: list[str] = []  # modules of one's own whose classes it names
     quick: Quick = Quick()
 
+    def record(self, name: str) -> dict[str, Any]:
+        """What is kept with each of its runs."""
+        return {"name": name, **self.model_dump(mode="json", exclude_defaults=True)}
+
     def runs(
         self,
         quick: bool = False,
