@@ -64,7 +64,7 @@ TUNED = {
     "cat-and-dog": Case("turns", "snow-5,jpeg_compression-5,frost-5", 64, "tent", classes=(3, 5)),
     "lr-x50": Case("iid", "gaussian_noise-1", 64, "tent", hyper={"lr": 0.05}),
     "noise-and-blur": Case("iid", "gaussian_noise-5,shot_noise-5,defocus_blur-5,glass_blur-5,pixelate-5", 200, "tent"),
-    "clean": Case("iid", "clean", 64, "tent"),
+    "noise-and-clean": Case("iid", "impulse_noise-5,clean", 64, "tent", every=1000),
     "runs-of-weather": Case(
         "dirichlet", "brightness-5,jpeg_compression-5,elastic_transform-5,snow-5,fog-5", 16, "tent"
     ),

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from tiny import seeded_net
@@ -13,6 +14,7 @@ from gotta.core.guard import COMPANY, EVERY, EVERY_BATCH, NEWCOMERS, ROWS, SEGME
 from gotta.data import dataset
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
+from gotta.types import torch_images
 
 pytestmark = pytest.mark.thorough
 
@@ -314,3 +316,44 @@ def test_silent_on_clean_images_for_twenty_seeds():
             model(step.x)
         assert model.guard.looks >= 3
         assert model.guard.episodes == 0
+
+
+def shown(rows, domains, size):
+    """Bundled images in batches: x and labels."""
+    images = dataset("cifar10-mini")
+    for start in range(0, len(rows), size):
+        at = slice(start, start + size)
+        pixels = [images.images(domain, rows[at][k : k + 1]) for k, domain in enumerate(domains[at])]
+        yield torch_images(np.concatenate(pixels)), images.labels[rows[at]]
+
+
+def accuracy(net, rows, domains, size, **arguments):
+    """In percent, and whether there was an alarm."""
+    model, hits = adapt(net, num_classes=10, **arguments), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x, labels in shown(rows, domains, size):
+            hits += int((model(x).argmax(1).numpy() == labels).sum())
+    return 100 * hits / len(rows), model.guard is not None and model.guard.episodes > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("names", "classes", "size", "lr", "harmful"),
+    [
+        (("impulse_noise-5", "contrast-5"), range(10), 32, 1e-3, False),
+        (("snow-5",), (3, 5), 64, 1e-3, True),
+        (("gaussian_noise-1",), range(10), 64, 0.05, True),
+    ],
+)
+def test_domains_in_turns_are_no_alarm_and_two_classes_or_a_large_learning_rate_are(names, classes, size, lr, harmful):
+    net = load("resnet20").to(memory_format=torch.channels_last)
+    labels, rng = dataset("cifar10-mini").labels, np.random.default_rng(0)
+    rounds = [rng.permutation(np.flatnonzero(np.isin(labels, list(classes)))) for _ in range(8)]
+    rows = np.concatenate(rounds)[:2400]
+    domains = [names[k // 32 % len(names)] for k in range(len(rows))]
+    source, _ = accuracy(net, rows, domains, size, method="source")
+    bare, _ = accuracy(net, rows, domains, size, method="tent", lr=lr)
+    guarded, alarm = accuracy(net, rows, domains, size, method="tent", lr=lr, guard="freeze")
+    assert (bare < source) == harmful == alarm
+    assert guarded > bare + 5 if harmful else guarded == bare
