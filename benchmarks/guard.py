@@ -11,7 +11,7 @@ columns.
 import argparse
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -168,14 +168,20 @@ def follow(case: Case, guard: str | None) -> dict[str, float]:
 
 
 def result(name: str, guard: str, out: Path) -> dict[str, Any]:
-    """The numbers of one stream, from the folder or computed."""
-    path = out / f"{name}-{guard}.json"
+    """The numbers of one stream."""
+    case = CASES[name]
+    guarded = kept(out / f"{name}-{guard}.json", lambda: follow(case, guard))
+    bare = kept(out / f"{name}-none.json", lambda: follow(case, None)) if guarded["alarms"] else guarded
+    source = kept(out / f"{name}-source.json", lambda: {"accuracy": source_accuracy(case)})
+    return {**guarded, "unguarded": bare["accuracy"], "source": source["accuracy"]}
+
+
+def kept(path: Path, compute: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What the file says, or what is computed and then written to it."""
     if not path.is_file():
-        case = CASES[name]
-        guarded = follow(case, guard)
-        bare = follow(case, None)["accuracy"] if guarded["alarms"] else guarded["accuracy"]
+        found = compute()
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"source": source_accuracy(case), "unguarded": bare, **guarded}))
+        path.write_text(json.dumps(found))
     return dict(json.loads(path.read_text()))
 
 

@@ -10,7 +10,18 @@ from torch.nn import functional as F
 
 import gotta
 from gotta import adapt
-from gotta.core.guard import COMPANY, EVERY, EVERY_BATCH, NEWCOMERS, ROWS, SEGMENT, certainty_lost, joined
+from gotta.core.guard import (
+    ALLOWED,
+    AT_MOST,
+    COMPANY,
+    EVERY,
+    EVERY_BATCH,
+    NEWCOMERS,
+    ROWS,
+    SEGMENT,
+    certainty_lost,
+    joined,
+)
 from gotta.data import dataset
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
@@ -263,6 +274,14 @@ def test_the_source_is_weighed_against_the_adapted_model_and_the_witness():
     assert lost([0.5], [nan], [0.2]) == 1  # all there can be
     assert lost([nan], [0.1], [0.2]) == 0  # nothing to compare with
     assert lost([0.5], [0.3], [nan]) == pytest.approx(0.2)
+
+
+def test_one_check_alone_is_no_alarm(net):
+    model = adapt(net, "norm", guard="warn")
+    told = [model.step(x).diagnostics for x in draw(in_runs(EVERY * ROWS // SEGMENT), 0).split(16)]
+    assert told[-1]["guard_lost"] > ALLOWED + AT_MOST
+    assert told[-1]["guard_evidence"] == AT_MOST
+    assert not model.guard.unhealthy
 
 
 def test_rows_are_joined_in_the_type_of_the_newer_ones():

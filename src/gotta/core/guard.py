@@ -29,7 +29,8 @@ EVERY_BATCH = 8  # while the source predicts, one batch of so many is kept whole
 ROWS = 32  # kept samples that make a check
 COMPANY, NEWCOMERS = 32, 4  # earlier samples beside them for the witness, and how many of these each check renews
 ALLOWED = 0.04  # of the certainty, in one check
-ALARM, RETURN = 0.15, 0.2  # sums of what was lost above that, and of what was won
+AT_MOST = 0.1  # of what was lost above that counts in one check, because a run of one class is no proof
+ALARM, RETURN = 0.2, 0.2  # sums of what was lost above that, and of what was not
 MOST_DOUBLINGS = 4
 MIXED = Statistics("batch")
 
@@ -151,7 +152,8 @@ class Guard:
 
     def _judge(self, lost: float, method: Method, memory: Memory) -> dict[str, float]:
         """Add to the evidence, and act where there is enough."""
-        self.evidence = evidence = max(0.0, self.evidence + (ALLOWED - lost if self.unhealthy else lost - ALLOWED))
+        more = ALLOWED - lost if self.unhealthy else lost - ALLOWED
+        self.evidence = evidence = max(0.0, self.evidence + min(more, AT_MOST))
         if not self.unhealthy:
             if evidence > ALARM:
                 self.trip(method, memory, "the source is surer of its labels than it is of the adapted model's")
