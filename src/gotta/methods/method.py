@@ -124,14 +124,14 @@ class Method:
             self.keep_graph = False
 
     @contextmanager
-    def only_predicting(self) -> Iterator[None]:
-        """Predictions inside keep no graph and move no statistics."""
-        before = self.keep_graph, self.follow
-        self.keep_graph, self.follow = False, 0.0
+    def only_predicting(self, statistics: Statistics | None = None) -> Iterator[None]:
+        """Predictions inside keep no graph and move no statistics, and may use others than usual."""
+        before = self.keep_graph, self.follow, self.statistics
+        self.keep_graph, self.follow, self.statistics = False, 0.0, statistics or self.statistics
         try:
             yield
         finally:
-            self.keep_graph, self.follow = before
+            self.keep_graph, self.follow, self.statistics = before
 
     @property
     def source_state(self) -> Mapping[str, Any]:
