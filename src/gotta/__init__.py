@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gotta import data, models, streams
-    from gotta.core.adapted import Adapted, adapt, load
+    from gotta.core.adapted import Adapted
+    from gotta.core.build import adapt, load
     from gotta.memory import Memory
     from gotta.workflow import Plan, Result, bench, plan, run
 
@@ -35,7 +36,8 @@ from gotta.renamed import Renamed
 sys.meta_path.append(Renamed())
 
 _HOMES = {
-    "gotta.core.adapted": ("Adapted", "adapt", "load"),
+    "gotta.core.adapted": ("Adapted",),
+    "gotta.core.build": ("adapt", "load"),
     "gotta.memory": ("Memory",),
     "gotta.workflow": ("Plan", "Result", "bench", "plan", "run"),
 }

@@ -116,7 +116,7 @@ def save_model(model: Backbone, architecture: str, path: Path, **training: Any) 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The record and the tensors of a network file."""
-    if not path.exists():
+    if not path.is_file():
         raise GottaError(f"no network at {path}. Bundled ones: {', '.join(bundled())}.")
     metadata, state = read_safetensors(path)
     if "gotta" not in metadata:
