@@ -1,9 +1,9 @@
 """What a run costs: seconds, forward and backward passes in each phase, and the peak of memory."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -40,7 +40,7 @@ class Cost:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        _checked(name)
+        _check(name)
         self._charge()
         self._open.append(name)
         try:
@@ -56,7 +56,7 @@ class Cost:
 
     def add(self, name: str, seconds: float, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
         """Add to a phase what somebody else has measured."""
-        self._recent[_checked(name)].add(Tally(seconds, forwards, backwards, samples))
+        self._recent[_check(name)].add(Tally(seconds, forwards, backwards, samples))
 
     def take(self) -> dict[str, dict[str, Any]]:
         """What has been spent since the last call, for the phases that spent something."""
@@ -67,7 +67,20 @@ class Cost:
         self._recent = _tallies()
         return taken
 
-    step = take
+    def mark(self) -> dict[str, Tally]:
+        """What has been spent since the last `take`, for going back to with `back`."""
+        return {name: replace(tally) for name, tally in self._recent.items()}
+
+    def back(self, marked: dict[str, Tally]) -> None:
+        """As if nothing had been spent since the mark."""
+        self._charge()
+        self._recent = marked
+
+    def restart(self, spent: Mapping[str, Mapping[str, Any]]) -> None:
+        """Go on from what somebody has spent before, by phase."""
+        self._total, self._recent = _tallies(), _tallies()
+        for name, tally in spent.items():
+            self._total[_check(name)].add(Tally(**tally))
 
     def summary(self) -> dict[str, Any]:
         """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""
@@ -89,7 +102,7 @@ class Cost:
         self._since = now
 
 
-def _checked(name: str) -> str:
+def _check(name: str) -> str:
     if name not in PHASES:
         raise unknown("phase", name, PHASES)
     return name

@@ -1,4 +1,8 @@
-"""Names for things that can be added in one file: built in, by a decorator, by an entry point, or as `module:Class`."""
+"""Names for things that can be added in one file: built in, by a decorator, by an entry point, or as `module:Class`.
+
+A name never runs code that nobody asked for: a plug-in is imported when it is named, and `module:Class` only where the
+caller gave it (`take`, `permit`). One that stands in a file of somebody else's is refused.
+"""
 
 import importlib
 import inspect
@@ -16,13 +20,19 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """The known things of one kind.
 
-    Every module in `package` is imported at the first look-up, so that a file dropped there needs no list to be edited;
-    then every entry point of the group `gotta.<kind>`, written as one word.
+    Every module in `package` is imported at the first look-up, so that a file dropped there needs no list to be edited.
+    Entry points of the group `gotta.<kind>`, written as one word, are known by name and imported when asked for.
+    `is_kind` tells whether a class of the caller's is one of these things, `expected` says in words what that takes;
+    without them there are registered things only.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
-        self.kind, self.package = kind, package
+    def __init__(
+        self, kind: str, package: str, is_kind: Callable[[type], bool] | None = None, expected: str = ""
+    ) -> None:
+        self.kind, self.package, self.is_kind, self.expected = kind, package, is_kind, expected
         self._items: dict[str, T] = {}
+        self._plug_ins: dict[str, EntryPoint] = {}
+        self._permitted: dict[str, T | None] = {}  # each `module:Class` of the caller's; None until it is imported
         self._loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -36,32 +46,76 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         self._load()
-        return sorted(self._items)
+        return sorted({*self._items, *self._plug_ins})
 
     def match(self, patterns: str) -> list[str]:
-        """The names that match comma-separated wildcards, in the order of the patterns."""
+        """The names that match comma-separated wildcards, in the order of the patterns. Nothing is imported for it."""
         found: list[str] = []
         for pattern in (part.strip() for part in patterns.split(",")):
-            hits = [name for name in self.names() if fnmatchcase(name, pattern)] or [pattern]
-            for name in hits:
-                self.get(name)
-            found += [name for name in hits if name not in found]
+            hits = [name for name in self.names() if fnmatchcase(name, pattern)]
+            if not hits and ":" not in pattern:
+                raise unknown(self.kind, pattern, self.names())
+            found += [name for name in hits or [pattern] if name not in found]
         return found
 
-    def get(self, name: str) -> T:
+    def is_outside(self, name: str) -> bool:
+        """Whether it is code that does not come with gotta and would have to be imported to be looked at."""
         self._load()
+        return name not in self._items and (":" in name or name in self._plug_ins)
+
+    def permit(self, name: str) -> None:
+        """The caller names this `module:Class`: from now on it may be imported."""
+        self._permitted.setdefault(name, None)
+
+    def is_permitted(self, name: str) -> bool:
+        return ":" not in name or name in self._permitted or not self.is_outside(name)
+
+    def take(self, name: str) -> T:
+        """What the caller names, which may be `module:Class`."""
+        if ":" in name:
+            self.permit(name)
+        return self.get(name)
+
+    def get(self, name: str) -> T:
+        """What was registered under this name, or `module:Class` if the caller gave it before."""
+        self._load()
+        if name in self._plug_ins and name not in self._items:
+            self._items[name] = self._load_plugin(self._plug_ins[name])
         if name in self._items:
             return self._items[name]
-        if ":" in name:
-            return self._import(name)
-        raise unknown(self.kind, name, self._items)
+        if name in self._permitted:
+            item = self._permitted[name]
+            if item is None:
+                item = self._permitted[name] = self._import(name)
+            return item
+        if ":" in name and self.is_kind is not None:
+            raise self.refusal(name)
+        raise unknown(self.kind, name, self.names())
+
+    def refusal(self, name: str) -> GottaError:
+        """The complaint about `module:Class` that stands in a file and was not given by the caller."""
+        return GottaError(
+            f"{self.kind} '{name}' is code that is not registered, so it was not imported: files name registered "
+            f"things only. If you trust it, give it yourself where you start this."
+        )
+
+    def module_of(self, name: str) -> str:
+        """The module that a thing is from; one named as `module:Class` is not imported for that."""
+        module, colon, _ = name.partition(":")
+        if colon:
+            return module
+        self._load()
+        if name in self._plug_ins:
+            return self._plug_ins[name].module
+        item = self.get(name)
+        return str(getattr(item, "__module__", None) or type(item).__module__)
 
     def build(self, name: str, **arguments: Any) -> Any:
         """Call the registered thing after checking the argument names against its signature."""
         item = self.get(name)
         assert callable(item)
         self.check_arguments(name, arguments)
-        return item(**arguments)
+        return build_part(self.kind, item, **arguments) if ":" in name else item(**arguments)
 
     def check_arguments(self, name: str, arguments: dict[str, Any]) -> None:
         parameters = inspect.signature(self.get(name)).parameters  # type: ignore[arg-type]
@@ -71,15 +125,21 @@ class Registry(Generic[T]):
             if argument not in parameters:
                 raise unknown(f"argument of {self.kind} '{name}'", argument, parameters)
 
+    def accepts(self, found: Any) -> bool:
+        """Whether something of the caller's is one of these things; it is not called to find out."""
+        return isinstance(found, type) and self.is_kind is not None and self.is_kind(found)
+
     def _import(self, name: str) -> T:
-        module, _, attribute = name.partition(":")
-        try:
-            return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
-        except Exception as error:  # whatever a module of the caller's own raises
-            raise GottaError(
-                f"{self.kind} '{name}' cannot be imported: {type(error).__name__}: {error}. "
-                f"Expected module:Class, importable from here."
-            ) from error
+        """The class that is meant, known to be of this kind before anybody calls it."""
+        if self.is_kind is None:
+            raise unknown(self.kind, name, self.names())
+        found = import_named(self.kind, name)
+        if not self.accepts(found):
+            raise GottaError(f"{self.kind} '{name}' is {what_is(found)} and was not called. Expected {self.expected}.")
+        return self._usable(found)
+
+    def _usable(self, found: Any) -> T:
+        return found  # type: ignore[no-any-return]
 
     def _load(self) -> None:
         if self._loaded:
@@ -89,18 +149,85 @@ class Registry(Generic[T]):
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self.package}.{module.name}")
-            for point in entry_points(group=f"gotta.{self.kind.replace(' ', '')}"):
-                if point.name not in self._items:
-                    self._items[point.name] = self._plugged_in(point)
+            points = entry_points(group=f"gotta.{self.kind.replace(' ', '')}")
+            self._plug_ins = {point.name: point for point in points if point.name not in self._items}
         except BaseException:
             self._loaded = False  # else the next look-up would miss what was not imported
             raise
 
-    def _plugged_in(self, point: EntryPoint) -> T:
+    def _load_plugin(self, point: EntryPoint) -> T:
         try:
-            return point.load()  # type: ignore[no-any-return]
-        except Exception as error:
+            found: Any = point.load()
+        except (Exception, SystemExit) as error:
             raise GottaError(
                 f"the plug-in {self.kind} '{point.name}' ({point.value}) cannot be imported: "
                 f"{type(error).__name__}: {error}. Repair or uninstall its package."
             ) from error
+        wrong_class = isinstance(found, type) and self.is_kind is not None and not self.accepts(found)
+        if wrong_class or not callable(found):
+            expected = self.expected or "something to call"
+            raise GottaError(
+                f"the plug-in {self.kind} '{point.name}' ({point.value}) is of another kind and was not called. "
+                f"Expected {expected}."
+            )
+        return found  # type: ignore[no-any-return]
+
+
+class Functions(Registry[Callable[..., T]], Generic[T]):
+    """The known functions of one kind. One of the caller's is `module:function`, or a class of objects to be called."""
+
+    def __init__(self, kind: str, package: str, parameter: str) -> None:
+        super().__init__(kind, package, callable, f"a function with the argument {parameter}")
+        self.parameter = parameter
+
+    def accepts(self, found: Any) -> bool:
+        """A function that names what it is given, so that none that was meant for something else is called."""
+        try:
+            called = inspect.signature(found.__call__ if isinstance(found, type) else found).parameters
+        except (TypeError, ValueError, AttributeError):
+            return False
+        return self.parameter in called and (inspect.isfunction(found) or isinstance(found, type))
+
+    def _usable(self, found: Any) -> Callable[..., T]:
+        return build_part(self.kind, found) if isinstance(found, type) else found  # type: ignore[no-any-return]
+
+
+def import_named(kind: str, name: str) -> Any:
+    """What `module:name` names, imported and not called."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (Exception, SystemExit) as error:  # whatever a module of the caller's own raises
+        raise GottaError(
+            f"{kind} '{name}' cannot be imported: {type(error).__name__}: {error}. "
+            f"Expected module:Class, importable from here."
+        ) from error
+
+
+def what_is(found: Any) -> str:
+    return "a class of another kind" if isinstance(found, type) else f"a {type(found).__name__}"
+
+
+def build_part(kind: str, found: Callable[..., T], **arguments: Any) -> T:
+    """Call what somebody else wrote; whatever goes wrong is one message."""
+    try:
+        return found(**arguments)
+    except GottaError:
+        raise
+    except (Exception, SystemExit) as error:
+        name = getattr(found, "__name__", repr(found))
+        way_out = " Give the arguments that it takes." if isinstance(error, TypeError) else ""
+        raise GottaError(f"{kind} '{name}' cannot be built: {type(error).__name__}: {error}.{way_out}") from error
+
+
+def has_method(name: str, *arguments: str) -> Callable[[type], bool]:
+    """A test for classes: do their objects have this method, and can it be called with so many arguments?"""
+
+    def test(cls: type) -> bool:
+        try:
+            inspect.signature(getattr(cls, name)).bind(None, *arguments)
+        except (AttributeError, TypeError, ValueError):
+            return False
+        return True
+
+    return test

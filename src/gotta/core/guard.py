@@ -35,20 +35,6 @@ MOST_DOUBLINGS = 4
 MIXED = Statistics("batch")
 
 
-@contextmanager
-def only_predicting(method: Method, **settings: Any) -> Iterator[None]:
-    """Predictions inside keep no graph and move no statistics."""
-    settings = {"keep_graph": False, "follow": 0.0, **settings}
-    before = {name: getattr(method, name, None) for name in settings}
-    for name, value in settings.items():
-        setattr(method, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(method, name, value)
-
-
 class GuardWarning(UserWarning):
     """The adapted model looks worse than its source."""
 
@@ -145,7 +131,7 @@ class Guard:
         self.kept = {name: values[ROWS:] for name, values in self.kept.items()}
         self.looks += 1
         source = self.source.predict(rows["x"]).probs.double().cpu().amax(1)
-        with only_predicting(self.source, statistics=MIXED):
+        with self.source.only_predicting(MIXED):
             witness = self.source.predict(joined(self.company, rows["x"])).probs[-ROWS:].double().cpu()
         self.company = joined(self.company, rows["x"][:: ROWS // NEWCOMERS])[-COMPANY:]
         return certainty_lost(source, rows["certainty"], witness.gather(1, rows["label"][:, None])[:, 0])
@@ -175,7 +161,7 @@ class Guard:
     @contextmanager
     def _looking(self, method: Method) -> Iterator[None]:
         """Whatever is done inside is the guard's cost and changes nothing."""
-        with only_predicting(method), self.source.cost.phase("guard"), torch.no_grad():
+        with method.only_predicting(), self.source.cost.phase("guard"), torch.no_grad():
             yield
 
 

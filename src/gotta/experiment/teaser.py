@@ -18,12 +18,13 @@ import torch
 
 from gotta.data import dataset
 from gotta.errors import GottaError, unknown
-from gotta.experiment.recipe.recipe import load_picture
 from gotta.experiment.run.environment import environment
+from gotta.experiment.spec.text import read
 from gotta.experiment.sweep.store import plain
 from gotta.files import write_atomically
 from gotta.memory import Memory, policies
-from gotta.metrics.buffer import FloatArray, balance, coverage, mean, nearest_in_class
+from gotta.metrics.measures import FloatArray, balance, coverage, mean, nearest_in_class
+from gotta.metrics.plane import principal_plane
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
 from gotta.types import IntArray, Prediction, torch_images
@@ -32,6 +33,7 @@ FAMILIES = ("fifo", "reservoir", "pbrs", "cstu", "hus", "rbm", "cds", "fps", "fp
 NOT_SHOWN = ("none", "composed")  # one holds no more than a batch, the other is not one policy
 OUTPUTS = ("pair", "model")
 EMBEDDINGS = ("probs", "pair", "features")
+FILE = Path(__file__).with_suffix(".yaml")
 Progress = Callable[[int, int, str], None]
 
 
@@ -113,6 +115,21 @@ class TeaserResult:
     facts: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Picture:
+    """The words around the figure, and the settings it is drawn with."""
+
+    title: str
+    paper: str
+    note: str
+    setting: dict[str, Any]
+    quick: dict[str, Any]  # what a first look replaces
+
+
+def load_picture() -> Picture:
+    return Picture(**read(FILE))
+
+
 def run_teaser(
     out: Path,
     policies: Sequence[str] | None = None,
@@ -122,8 +139,8 @@ def run_teaser(
     **changes: Any,
 ) -> TeaserResult:
     """Replay the stream through each policy and write `teaser.json` to `out`. `changes` are fields of `Setting`."""
-    recipe = load_picture("teaser")
-    told = recipe.setting | (recipe.quick if quick else {}) | changes
+    picture = load_picture()
+    told = picture.setting | (picture.quick if quick else {}) | changes
     result = compute(Setting(**{**told, "classes": tuple(told["classes"]), "seed": seed}), policies, progress)
     write_atomically(Path(out) / "teaser.json", json.dumps(document(result), indent=1) + "\n")
     return result
@@ -146,7 +163,7 @@ def compute(
         memory = replay(name, prediction, position, setting)
         held.append(describe(name, memory, seen, prediction, setting))
     progress(len(names), len(names), "")
-    points, explained = principal_plane(seen.features, seen.truth)
+    points, explained = class_plane(seen.features, seen.truth)
     facts = {"stream": stream.hash, "samples": stream.num_samples, **model_facts(seen, setting)}
     return TeaserResult(setting, seen.truth, points, explained, tuple(held), facts)
 
@@ -228,18 +245,15 @@ def describe(name: str, memory: Memory, seen: Seen, known: Prediction, setting: 
     return Held(name, image, label, measures, memory.stats)
 
 
-def principal_plane(features: FloatArray, truth: IntArray) -> tuple[FloatArray, tuple[float, float]]:
+def class_plane(features: FloatArray, truth: IntArray) -> tuple[FloatArray, tuple[float, float]]:
     """The first two principal components [N, 2] and their shares of the variance. The second class is to the right."""
-    centred = features - features.mean(0)
-    _, scale, directions = np.linalg.svd(centred, full_matrices=False)
-    points = centred @ directions[:2].T
+    points, (first, second) = principal_plane(features)
     if points[truth == 1, 0].mean() < points[truth == 0, 0].mean():
         points[:, 0] *= -1
     # The sign of a component is arbitrary and depends on the linear algebra library; this one does not.
     if points[np.abs(points[:, 1]).argmax(), 1] < 0:
         points[:, 1] *= -1
-    share = scale**2 / (scale**2).sum()
-    return points, (float(share[0]), float(share[1]))
+    return points, (float(first), float(second))
 
 
 def model_facts(seen: Seen, setting: Setting) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.parts.augment import augmented
+from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.normalization import replace_batch_norms
 from gotta.methods.parts.params import train_affine
@@ -41,6 +41,10 @@ class Rotta(Method):
     def networks(self) -> dict[str, nn.Module]:
         return {"model": self.model, "teacher": self.teacher}
 
+    def changing(self) -> list[Tensor]:
+        names = self.trained
+        return [*names.values(), *(self.teacher.get_parameter(name) for name in names)]
+
     @property
     def predictor(self) -> nn.Module:
         return self.teacher
@@ -48,9 +52,9 @@ class Rotta(Method):
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         with torch.no_grad():
             target = self.training_logits(batch.x, self.teacher).detach()
-        student = self.training_logits(augmented(batch.x, self.hyper.augment, self.generators["augment"]))
+        student = self.training_logits(augment(batch.x, self.hyper.augment, self.generators["augment"]))
         # exp(-a) / (1 + exp(-a)) of the age a in units of the capacity
-        weight = torch.sigmoid(-batch.age.to(student) / self.capacity)
+        weight = torch.sigmoid(-batch.age.to(student) / batch.capacity)
         loss = (weight * soft_cross_entropy(student, target)).mean()
         self.descend(loss)
         names = self.trained

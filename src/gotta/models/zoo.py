@@ -1,7 +1,7 @@
 """Networks by name or path: bundled ones, those of `gotta train`, and any architecture with a checkpoint of yours."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ from safetensors.torch import save
 
 from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
-from gotta.models import foreign
+from gotta.models import foreign, own
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
-from gotta.models.checkpoint import Checkpoint, fitted, misfits, read_checkpoint, read_safetensors
-from gotta.seeds import torch_generator
+from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
+from gotta.reading import parse_json
 
 WEIGHTS = Path(__file__).parent / "weights"
 RANDOM = "random"
@@ -32,24 +32,30 @@ def load(
     preprocessing: str | Input | None = None,
     seed: int = 0,
 ) -> Backbone:
-    """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, or an architecture
-    with `weights`: the path of a checkpoint, or "random" for untrained weights that `seed` decides.
+    """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, an architecture
+    with `weights` (the path of a checkpoint, or "random" for untrained weights that `seed` decides), or what a function
+    of the caller's own builds, `module:function`.
 
     The number of classes is the checkpoint's, unless `num_classes` insists on one. `preprocessing` names the mean and
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
     """
     name = str(name_or_path)
     check(name, None if weights is None else str(weights), preprocessing)
-    if weights is None:
+    if own.is_own(name):
+        own.find(name)
+        model = _make_untrained(lambda: own.build(name, num_classes), seed)
+        if weights is not None and str(weights) != RANDOM:
+            _fill(model, read_checkpoint(Path(weights).expanduser()), weights, f"'{name}'")
+    elif weights is None:
         path = _find(name_or_path)
         record, state = read(path)
-        model = _from_record(record, path, num_classes)
+        model = _from_record(record, path, num_classes, state)
         _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
     elif str(weights) == RANDOM:
-        model = _untrained(lambda: _build(name, num_classes), seed)
+        model = _make_untrained(lambda: _build(name, num_classes), seed)
     else:
         found = read_checkpoint(Path(weights).expanduser())
-        model = _untrained(lambda: _sized(name, num_classes, found), seed)
+        model = _make_untrained(lambda: _make_sized(name, num_classes, found), seed)
         _fill(model, found, weights, f"'{name}'")
     return _preprocess(model, preprocessing).eval()
 
@@ -63,6 +69,9 @@ def check(name: str, weights: str | None = None, preprocessing: str | Input | No
         raise GottaError(f"'{name}' is a network of its own, and weights='{weights}' is another. Name an architecture.")
     if is_file or (weights is None and name in bundled()):
         return
+    if own.is_own(name):
+        own.check(name)
+        return
     if foreign.is_foreign(name):
         foreign.check(name)
     elif weights is not None:
@@ -74,7 +83,9 @@ def check(name: str, weights: str | None = None, preprocessing: str | Input | No
                 f"weights={RANDOM} for untrained ones."
             )
         known = {*bundled(), *architectures.names()}
-        raise GottaError(f"{unknown('model', name, known)} A network of yours: its .safetensors file.")
+        raise GottaError(
+            f"{unknown('model', name, known)} A network of yours: its .safetensors file, or module:function."
+        )
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
@@ -105,7 +116,7 @@ def save_model(model: Backbone, architecture: str, path: Path, **training: Any) 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The record and the tensors of a network file."""
-    if not path.exists():
+    if not path.is_file():
         raise GottaError(f"no network at {path}. Bundled ones: {', '.join(bundled())}.")
     metadata, state = read_safetensors(path)
     if "gotta" not in metadata:
@@ -114,8 +125,10 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             "its weights."
         )
     try:
-        record = json.loads(metadata["gotta"])
-    except json.JSONDecodeError as error:
+        record = parse_json(metadata["gotta"])
+        if not isinstance(record, dict):
+            raise ValueError("it is no JSON object")
+    except ValueError as error:
         raise GottaError(f"the gotta record of {path} is damaged: {error}. Fetch or train it again.") from None
     return record, state
 
@@ -125,19 +138,34 @@ def _find(name_or_path: str | Path) -> Path:
     return path if path.suffix == ".safetensors" else WEIGHTS / f"{name_or_path}.safetensors"
 
 
-def _from_record(record: dict[str, Any], path: Path, num_classes: int | None) -> Backbone:
+def _from_record(
+    record: dict[str, Any], path: Path, num_classes: int | None, state: Mapping[str, torch.Tensor]
+) -> Backbone:
     missing = {"architecture", "num_classes", "input"} - record.keys()
     if missing:
         raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
-    expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
-    classes = record["num_classes"] if num_classes is None else num_classes
-    return _untrained(lambda: architectures.build(record["architecture"], num_classes=classes, input=expects), 0)
+    name, classes = record["architecture"], record["num_classes"] if num_classes is None else num_classes
+    if not isinstance(name, str) or (":" in name and not architectures.is_permitted(name)):
+        raise GottaError(
+            f"{path} names the architecture '{name}', which is not registered, so it was not imported. "
+            "If you trust it, name it yourself and give the file as its weights."
+        )
+    try:
+        expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
+        with torch.device("meta"):  # so that a size nobody can hold costs nothing
+            wanted = architectures.build(name, num_classes=classes, input=expects).state_dict()
+    except GottaError:
+        raise
+    except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
+        raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
+    if wrong := misfits(wanted, fit_names(state, wanted, architectures.get(name).aliases)):
+        raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
+    return _make_untrained(lambda: architectures.build(name, num_classes=classes, input=expects), 0)
 
 
-def _untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
-    """A network with weights that the seed decides; the caller's generator must not notice."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
+def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
+    """A network with weights that the seed decides."""
+    with own.drawing(seed):
         model = make()
     assert isinstance(model, Backbone)
     return model
@@ -151,7 +179,7 @@ def _build(name: str, num_classes: int | None) -> Backbone:
     return model
 
 
-def _sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
+def _make_sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
     """The network with as many classes as the checkpoint's last layer has rows, if the number is left open."""
     if num_classes is not None:
         return _build(name, num_classes)
@@ -165,7 +193,7 @@ def _fill(model: Backbone, found: Checkpoint, path: str | Path, what: str) -> No
     """Put the tensors of a file into a network, all of them, or say which do not fit."""
     net = model.model if isinstance(model, foreign.Foreign) else model
     wanted = net.state_dict()
-    state = fitted(found.state, wanted, model.aliases)
+    state = fit_names(found.state, wanted, model.aliases)
     wrong = misfits(wanted, state)
     if wrong:
         raise GottaError(f"{path} does not fit {what}: {wrong}. Of {len(wanted)} tensors.")

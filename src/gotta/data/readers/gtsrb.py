@@ -2,12 +2,12 @@
 
 import io
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from gotta.data.archives import UNREADABLE, read_zip_member
 from gotta.data.readers.clips import Clips, Stored, in_part
 from gotta.errors import GottaError
 from gotta.types import Images
@@ -22,7 +22,7 @@ def is_sheets(path: Path) -> bool:
 def read_sheets(path: str | Path, part: str = "all") -> Clips:
     """The tracks of the file, or of a part of its split, classes and tracks sorted by name; it is not unpacked."""
     path = Path(path)
-    if not path.exists():
+    if not path.is_file():
         raise GottaError(f"no tracks at {path}. Expected {LAYOUT}.")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -32,8 +32,10 @@ def read_sheets(path: str | Path, part: str = "all") -> Clips:
             classes = tuple(sorted({_class(name) for name in names}))
             label_of_track = np.array([classes.index(_class(name)) for name in names], np.int64)
             chosen = np.flatnonzero(in_part(label_of_track, classes, part))
-            sheets = [_frames(f"{path}: {names[track]}", archive.read(names[track])) for track in chosen]
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
+            sheets = [_frames(f"{path}: {names[track]}", read_zip_member(archive, names[track])) for track in chosen]
+    except GottaError:
+        raise
+    except (*UNREADABLE, OSError) as error:
         raise GottaError(f"{path} is not a readable zip file: {error}. Fetch it again; expected {LAYOUT}.") from None
     sides = sorted({sheet.shape[1] for sheet in sheets})
     if len(sides) > 1:
@@ -55,7 +57,7 @@ def _is_sheet(name: str) -> bool:
 def _frames(what: str, data: bytes) -> Images:
     """[T, S, S, 3] from a sheet of S x TS pixels."""
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
             sheet = np.asarray(image.convert("RGB"))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise GottaError(f"{what} is not a readable image: {error}. Fetch the file again.") from None

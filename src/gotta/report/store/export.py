@@ -7,8 +7,9 @@ from io import BytesIO, StringIO
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.store import Run
-from gotta.report.places import flat
+from gotta.experiment.spec.settings import flatten
+from gotta.printable import csv_value
+from gotta.report.run import Run
 
 Rows = list[dict[str, Any]]
 SECTIONS = ("spec", "summary", "environment")
@@ -27,15 +28,14 @@ def rows(runs: Sequence[Run]) -> Rows:
 def as_csv(table: Rows) -> bytes:
     """With a line of names; a missing value is empty."""
     text = StringIO(newline="")
-    writer = csv.DictWriter(text, list(table[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(map(csv_value, line) for line in (table[0], *(row.values() for row in table)))
     return text.getvalue().encode()
 
 
 def as_json(table: Rows) -> bytes:
     """A list of objects, a line for each run."""
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in table)
+    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in table)
     return f"[\n{lines}\n]\n".encode()
 
 
@@ -57,19 +57,10 @@ FORMATS: dict[str, Callable[[Rows], bytes]] = {"csv": as_csv, "json": as_json, "
 
 def _row(run: Run) -> dict[str, Any]:
     row: dict[str, Any] = {"id": run.id}
-    for section in SECTIONS:
-        row |= {name: _scalar(value) for name, value in flat(getattr(run, section), section).items()}
-    domains = row.pop("summary.online.domains", None)
-    for name, value in _domains(run).items():
-        row[f"summary.online.domains.{name}"] = value
-    assert domains is None or isinstance(domains, str)
-    return row
-
-
-def _domains(run: Run) -> dict[str, Any]:
-    from gotta.report.pairs import scores
-
-    return {f"{name}.{metric}": value for metric in ("accuracy",) for name, value in scores(run, metric).items()}
+    for section, content in zip(SECTIONS, (run.spec.model_dump(), run.stored.summary, run.environment), strict=True):
+        row |= {name: _scalar(value) for name, value in flatten(content, f"{section}.").items()}
+    row.pop("summary.online.domains", None)
+    return row | {f"summary.online.domains.{name}.accuracy": value for name, value in run.scores().items()}
 
 
 def _scalar(value: Any) -> Any:
