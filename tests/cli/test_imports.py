@@ -41,6 +41,8 @@ def mine(tmp_path):
     (tmp_path / "mine.py").write_text(MARK + MINE + OTHERS)
     registries = (policies, methods, DATASETS, architectures)
     before = [dict(registry._permitted) for registry in registries]
+    for registry in registries:
+        registry._permitted = {}
     yield tmp_path
     for registry, permitted in zip(registries, before, strict=True):
         registry._permitted = permitted
@@ -66,7 +68,7 @@ def test_a_recipe_that_does_not_list_what_it_imports_is_refused(mine, imports):
 
 def test_a_dry_run_imports_nothing_and_the_run_does(mine):
     command = write_recipe(mine)
-    told = gotta(*command, "--dry-run", cwd=mine)
+    told = gotta(*command, "--dry-run", "--ids", cwd=mine)
     assert "2 runs, 0 finished before, 2 to do" in told
     assert "norm + mine:Newest, seed 0" in told
     assert not imported(mine)
