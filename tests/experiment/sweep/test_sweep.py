@@ -98,7 +98,7 @@ def test_a_cell_that_another_sweep_runs_is_waited_for(tmp_path, monkeypatch):
             lease.progress = {"step": 1, "steps": 2, "accuracy": 12.5}
             lease.renew()
         if event.kind == "moved" and event.id == theirs.id:
-            parts = {"spec": finished.spec, "summary": finished.summary, "environment": finished.environment}
+            parts = {name: getattr(finished, name) for name in ("spec", "summary", "environment", "identity")}
             store.write(theirs.id, steps=list(finished.steps()), **parts)
             other.release(lease, "finished")
 
