@@ -83,13 +83,13 @@ def test_cells_hold_the_runs_of_a_row_and_column():
     assert panel.cells["fps", "source"] == ()
     assert list(panel.methods) == ["norm"]
     assert list(panel.methods["norm"]) == list(panel.rows)
-    assert [(column, row) for column, row, _ in panel.placed()] == [
+    assert [(column, row) for column, row, _ in panel.filled] == [
         ("source", "none"),
         ("norm", "none"),
         ("norm", "fps"),
         ("norm", "control: oracle (true labels)"),
     ]
-    assert {run for _, _, found in panel.placed() for run in found} == set(runs)
+    assert {run for _, _, found in panel.filled for run in found} == set(runs)
 
 
 def test_settings_that_differ_in_a_cell_tell_its_rows_and_columns_apart():

@@ -66,12 +66,3 @@ def test_a_part_of_the_runs_is_placed_by_itself(tmp_path, calls):
     assert [part.title for part in few.parts] == [""]
     assert [part.title for part in results.parts] == ["capacity 8", "capacity 32"]
     assert placed == [1, 3]
-
-
-def test_parts_are_numbered_and_computed_once(tmp_path):
-    results = read_results(stored(tmp_path, [made(), made(model__name="other")]))
-    assert [(part.number, part.of, part.anchor) for part in results.parts] == [(1, 2, "set-up-1"), (2, 2, "set-up-2")]
-    part = results.parts[0]
-    assert part.views is part.views
-    assert part.table("error") is next(view.table for view in part.views if view.key == "error")
-    assert part.table("online.ece").title == "Calibration error (%)"

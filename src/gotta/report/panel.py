@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -71,11 +71,11 @@ class Panel:
             if column != SOURCE
         }
 
-    def placed(self) -> Iterator[tuple[str, str, Runs]]:
+    @cached_property
+    def filled(self) -> list[tuple[str, str, Runs]]:
         """Column, row and runs of every cell that was run, column by column."""
-        for column, row in product(self.columns, self.rows):
-            if self.cells[row, column]:
-                yield column, row, self.cells[row, column]
+        places = product(self.columns, self.rows)
+        return [(column, row, runs) for column, row in places if (runs := self.cells[row, column])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,5 +46,5 @@ class Results:
 def read_results(store: Store) -> Results:
     """Everything that is finished, as it is now."""
     runs, damaged = read_runs(store)
-    filmed = frozenset(path.stem for path in (store.root / FILMS).glob("*.json"))
-    return Results(store.root, tuple(runs), tuple(damaged), filmed)
+    films = [path for path in (store.root / FILMS).glob("*.json") if path.is_file() and not path.is_symlink()]
+    return Results(store.root, tuple(runs), tuple(damaged), frozenset(path.stem for path in films))

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gotta.experiment.sweep.store import STEPS, unreadable_steps
+from gotta.metrics.measures import MEASURES
 from gotta.report.run import Run
 
 BINS = 96
 HEAD = re.compile(
     rb'\{"step": \d+, "samples": (\d+), "correct": (\d+), [^{}]*"domains": (\{[^{}]*\})[,}]'
 )  # as the store writes a step
-STATE = ("purity", "balance", "coverage", "near_duplicates", "age_mean", "occupancy")
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,8 @@ def _binned(lines: Sequence[bytes], bins: int) -> Series:
             right.append(correct)
             rows.append(json.loads(line).get("memory") or {})
             seen = correct = 0
-    state = {name: tuple(_number(row.get(name)) for row in rows) for name in STATE}
+    curves = [name for name, measure in MEASURES.items() if measure.curve]
+    state = {name: tuple(_number(row.get(name)) for row in rows) for name in curves}
     known = {name: values for name, values in state.items() if any(value is not None for value in values)}
     met = tuple(visits(count.domains for count, _ in steps))
     return Series(tuple(at), tuple(samples), tuple(right), known, met, len(steps))

@@ -1,6 +1,8 @@
 """What figures do with many rows, and how a file adds one."""
 
+import re
 from io import BytesIO
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -17,6 +19,8 @@ from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
 from gotta.report.results import read_results
 from gotta.report.write import named_figures, write_report
+
+DOCS = Path(__file__).parents[3] / "docs" / "report.md"
 
 
 def test_of_many_rows_the_best_are_shown_and_what_is_there_to_compare_with():
@@ -76,6 +80,7 @@ def test_ablations_have_figures_of_their_own():
 
 
 def test_a_file_with_one_decorated_function_adds_its_figures_everywhere(tmp_path, monkeypatch):
+    kinds.names()  # all there are, before one more
     monkeypatch.setattr(kinds, "_items", dict(kinds._items))
 
     @draws("mine", position=15)
@@ -92,6 +97,15 @@ def test_a_file_with_one_decorated_function_adds_its_figures_everywhere(tmp_path
     write_report(read_results(store))
     assert not (tmp_path / "figures" / "mine-norm.svg").exists()  # it is known as ours
     assert (tmp_path / "figures" / "2-mine-norm.png").exists()
+
+
+def test_the_figure_of_the_docs_can_be_dropped_in(monkeypatch):
+    kinds.names()  # all there are, before one more
+    monkeypatch.setattr(kinds, "_items", dict(kinds._items))
+    (code,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
+    exec(compile(code, "accuracies.py", "exec"), {})
+    last = figures(panel_of([made("fps"), made("none")]))[-1]
+    assert (last.name, words(last)) == ("accuracies-norm", ["none: 53.0", "fps: 53.0"])
 
 
 def test_two_figures_of_one_name_are_refused():

@@ -38,7 +38,7 @@ def epsilon_figures(panel: Panel) -> list[Figure]:
 def _curves(panel: Panel, axis: str) -> dict[str, Curves]:
     """Method, row, value: only where a row has two values or more and all other settings are the same."""
     cells: dict[tuple[str, str], ByValue] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for run in (run for _, _, runs in panel.placed() for run in runs):
+    for run in (run for _, _, runs in panel.filled for run in runs):
         row, column = row_name(run), column_name(run)
         value = run.settings.get(axis)
         if column != SOURCE and isinstance(value, int | float) and row != NONE:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
+from gotta.metrics.measures import MEASURES
 from gotta.report.figures.chart import (
     POINT,
     SMALL,
@@ -24,12 +25,6 @@ from gotta.report.panel import CONTROLS, NONE, Panel, Runs
 from gotta.report.series import Series, Visit, series
 
 WINDOW = 6  # values of about a hundred: some 6 % of the stream
-PANELS = {
-    "purity": "Purity: share stored under the true label",
-    "balance": "Class balance: 1 = every class alike",
-    "near_duplicates": "Near-duplicates: share within 0.005",
-    "coverage": "Coverage: distance of the stream, lower is closer",
-}
 Lines = dict[str, Series]
 
 
@@ -47,7 +42,7 @@ def stream_figures(panel: Panel) -> list[Figure]:
 
 @draws("diagnostics", position=20)
 def diagnostics_figures(panel: Panel) -> list[Figure]:
-    """Purity, balance, near-duplicates and coverage over time, for each method with a memory."""
+    """The measures of the memory that have a curve, for each method with a memory."""
     found = []
     for method, rows in panel.methods.items():
         kept, which = best_rows({name: runs for name, runs in rows.items() if _holds(name)})
@@ -90,20 +85,20 @@ def _accuracy(method: str, lines: Lines, which: str) -> Figure:
 def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
     looks = styles(list(lines))
     title = f"The memory over the stream, {method}"
-    shown_panels = [name for name in PANELS if any(name in line.state for line in lines.values())]
+    measured = [name for name in MEASURES if any(name in line.state for line in lines.values())]
     top, height, across = 20 + legend_height(looks, WIDTH - 60), 150.0, WIDTH / 2
-    rows = (len(shown_panels) + 1) // 2
+    rows = (len(measured) + 1) // 2
     drawing = Drawing(WIDTH, top + rows * (height + 58), title, f"Lines for {', '.join(lines)}.")
     legend(drawing, looks, 48, 16, WIDTH - 60)
     total = max(line.at[-1] for line in lines.values())
-    for k, name in enumerate(shown_panels):
+    for k, name in enumerate(measured):
         values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
         if max(values) == min(values):  # no air of a thousandth around a line that does not move
             values = [0.0, 1.0, *values]
         place = 48 + (k % 2) * across, top + 22 + (k // 2) * (height + 58)
         frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
         _bands(drawing, frame, _visits(lines))
-        y_axis(drawing, frame, PANELS[name], 4)
+        y_axis(drawing, frame, MEASURES[name].curve, 4)
         marks = [(x, shown(x)) for x in ticks(0, total, 4)]
         x_axis(drawing, frame, "", marks)
         for row, line in lines.items():

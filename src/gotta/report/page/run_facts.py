@@ -3,21 +3,30 @@
 from collections.abc import Iterable
 from typing import Any
 
+from gotta.metrics.measures import MEASURES
 from gotta.report.panel import Panel
 from gotta.report.run import Run
 from gotta.report.series import BINS, series
 
 WINDOW = 6
 POINTS = 30_000  # values of all runs of a page together, so that a large sweep stays a small page
-SHOWN_STATE = ("purity", "balance", "coverage", "near_duplicates")
 COST = ("predict", "observe", "adapt", "refresh")
 
 
 def run_facts(panel: Panel) -> dict[str, dict[str, Any]]:
     """By id."""
     bins = max(24, min(BINS, POINTS // max(1, len(panel.runs))))
-    labels = {run.id: f"{column} + {row}, seed {run.seed}" for column, row, runs in panel.placed() for run in runs}
+    labels = {run.id: f"{column} + {row}, seed {run.seed}" for column, row, runs in panel.filled for run in runs}
     return {run.id: {"label": labels[run.id], **_facts(run, bins)} for run in panel.runs}
+
+
+def curves() -> dict[str, dict[str, Any]]:
+    """How the measures of a memory are drawn over the stream: the title, and the limits where there are some."""
+    return {
+        name: {"title": measure.curve, **({"limits": [0, 1]} if measure.is_share else {})}
+        for name, measure in MEASURES.items()
+        if measure.curve
+    }
 
 
 def _facts(run: Run, bins: int) -> dict[str, Any]:
@@ -31,7 +40,7 @@ def _facts(run: Run, bins: int) -> dict[str, Any]:
         "steps": line.steps,
         "at": list(line.at),
         "over": [round(value, 1) for value in line.accuracy(WINDOW)],
-        "state": {name: _rounded(line.state[name]) for name in SHOWN_STATE if name in line.state},
+        "state": {name: _rounded(values) for name, values in line.state.items()},
         "visits": [[visit.name, visit.start, visit.end] for visit in line.visits],
         "decisions": {reason: count for reason, count in run.summary.decisions.items() if count},
         "cost": {name: round(value, 2) for name, value in seconds.items() if value is not None},

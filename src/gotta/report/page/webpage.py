@@ -16,7 +16,7 @@ import gotta
 from gotta.report.answer import overall
 from gotta.report.figures import Figure
 from gotta.report.figures.svg import svg
-from gotta.report.page.run_facts import run_facts
+from gotta.report.page.run_facts import curves, run_facts
 from gotta.report.results import Results
 from gotta.report.tables.captions import environment_lines
 
@@ -38,7 +38,7 @@ def page(results: Results, records: Mapping[str, Any] | None = None, live: bool 
         "environment": environment_lines(whole),
         "damaged": results.damaged,
         "version": gotta.__version__,
-        "data": {"runs": run_facts(whole), "recorded": sorted(results.filmed)},
+        "data": {"runs": run_facts(whole), "recorded": sorted(results.filmed), "curves": curves()},
         "live": live,
     }
     return with_recordings(render(context), records or {})

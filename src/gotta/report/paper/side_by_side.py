@@ -80,7 +80,7 @@ def beside(panel: Panel) -> Beside | None:
     capacities = Counter(run.spec.memory.capacity for run in panel.runs if run.spec.memory.capacity is not None)
     usual = capacities.most_common(1)[0][0] if capacities else None
     pairs = []
-    for column, row, runs in panel.placed():
+    for column, row, runs in panel.filled:
         cell = measured(runs)
         printed = next((found for run in runs if (found := published(run, usual)) is not None), None)
         if printed is not None and cell.value is not None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gotta.errors import unknown
+from gotta.metrics.measures import MEASURES
 from gotta.report.panel import SOURCE, Panel, is_control
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import Row, Table, over_seeds, rank
@@ -11,18 +12,7 @@ from gotta.report.tables.comparison import METRICS, Value, by_seed, number, reas
 
 HEADING = ("method", "memory")
 
-MEMORY = {  # column: (path in the summary, decimals)
-    "rows": ("buffer.rows", 1),
-    "occupancy": ("buffer.occupancy", 2),
-    "classes": ("buffer.classes", 1),
-    "balance": ("buffer.balance", 3),
-    "purity": ("buffer.purity", 3),
-    "mean age": ("buffer.age_mean", 0),
-    "near-duplicates": ("buffer.near_duplicates", 3),
-    "neighbour distance": ("buffer.nn_distance", 4),
-    "coverage": ("buffer.coverage", 4),
-}
-COST = {
+COST = {  # column: (path in the summary, decimals)
     "predict s": ("cost.predict.seconds", 2),
     "observe s": ("cost.observe.seconds", 2),
     "adapt s": ("cost.adapt.seconds", 2),
@@ -56,13 +46,10 @@ def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
 
 def memory_table(panel: Panel) -> Table:
     """The state of the memory at the end of the stream."""
-    caption = (
-        "At the end of the stream, mean over seeds. Balance: entropy of the class counts, 1 = balanced. Purity: share "
-        "of rows stored under their true label. Near-duplicates: share of rows with another of their class within "
-        "0.005. Neighbour distance: to the nearest row of the same class. Coverage: mean distance of the last 1,000 "
-        "samples to their nearest row, lower is closer."
-    )
-    return _summary_table("Memory", panel, MEMORY, caption)
+    shown = {f"buffer.{name}": measure for name, measure in MEASURES.items() if measure.heading}
+    meanings = [measure.meaning for measure in shown.values() if measure.meaning]
+    columns = {measure.heading: (path, measure.decimals) for path, measure in shown.items()}
+    return _summary_table("Memory", panel, columns, " ".join(["At the end of the stream, mean over seeds.", *meanings]))
 
 
 def cost_table(panel: Panel) -> Table:
@@ -98,5 +85,5 @@ def _rows(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
             ),
             column != SOURCE and not is_control(row),
         )
-        for column, row, runs in panel.placed()
+        for column, row, runs in panel.filled
     ]
