@@ -1,5 +1,7 @@
 """Everything that a report writes beside the runs."""
 
+import os
+
 import pytest
 from made_runs import made, stored
 from made_store import many_runs, with_recording, write
@@ -102,3 +104,40 @@ def test_recordings_give_way_to_the_rest_of_the_page(store, monkeypatch):
     assert 'id="record-norm-fps-0"' in write_report(read_results(store), pictures=False).read_text(encoding="utf-8")
     monkeypatch.setattr(writing, "LARGEST", len(page(read_results(store)).encode()) + 10)
     assert 'id="record-' not in write_report(read_results(store), pictures=False).read_text(encoding="utf-8")
+
+
+def test_what_is_no_file_below_records_is_passed_over(store, tmp_path):
+    folder, runs = store.root / "records", store.runs()
+    ids = [run.id for run in runs if run.id != "norm-fps-0"][:5]
+    (tmp_path / "outside.json").write_text('{"format": 1}')
+    odd = [folder / f"{id}.json" for id in ids]
+    odd[0].symlink_to(tmp_path / "outside.json")
+    odd[1].symlink_to(tmp_path / "nowhere")
+    odd[2].symlink_to(odd[2])
+    os.mkfifo(odd[3])
+    odd[4].mkdir()
+    try:
+        assert list(recordings(read_results(store))) == ["norm-fps-0"]
+        assert "norm-fps-0" in write_report(read_results(store), pictures=False).read_text()
+    finally:
+        for path in odd:
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"format": ' + "1" * 5000 + "}", '{"format": 1, "x": NaN}', "[1]"])
+def test_a_recording_that_no_program_should_hold_stays_out(store, text):
+    path = store.root / "records" / "norm-fifo-0.json"
+    path.write_text(text)
+    try:
+        assert list(recordings(read_results(store))) == ["norm-fps-0"]
+    finally:
+        path.unlink()
+
+
+def test_a_report_is_not_written_through_a_link(tmp_path):
+    made_here = write(tmp_path / "store", many_runs(seeds=(0,)))
+    (tmp_path / "outside").mkdir()
+    (made_here.root / "figures").symlink_to(tmp_path / "outside")
+    with pytest.raises(GottaError, match="figures' is a link"):
+        write_report(read_results(made_here))
+    assert list((tmp_path / "outside").iterdir()) == []

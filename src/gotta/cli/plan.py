@@ -58,6 +58,7 @@ def told(
     from gotta.experiment.recipe.estimate import estimate
     from gotta.experiment.recipe.labels import labels
     from gotta.experiment.recipe.missing import missing
+    from gotta.experiment.spec import outside
 
     check_same_inputs(specs, store)
     console.print(
@@ -75,11 +76,19 @@ def told(
             console.print(f"  {id}  {label}", highlight=False, markup=False, soft_wrap=True)
     if not todo:
         return
-    if lacking := missing(todo):
+    looked_at = (
+        todo if not cells else [spec for spec in todo if not outside.named(spec.model_dump()).keys() - {"memory"}]
+    )
+    lacking = missing(looked_at) + ([] if cells else outside.mistakes(spec.model_dump() for spec in todo))
+    if lacking:
         lines = "\n".join(f"  - {reason}" for reason in lacking)
         way_out = (
             "Name the folder that holds them with GOTTA_DATA; or take bundled ones: --quick, or --data and --model."
         )
         raise GottaError(f"{len(lacking)} things are missing for these runs:\n{lines}\n{way_out}")
     finished = [store.read(spec.id) for spec in specs if store.has(spec.id)]
-    console.print(f"{estimate(todo, workers, finished, device)}", highlight=False)
+    if looked_at:
+        console.print(f"{estimate(looked_at, workers, finished, device)}", highlight=False)
+    if len(looked_at) < len(todo):
+        count = len(todo) - len(looked_at)
+        console.print(f"Not looked at: {count} runs with parts of your own, which are imported when they start.")

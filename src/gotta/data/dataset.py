@@ -15,17 +15,23 @@ from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, STANDARD, TABLES, corrupt
 from gotta.data.corruptions.inputs import check_seed
 from gotta.errors import GottaError, unknown
-from gotta.registry import Registry
+from gotta.registry import Registry, has_method
 from gotta.types import Dataset, Images, IntArray, domain_name
 
 CLEAN = "clean"
 KEEP = 5000  # data sets up to this many images remember what they corrupted
 
-DATASETS: Registry[Callable[..., Dataset]] = Registry("data set", "gotta.data.sets")
+DATASETS: Registry[Callable[..., Dataset]] = Registry(
+    "data set",
+    "gotta.data.sets",
+    has_method("images", "domain", "indices"),
+    "a class with images(self, domain, indices)",
+)
 
 
 def dataset(name: str, **arguments: Any) -> Dataset:
     """A data set by its name, or as `module:Class`."""
+    DATASETS.take(name)
     check_arguments(name, arguments)
     built: Dataset = DATASETS.build(name, **arguments)
     return built

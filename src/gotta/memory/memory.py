@@ -170,7 +170,10 @@ class Memory:
         ):
             if saved.get(name) != mine:
                 raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
-        table = state.to_table(saved, self.num_classes)
+        try:
+            table = state.to_table(saved, self.num_classes, self.capacity)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
+            raise GottaError(f"the saved state of the memory is damaged: {type(error).__name__}: {error}.") from None
         self._start(table.capacity)
         self._table = table
         self._fields, self._dtype = saved["fields"], np.dtype(saved["dtype"])

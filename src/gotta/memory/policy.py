@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 
 from gotta.errors import GottaError
 from gotta.memory.table import Table
-from gotta.registry import Registry
+from gotta.registry import Registry, has_method
 
-policies: Registry[Any] = Registry("memory", "gotta.memory.builtin")
+policies: Registry[Any] = Registry(
+    "memory",
+    "gotta.memory.builtin",
+    has_method("place", "table", "new", "rng"),
+    "a class with place(self, table, new, rng)",
+)
 
 REJECT = NOTHING = -1
 
@@ -96,6 +101,7 @@ class Adopted(Policy):
 def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:
     """A policy from its name, from `module:Class`, or the given one."""
     if isinstance(policy, str):
+        policies.take(policy)
         policy = policies.build(policy, **arguments)
     elif arguments:
         raise GottaError(

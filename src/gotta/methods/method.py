@@ -34,7 +34,7 @@ class Methods(Registry[type["Method"]]):
             choose_quirks(cls, arguments.get("quirks", ()))
 
 
-methods = Methods("method", "gotta.methods")
+methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
 @dataclass(frozen=True)

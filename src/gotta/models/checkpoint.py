@@ -1,6 +1,5 @@
 """Weights as people have them: read without running code, taken out of their wrapping, and compared name by name."""
 
-import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from gotta.errors import GottaError
+from gotta.reading import parse_json
 
 SUFFIXES = (".pt", ".pth", ".bin", ".tar", ".ckpt", ".safetensors")
 NESTS = ("state_dict", "model_state_dict", "model_state", "model", "net")  # where training scripts put the tensors
@@ -40,9 +40,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
     metadata, state = read_safetensors(path)
     found = unwrap(_tensors(state, path))
     try:  # a file of ours says what it was trained with
-        expects = json.loads(metadata["gotta"])["input"]
+        expects = parse_json(metadata["gotta"])["input"]
         return replace(found, mean=tuple(expects["mean"]), std=tuple(expects["std"]))
-    except (KeyError, TypeError, json.JSONDecodeError):
+    except (KeyError, TypeError, ValueError):
         return found
 
 

@@ -1,7 +1,7 @@
 """Networks by name or path: bundled ones, those of `gotta train`, and any architecture with a checkpoint of yours."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from gotta.files import write_atomically
 from gotta.models import foreign
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
+from gotta.reading import parse_json
 from gotta.seeds import torch_generator
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -39,11 +40,13 @@ def load(
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
     """
     name = str(name_or_path)
+    if weights is not None and ":" in name and not foreign.is_foreign(name):
+        architectures.take(name)
     check(name, None if weights is None else str(weights), preprocessing)
     if weights is None:
         path = _find(name_or_path)
         record, state = read(path)
-        model = _from_record(record, path, num_classes)
+        model = _from_record(record, path, num_classes, state)
         _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
     elif str(weights) == RANDOM:
         model = _make_untrained(lambda: _build(name, num_classes), seed)
@@ -114,8 +117,10 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             "its weights."
         )
     try:
-        record = json.loads(metadata["gotta"])
-    except json.JSONDecodeError as error:
+        record = parse_json(metadata["gotta"])
+        if not isinstance(record, dict):
+            raise ValueError("it is no JSON object")
+    except ValueError as error:
         raise GottaError(f"the gotta record of {path} is damaged: {error}. Fetch or train it again.") from None
     return record, state
 
@@ -125,13 +130,29 @@ def _find(name_or_path: str | Path) -> Path:
     return path if path.suffix == ".safetensors" else WEIGHTS / f"{name_or_path}.safetensors"
 
 
-def _from_record(record: dict[str, Any], path: Path, num_classes: int | None) -> Backbone:
+def _from_record(
+    record: dict[str, Any], path: Path, num_classes: int | None, state: Mapping[str, torch.Tensor]
+) -> Backbone:
     missing = {"architecture", "num_classes", "input"} - record.keys()
     if missing:
         raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
-    expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
-    classes = record["num_classes"] if num_classes is None else num_classes
-    return _make_untrained(lambda: architectures.build(record["architecture"], num_classes=classes, input=expects), 0)
+    name, classes = record["architecture"], record["num_classes"] if num_classes is None else num_classes
+    if not isinstance(name, str) or (":" in name and not architectures.is_permitted(name)):
+        raise GottaError(
+            f"{path} names the architecture '{name}', which is not registered, so it was not imported. "
+            "If you trust it, name it yourself and give the file as its weights."
+        )
+    try:
+        expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
+        with torch.device("meta"):  # so that a size nobody can hold costs nothing
+            wanted = architectures.build(name, num_classes=classes, input=expects).state_dict()
+    except GottaError:
+        raise
+    except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
+        raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
+    if wrong := misfits(wanted, fit_names(state, wanted, architectures.get(name).aliases)):
+        raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
+    return _make_untrained(lambda: architectures.build(name, num_classes=classes, input=expects), 0)
 
 
 def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:

@@ -1,16 +1,17 @@
 """A run over its stream, from the records of its steps: accuracy, the state of the memory, the domains it met."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gotta.experiment.sweep.store import STEPS, unreadable_steps
 from gotta.metrics.measures import MEASURES
+from gotta.reading import parse_json, read_bytes
 from gotta.report.run import Run
 
 BINS = 96
@@ -63,7 +64,7 @@ def series(run: Run, bins: int = BINS) -> Series:
 @lru_cache(maxsize=2048)
 def _read(folder: Path, bins: int) -> Series:
     try:
-        return _binned((folder / STEPS).read_bytes().splitlines(), bins)
+        return _binned(read_bytes(folder / STEPS, inf).splitlines(), bins)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise unreadable_steps(folder, error) from error
 
@@ -84,7 +85,7 @@ def counted(line: bytes) -> Count | None:
             return _count(*head.groups())
         except ValueError:  # a brace in a domain's name
             pass
-    step = json.loads(line)
+    step = parse_json(line)
     if not isinstance(step.get("samples"), int):
         return None
     return Count(step["samples"], int(step.get("correct", 0)), step.get("domains") or {})
@@ -92,7 +93,7 @@ def counted(line: bytes) -> Count | None:
 
 @lru_cache(maxsize=4096)  # steps are alike: as many samples, one domain
 def _count(samples: bytes, right: bytes, domains: bytes) -> Count:
-    return Count(int(samples), int(right), json.loads(domains))
+    return Count(int(samples), int(right), parse_json(domains))
 
 
 def _binned(lines: Sequence[bytes], bins: int) -> Series:
@@ -110,7 +111,7 @@ def _binned(lines: Sequence[bytes], bins: int) -> Series:
             at.append(position)
             samples.append(seen)
             right.append(correct)
-            rows.append(json.loads(line).get("memory") or {})
+            rows.append(parse_json(line).get("memory") or {})
             seen = correct = 0
     curves = [name for name, measure in MEASURES.items() if measure.curve]
     state = {name: tuple(_number(row.get(name)) for row in rows) for name in curves}

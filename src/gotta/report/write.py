@@ -1,12 +1,13 @@
 """Everything that `gotta report` writes beside the runs, from the store alone: the same store gives the same bytes."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
+from gotta.reading import read_json
 from gotta.report.figures import Figure, is_figure_file
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
@@ -26,6 +27,7 @@ def write_report(results: Results, pictures: bool = True) -> Path:
     root = results.root
     if not results.runs and not results.damaged:
         raise GottaError(f"there are no runs in '{root}'. Name the folder that `gotta bench` wrote to.")
+    Store(root).check_folders()
     write_atomically(root / "tables.md", report_markdown(results))
     if results.runs:
         write_atomically(root / "tables.tex", tex(results))
@@ -65,7 +67,7 @@ def recordings(results: Results, room: int = ROOM) -> dict[str, Any]:
 def read_record(path: Path) -> dict[str, Any] | None:
     """None where the file is damaged."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except (OSError, ValueError):
         return None
     return document if isinstance(document, dict) and document.get("format") == 1 else None

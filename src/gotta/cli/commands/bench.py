@@ -98,6 +98,7 @@ def bench(
     from gotta.cli.recording import tell_recording, unrecorded
     from gotta.experiment.recipe.labels import labels
     from gotta.experiment.recipe.recipe import load_recipe
+    from gotta.experiment.spec.outside import named
     from gotta.experiment.sweep.loggers import Log
     from gotta.experiment.sweep.store import Store
     from gotta.experiment.sweep.sweep import sweep
@@ -127,7 +128,7 @@ def bench(
     told(console, plan, specs, todo, store, workers, device, dry_run, "" if engine == "local" else f"on {engine}")
     if record:
         tell_recording(console, specs, recorded, store)
-    warn_of_no_effect(console, todo)
+    warn_of_no_effect(console, [spec for spec in todo if not dry_run or not named(spec.model_dump())])
     if dry_run:
         return
     try:

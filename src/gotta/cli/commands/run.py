@@ -52,6 +52,7 @@ def run(
     from gotta.cli.recording import record_run
     from gotta.experiment.recipe.changed_inputs import check_same_inputs
     from gotta.experiment.recipe.missing import missing
+    from gotta.experiment.spec.outside import mistakes, permit
     from gotta.experiment.spec.run_spec import RunSpec
     from gotta.experiment.spec.text import dump
     from gotta.experiment.sweep.loggers import Log
@@ -59,6 +60,7 @@ def run(
     from gotta.experiment.sweep.sweep import sweep
     from gotta.files import check_writable
 
+    permit(parse([setting for setting in settings or [] if "=" in setting]))  # what a file names is not to be imported
     spec = RunSpec.of(parse(settings or []))
     check_device(device)
     console = Console()
@@ -72,7 +74,7 @@ def run(
         run_once(spec, journal=journal, device=device)
         console.print(f"Journal: {journal}", highlight=False, soft_wrap=True)
         return
-    if lacking := missing([spec]):
+    if lacking := mistakes([spec.model_dump()]) + missing([spec]):
         raise GottaError("\n".join(lacking))
     warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)

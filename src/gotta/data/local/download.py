@@ -12,6 +12,7 @@ from pathlib import Path
 from gotta.data.local.damage import damage, digest, not_data
 from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
 from gotta.errors import GottaError
+from gotta.reading import read_json
 
 PART = ".part"
 Progress = Callable[[int, int | None], None]  # bytes there, bytes in all
@@ -59,7 +60,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _accept(remote: Remote, target: Path) -> Path:
-    wrong = damage(target, remote.size)
+    wrong = damage(target, remote.size) or _other_content(remote, target)
     if wrong:
         raise GottaError(f"{target} is there but {wrong}. Remove it and run the command again.")
     return target
@@ -133,12 +134,18 @@ def _verify(remote: Remote, part: Path) -> None:
     wrong, length = "", _length(part)
     if remote.size is not None and length != remote.size:
         wrong = f"{length:,} bytes arrived, expected {remote.size:,}"
-    for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
-        if not wrong and wanted and (found := digest(part, algorithm)) != wanted:
-            wrong = f"the {algorithm} is {found}, expected {wanted}"
+    wrong = wrong or _other_content(remote, part)
     if wrong:
         _discard(part)
         raise GottaError(f"{remote.name}: {wrong}. It was removed; run the command again, or fetch it elsewhere.")
+
+
+def _other_content(remote: Remote, path: Path) -> str:
+    """How the checksum differs from the published one, if there is one and it does."""
+    for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
+        if wanted and (found := digest(path, algorithm)) != wanted:
+            return f"the {algorithm} is {found}, expected {wanted}"
+    return ""
 
 
 def _length(path: Path) -> int:
@@ -151,7 +158,7 @@ def _note(part: Path) -> Path:
 
 def _read_note(part: Path) -> Note:
     try:
-        read = json.loads(_note(part).read_text())
+        read = read_json(_note(part))
     except (OSError, ValueError):
         return {}
     return read if isinstance(read, dict) else {}

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
 from gotta.errors import GottaError
+from gotta.reading import read_json
 from gotta.types import Images
 from gotta.workers import run_in_order
 
@@ -154,7 +155,14 @@ def _write_labels(path: Path, labels: NDArray[np.integer]) -> None:
 def read_record(folder: Path) -> dict[str, Any]:
     """How the files of this folder were made."""
     path = folder / RECORD
-    record: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    try:
+        record: Any = read_json(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise GottaError(f"'{path}', which says how the files beside it were made, is damaged: {error}.") from None
+    if not isinstance(record, dict) or not all(isinstance(made, dict) for made in record.values()):
+        raise GottaError(f"'{path}' does not say how the files beside it were made. Remove it if you know.")
     return record
 
 

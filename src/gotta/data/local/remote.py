@@ -106,7 +106,12 @@ def _extent(body: http.client.HTTPResponse, have: int) -> tuple[int, int | None]
     """Where the answer begins and how long the whole file is; a server that ignores ranges begins at 0."""
     if body.status != 206:
         length = body.headers.get("Content-Length", "")
-        return 0, int(length) if length.isdigit() else None
+        return 0, _number(length)
     begin, _, rest = body.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")
     total = rest.partition("/")[2]
-    return int(begin) if begin.isdigit() else have, int(total) if total.isdigit() else None
+    start = _number(begin)
+    return have if start is None else start, _number(total)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None

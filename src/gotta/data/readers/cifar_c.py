@@ -79,7 +79,7 @@ def load_array(path: Path) -> NDArray[Any]:
         raise GottaError(f"no '{path}'. Unpack the archive again, or leave this out.")
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
         reason = "it is shorter than it says" if "mmap length" in str(error) else str(error).rstrip(".")
         raise GottaError(f"'{path}' is no complete NumPy file: {reason}. Download it again.") from None
     if not isinstance(array, np.ndarray):

@@ -30,6 +30,11 @@ def record_path(root: str | Path, id: str) -> Path:
     return Path(root) / FOLDER / f"{id}.json"
 
 
+def is_recorded(root: str | Path, id: str) -> bool:
+    path = record_path(root, id)
+    return path.is_file() and not path.is_symlink()
+
+
 def recorder_of(spec: RunSpec) -> "Recorder":
     """A recorder that knows the names of the classes where the data set does not."""
     known = spec.data.name.startswith("cifar10") and not spec.data.name.startswith("cifar100")

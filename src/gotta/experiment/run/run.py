@@ -14,7 +14,7 @@ import gotta
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard, GuardWarning
 from gotta.core.loop import OracleMemory, Record, evaluate
-from gotta.data import dataset
+from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
@@ -24,8 +24,8 @@ from gotta.experiment.run.model import shared_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
-from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec
-from gotta.memory import Memory
+from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec, statistics_of
+from gotta.memory import Memory, policies
 from gotta.methods import Statistics, methods
 from gotta.models import Backbone
 from gotta.streams import Stream
@@ -45,6 +45,7 @@ def shared_dataset(spec: DataSpec) -> Dataset:
     """Cells of a sweep share images, and a worker runs many cells."""
     if (named := spec.model_dump_json()) in _placed:
         return _placed[named]
+    DATASETS.get(spec.name)  # refused unless it is registered or the caller gave it
     return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
@@ -153,18 +154,23 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     guard = None
     if spec.guard:
         guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
-    given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
-    statistics = Statistics(settings.statistics or "source", **given)
     method = methods.build(
         settings.name,
         model=model,
-        statistics=statistics,
+        statistics=_statistics(spec),
         embed=settings.embedding,
         seed=spec.seed,
         **settings.arguments,
     )
     memory = _memory(spec, data.num_classes, journal)
     return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
+
+
+def _statistics(spec: RunSpec) -> Statistics:
+    """As the spec says; it leaves that open for a method that had to be imported first."""
+    if spec.method.statistics is None:
+        return statistics_of(spec, methods.get(spec.method.name))
+    return Statistics(spec.method.statistics, **spec.method.model_dump(include={"fed_by", "rate"}, exclude_none=True))
 
 
 def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
@@ -187,6 +193,7 @@ def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
     if spec.memory.name == ORACLE:
         assert spec.memory.capacity
         return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
+    policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
     return Memory(
         spec.memory.name,
         spec.memory.capacity if spec.has_memory else None,

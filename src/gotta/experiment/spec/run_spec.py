@@ -14,6 +14,7 @@ from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.core.regime import REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
 from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
@@ -21,7 +22,7 @@ from gotta.experiment.spec.run_id import run_id
 from gotta.experiment.spec.source_files import changed_since_import
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
-from gotta.methods import methods
+from gotta.methods import Method, Statistics, methods
 from gotta.models.zoo import check as check_model
 from gotta.streams import StreamSpec, check
 
@@ -105,10 +106,15 @@ class RunSpec(Section):
     seed: int = 0
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "RunSpec":
-        """A complete spec from a partial one. Arguments of method and memory may stand beside their settings."""
+    def of(cls, given: Mapping[str, Any], imports: Collection[str] = ()) -> "RunSpec":
+        """A complete spec from a partial one. Arguments of method and memory may stand beside their settings.
+
+        Nothing is imported. A `module:Class` in it is refused unless its module is among `imports`, or the caller has
+        given it before; what is left open of such a part stays open until it is run.
+        """
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
+        outside.permit(given, imports)
         given = sunk(given, FIELDS, DEFAULTS)
         mistakes: list[str] = []
         try:
@@ -153,7 +159,9 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        return self.memory.name == ORACLE or not getattr(policies.get(self.memory.name), "holds_batch", False)
+        if self.memory.name == ORACLE or outside.is_outside("memory", self.memory.name):
+            return True
+        return not getattr(policies.get(self.memory.name), "holds_batch", False)
 
     @property
     def label(self) -> str:
@@ -174,18 +182,11 @@ def _complete(spec: RunSpec) -> RunSpec:
     """The spec with every open setting decided, so that it says by itself what was run."""
     spec = _with_control(_with_declared_numbers(spec))
     steps = spec.memory.capacity if spec.has_memory or spec.control else None
-    score = spec.regime.score or methods.get(spec.method.name).native_score
-    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score)
+    own = _own_method(spec)
+    score = spec.regime.score or (own.native_score if own else None)
+    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score or "before")
     batch_size = spec.regime.batch_size or regime.batch_size
     adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
-    statistics = choose_statistics(
-        methods.get(spec.method.name),
-        spec.has_memory,
-        spec.pairing,
-        spec.method.arguments.get("preset", "official"),
-        **spec.method.model_dump(include={"statistics", "fed_by", "rate"}),
-    )
-    running = statistics.source == "running"
     pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
     stream = asdict(StreamSpec.of(**spec.stream))
     changes = {
@@ -193,22 +194,41 @@ def _complete(spec: RunSpec) -> RunSpec:
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
         ),
-        "method": spec.method.model_copy(
-            update={
-                "statistics": statistics.source,
-                "fed_by": statistics.fed_by if running else None,
-                "rate": statistics.rate if running else None,
-            }
-        ),
+        "method": spec.method if own is None else _with_statistics(spec, own),
     }
     # Through JSON, so that a spec read back from a file is the same content.
     return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
 
 
+def _own_method(spec: RunSpec) -> type[Method] | None:
+    """The method, if it can be looked at without importing it."""
+    return None if outside.is_outside("method", spec.method.name) else methods.get(spec.method.name)
+
+
+def statistics_of(spec: RunSpec, method: type[Method]) -> Statistics:
+    """Which statistics this method predicts with in this run."""
+    given = spec.method.model_dump(include={"statistics", "fed_by", "rate"})
+    return choose_statistics(
+        method, spec.has_memory, spec.pairing, spec.method.arguments.get("preset", "official"), **given
+    )
+
+
+def _with_statistics(spec: RunSpec, method: type[Method]) -> MethodSpec:
+    statistics = statistics_of(spec, method)
+    running = statistics.source == "running"
+    return spec.method.model_copy(
+        update={
+            "statistics": statistics.source,
+            "fed_by": statistics.fed_by if running else None,
+            "rate": statistics.rate if running else None,
+        }
+    )
+
+
 def _with_declared_numbers(spec: RunSpec) -> RunSpec:
     changes = {}
     for section, chosen in (("memory", spec.memory), ("method", spec.method)):
-        if chosen.arguments and chosen.name != ORACLE:
+        if chosen.arguments and chosen.name != ORACLE and not outside.is_outside(section, chosen.name):
             arguments = as_declared(section, chosen.name, chosen.arguments)
             changes[section] = chosen.model_copy(update={"arguments": arguments})
     return spec.model_copy(update=changes)
@@ -221,25 +241,28 @@ def _with_control(spec: RunSpec) -> RunSpec:
     name = ORACLE if spec.control == "oracle" else "none"
     changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
     if spec.control == "running_statistics":
-        rate = spec.method.rate or methods.get(spec.method.name).paired.rate
+        rate = spec.method.rate or (_own_method(spec) or Method).paired.rate
         running = {"statistics": "running", "fed_by": "batch", "rate": rate}
         changes["method"] = spec.method.model_copy(update=running)
     return spec.model_copy(update=changes)
 
 
 def _mistakes(spec: RunSpec) -> list[str]:
+    parts: dict[str, Callable[[], object]] = {
+        "data": lambda: check_dataset(spec.data.name, spec.data.arguments),
+        "model": lambda: check_model(**dict(spec.model)),  # its name; whether its weights are here is another question
+        "method": lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
+        "memory": lambda: _known_memory(spec.memory),
+    }
     looks: list[Callable[[], object]] = [
-        lambda: check_dataset(spec.data.name, spec.data.arguments),
-        lambda: check_model(**dict(spec.model)),  # what it is called; whether its weights are here is another question
-        lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
-        lambda: _known_memory(spec.memory),
+        *(look for section, look in parts.items() if not outside.is_outside(section, getattr(spec, section).name)),
         lambda: _known("regime", spec.regime.name, REGIMES),
         lambda: _known("pairing", spec.pairing, PAIRINGS),
         lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
         lambda: _known("clock", spec.regime.clock, CLOCKS),
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
-    found = messages(looks) + _stream_mistakes(spec.stream)
+    found = outside.refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if spec.memory.name == ORACLE and spec.control != "oracle":
         found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:

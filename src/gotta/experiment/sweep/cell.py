@@ -13,14 +13,16 @@ from typing import Any
 from gotta.errors import GottaError
 from gotta.experiment.run.environment import environment
 from gotta.experiment.run.inputs import KEPT
-from gotta.experiment.run.memory_film import record_path, recorder_of
+from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import EVERY, Snapshots
 from gotta.experiment.run.step_costs import recording
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
+from gotta.reading import read_bytes
 
 LAST = ("finished", "failed", "taken")
 
@@ -56,7 +58,7 @@ class Work:
 
     def done(self, id: str) -> bool:
         """Is the run stored, and its recording as well if there is to be one?"""
-        return Store(self.root).has(id) and (id not in self.record or record_path(self.root, id).exists())
+        return Store(self.root).has(id) and (id not in self.record or is_recorded(self.root, id))
 
     def leases(self) -> Leases:
         return _leases(self.root, self.beat, self.limit)
@@ -88,6 +90,12 @@ _leases = lru_cache(maxsize=8)(Leases)  # one heartbeat per process, however man
 
 class LeaseLost(Exception):
     """Somebody found this process dead and took its cell over."""
+
+
+def received(spec: RunSpec) -> RunSpec:
+    """A spec as the driver of this sweep sent it, which has seen to it that its parts may be imported."""
+    permit(spec.model_dump())
+    return spec
 
 
 def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
@@ -137,7 +145,10 @@ def compute(
 def kept_costs(spec: RunSpec, work: Work) -> str | None:
     """The measured costs that the store has of a cell."""
     path = recording(Path(work.root), spec)
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    try:
+        return read_bytes(path).decode(errors="replace")
+    except OSError:
+        return None
 
 
 @contextmanager

@@ -19,12 +19,14 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.run_id import FORMAT, earlier_id, run_id
 from gotta.experiment.sweep.processes import alive, machine
 from gotta.files import digest, sync_folder, write_lines
+from gotta.reading import open_plain, parse_json, read_json
 
 DOCUMENTS = ("spec.json", "summary.json", "environment.json")
 IDENTITY = "identity.json"  # what the run's name covers besides its spec; runs of the first format have none
 RECIPE = "recipe.json"  # of a run that was asked for by one
 STEPS = "steps.jsonl"
 CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
+FOLDERS = ("runs", "leases", "snapshots", "clocks", "records", "figures")  # what is written below the root
 SIZE = "steps_bytes"  # stands with the environment and is for the store alone
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
@@ -55,8 +57,8 @@ class Run:
         if self.folder is None:
             return
         try:
-            with (self.folder / STEPS).open(encoding="utf-8") as lines:
-                yield from map(json.loads, lines)
+            with open_plain(self.folder / STEPS) as lines:
+                yield from map(_step, lines)
         except (OSError, ValueError) as error:
             raise unreadable_steps(self.folder, error) from error
 
@@ -71,7 +73,14 @@ class Store:
             if path.exists() and not path.is_dir():
                 raise GottaError(f"'{path}' is a file; results need a folder. Name another one.")
         if writable:
+            self.check_folders()
             self._try_to_write()
+
+    def check_folders(self) -> None:
+        """Raises where something written into the store would end up elsewhere."""
+        for name in FOLDERS:
+            if (path := self.root / name).is_symlink():
+                raise GottaError(f"'{path}' is a link, so what is written there ends up elsewhere. Make it a folder.")
 
     def has(self, id: str) -> bool:
         """Is the run complete, unchanged, and of this format?"""
@@ -92,7 +101,7 @@ class Store:
     def scan(self) -> Iterator[tuple[str, Run | str]]:
         """Each run by id, or why it cannot be read."""
         for path in _children(self.folder):
-            if path.is_dir() and not path.name.startswith("."):
+            if (path.is_dir() or path.is_symlink()) and not path.name.startswith("."):
                 try:
                     yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
                 except _DamagedRun as problem:
@@ -178,13 +187,15 @@ class Store:
         old = self.folder / _aside_name(final.name)
         final.rename(old)
         aside.rename(final)
-        if old.is_dir():
+        if old.is_dir() and not old.is_symlink():
             shutil.rmtree(old, ignore_errors=True)
         else:
             old.unlink(missing_ok=True)
 
     def _load(self, id: str) -> Run:
         folder = self.folder / _checked(id)
+        if folder.is_symlink():
+            raise _DamagedRun("it is a link, not a folder")
         if not folder.is_dir():
             raise _DamagedRun("there is no such run")
         spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
@@ -229,12 +240,12 @@ def _checked(id: str) -> str:
 
 def _load_document(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        content = read_json(path)
     except FileNotFoundError:
         raise _DamagedRun(f"{path.name} is missing") from None
     except OSError as error:
         raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _DamagedRun(f"{path.name} is not valid JSON ({error})") from error
     if not isinstance(content, dict):
         raise _DamagedRun(f"{path.name} holds no JSON object")
@@ -271,14 +282,17 @@ def _checksum(folder: Path, summary: dict[str, Any]) -> dict[str, str]:
     return {**digests, DOCUMENTS[1]: hashlib.sha256(canonical.encode()).hexdigest()}
 
 
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")  # Python reads it, JSON and so the page has no such thing
+def _step(line: bytes) -> dict[str, Any]:
+    step = parse_json(line)
+    if not isinstance(step, dict):
+        raise ValueError("a line of it holds no JSON object")
+    return step
 
 
 def _check_steps(path: Path, expected: int | None) -> None:
     """A file that was cut shows in its size, and in its last byte where the size was not noted."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 1))
             last = file.read(1)

@@ -5,6 +5,7 @@ from time import sleep
 from typing import Any
 
 from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.spec.outside import check_permitted
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
 from gotta.experiment.sweep.engines import Engine
@@ -46,6 +47,8 @@ class Sweep:
 
     def run(self, specs: Iterable[RunSpec]) -> list[Event]:
         specs, leases = list(specs), self.work.leases()
+        for spec in specs:
+            check_permitted(spec.model_dump())
         self._tidy(specs)
         waiting = {spec.id: spec for spec in specs if not self.work.done(spec.id)}
         try:

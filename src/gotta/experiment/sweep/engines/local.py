@@ -16,7 +16,7 @@ import torch
 
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import forking
-from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute, received
 from gotta.experiment.sweep.processes import alive
 
 ATTEMPTS = 3
@@ -142,7 +142,7 @@ def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment
     while not abandoned():
         try:
             if pipe.poll(1.0):
-                execute(pipe.recv(), work, tell)
+                execute(received(pipe.recv()), work, tell)
         except (EOFError, OSError):
             return
 
