@@ -24,11 +24,11 @@ def chosen(settings: Sequence[str], data: str, model: str) -> dict[str, Any]:
 
 
 def tell_damaged(console: "Console", todo: "Sequence[RunSpec]", store: "Store") -> None:
-    """Name the runs that are to be run again because what the store has of them cannot be read."""
-    ids = {spec.id for spec in todo if (store.folder / spec.id).exists()}
-    for id, reason in store.damaged() if ids else ():
-        if id in ids:
-            console.print(f"Damaged: run {id}: {reason}. It is run again.", highlight=False, markup=False)
+    """Name the runs that count nowhere, and those that are run again for it."""
+    ids = {spec.id for spec in todo}
+    for id, reason in store.damaged():
+        what = "It is run again" if id in ids else "It counts nowhere"
+        console.print(f"Damaged: run {id}: {reason}. {what}.", highlight=False, markup=False, soft_wrap=True)
 
 
 def tell_earlier(console: "Console", store: "Store") -> None:
