@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
+from gotta.printable import one_line
+
 
 class GottaError(ValueError):
     """What was wrong, what was expected, what was got, and a way out, in one message. The command line exits with 2."""
@@ -14,7 +16,7 @@ class NoEffect(GottaError):
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:
     """The error for a name that nobody registered, with the nearest known one."""
-    choices = sorted(known)
+    name, choices = one_line(name), sorted(one_line(choice) for choice in known)
     near = get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {', '.join(choices)}.")

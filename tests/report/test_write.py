@@ -107,8 +107,8 @@ def test_recordings_give_way_to_the_rest_of_the_page(store, monkeypatch):
 
 
 def test_what_is_no_file_below_records_is_passed_over(store, tmp_path):
-    folder, runs = store.root / "records", store.runs()
-    ids = [run.id for run in runs if run.id != "norm-fps-0"][:5]
+    folder = store.root / "records"
+    ids = [run.id for run in store.runs() if run.id != "norm-fps-0"][:5]
     (tmp_path / "outside.json").write_text('{"format": 1}')
     odd = [folder / f"{id}.json" for id in ids]
     odd[0].symlink_to(tmp_path / "outside.json")

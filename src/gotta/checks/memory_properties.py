@@ -16,6 +16,7 @@ from gotta.checks.memory_cases import Case, Samples
 from gotta.errors import GottaError
 from gotta.memory import Candidate, Decision, Memory, Policy, Table
 from gotta.memory.policy import make_policy
+from gotta.registry import build_part
 
 
 class Subject:
@@ -28,7 +29,7 @@ class Subject:
         if isinstance(self._policy, str):
             return make_policy(self._policy, self._arguments)
         if isinstance(self._policy, type):
-            return make_policy(self._policy(**self._arguments), {})
+            return make_policy(build_part("memory", self._policy, **self._arguments), {})
         return make_policy(deepcopy(self._policy), {})
 
     def memory(self, case: Case, seed: int = 0, **options: Any) -> Memory:

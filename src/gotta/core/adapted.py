@@ -18,6 +18,7 @@ from gotta.core.pairing import choose_statistics
 from gotta.cost import PHASES, Cost
 from gotta.errors import GottaError
 from gotta.memory import Memory
+from gotta.memory.choice import MemoryChoice, check_owner
 from gotta.methods import Method, methods
 from gotta.types import Prediction
 
@@ -308,7 +309,7 @@ class Adapted(nn.Module):
 def adapt(
     model: nn.Module,
     method: str = "rotta",
-    memory: str | Memory = "none",
+    memory: str | MemoryChoice | Memory = "none",
     capacity: int | None = None,
     num_classes: int | None = None,
     *,
@@ -327,9 +328,12 @@ def adapt(
 ) -> Adapted:
     """Make a model adapt to the stream it predicts: `adapt(net, method="tent", memory="fps", capacity=64)(x)`.
 
-    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters, `policy` the memory's.
+    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters; a memory with arguments
+    of its own is `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`).
     Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
+    if isinstance(memory, MemoryChoice):
+        memory, capacity, policy = memory.unfold(capacity, policy)
     given = {name: value for name, value in locals().items() if name not in ("model", "inplace", "hyper")}
     later = None
     if isinstance(memory, str):
@@ -337,6 +341,7 @@ def adapt(
         memory = later(num_classes=1 if num_classes is None else num_classes)
     has_memory = not memory.policy.holds_batch
     cls = methods.take(method)
+    check_owner(hyper, method, cls.arguments(), given["memory"] if isinstance(given["memory"], str) else None)
     preset = hyper.get("preset", "official")
     chosen = choose_statistics(cls, has_memory, pairing, preset, statistics=statistics, fed_by=fed_by, rate=rate)
     source_hash = adapt_state.fingerprint(model)

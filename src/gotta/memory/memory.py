@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gotta import seeds
 from gotta.errors import GottaError
 from gotta.memory import intake, state
+from gotta.memory.choice import MemoryChoice
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
 from gotta.memory.policy import NOTHING, REJECT, UNEXPLAINED, Candidate, Policy, make_policy
@@ -55,6 +56,11 @@ class Memory:
         self._rng = seeds.generator(seed, "memory") if rng is None else rng
         self._rng_start = state.of_generator(self._rng)
         self._start()
+
+    @staticmethod
+    def spec(policy: str, **arguments: Any) -> MemoryChoice:
+        """A memory with its arguments, for `gotta.adapt` to build: `memory=gotta.Memory.spec("fps", epsilon=0.1)`."""
+        return MemoryChoice(policy, arguments)
 
     def __len__(self) -> int:
         return len(self._table)

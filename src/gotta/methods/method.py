@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -98,6 +98,12 @@ class Method:
         model.eval().requires_grad_(False)
         self.optimizer = self.configure()
         self._snapshot = deepcopy(self._state())
+
+    @classmethod
+    def arguments(cls) -> list[str]:
+        """The names of what it may be given: hyper-parameters, data and functions, and what every method takes."""
+        taken = [name for name in inspect.signature(cls).parameters if name != "hyper"]
+        return [*taken, *cls.presets["official"], *cls.inputs]
 
     @classmethod
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
@@ -265,4 +271,7 @@ class Method:
         for name, generator in self.generators.items():
             generator.set_state(state["generators"][name].cpu())
         for name in self.remembers:
-            setattr(self, name, state["remembers"][name])
+            value = state["remembers"][name]
+            if not isinstance(value, Tensor | int | float | NoneType):
+                raise TypeError(f"{name} is a {type(value).__name__}")
+            setattr(self, name, value)

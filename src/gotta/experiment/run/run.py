@@ -26,6 +26,7 @@ from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec, statistics_of
 from gotta.memory import Memory, policies
+from gotta.memory.policy import make_policy
 from gotta.methods import Statistics, methods
 from gotta.models import Backbone
 from gotta.streams import Stream
@@ -194,12 +195,14 @@ def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
         assert spec.memory.capacity
         return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
     policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
+    policy = make_policy(
+        spec.memory.name, spec.memory.arguments
+    )  # they are its alone: none says where samples are kept
     return Memory(
-        spec.memory.name,
+        policy,
         spec.memory.capacity if spec.has_memory else None,
         num_classes,
         spec.seed,
         refresh_every=spec.memory.refresh_every,
         journal=journal,
-        **spec.memory.arguments,
     )

@@ -37,6 +37,14 @@ class Event:
     steps: int = 0
     accuracy: float = 0.0
     message: str = ""
+    label: str = ""  # what people call the run, where its plan is known
+
+    def __str__(self) -> str:
+        found = {
+            "moved": f"step {self.step} of {self.steps}, accuracy {self.accuracy:.1f}",
+            "finished": f"accuracy {self.accuracy:.2f}",
+        }.get(self.kind, self.message)
+        return f"{self.label or self.id} {self.kind}" + (f": {found}" if found else "")
 
 
 Listener = Callable[[Event], None]
@@ -92,7 +100,7 @@ class LeaseLost(Exception):
     """Somebody found this process dead and took its cell over."""
 
 
-def received(spec: RunSpec) -> RunSpec:
+def receive(spec: RunSpec) -> RunSpec:
     """A spec as the driver of this sweep sent it, which has seen to it that its parts may be imported."""
     permit(spec.model_dump())
     return spec

@@ -25,8 +25,8 @@ DOCUMENTS = ("spec.json", "summary.json", "environment.json")
 IDENTITY = "identity.json"  # what the run's name covers besides its spec; runs of the first format have none
 RECIPE = "recipe.json"  # of a run that was asked for by one
 STEPS = "steps.jsonl"
-CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
 FOLDERS = ("runs", "leases", "snapshots", "clocks", "records", "figures")  # what is written below the root
+CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
 SIZE = "steps_bytes"  # stands with the environment and is for the store alone
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
@@ -252,6 +252,13 @@ def _load_document(path: Path) -> dict[str, Any]:
     return content
 
 
+def _step(line: bytes) -> dict[str, Any]:
+    step = parse_json(line)
+    if not isinstance(step, dict):
+        raise ValueError("a line of it holds no JSON object")
+    return step
+
+
 def _write_document(path: Path, content: Mapping[str, Any]) -> None:
     write_lines(path, [json.dumps(plain(content), indent=2, allow_nan=False)])
 
@@ -280,13 +287,6 @@ def _checksum(folder: Path, summary: dict[str, Any]) -> dict[str, str]:
     names = (DOCUMENTS[0], DOCUMENTS[2], IDENTITY, RECIPE, STEPS)
     digests = {name: digest(folder / name) for name in names if (folder / name).exists()}
     return {**digests, DOCUMENTS[1]: hashlib.sha256(canonical.encode()).hexdigest()}
-
-
-def _step(line: bytes) -> dict[str, Any]:
-    step = parse_json(line)
-    if not isinstance(step, dict):
-        raise ValueError("a line of it holds no JSON object")
-    return step
 
 
 def _check_steps(path: Path, expected: int | None) -> None:

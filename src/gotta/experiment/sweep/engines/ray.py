@@ -29,7 +29,7 @@ from gotta.experiment.sweep.cell import (
     failure,
     keep,
     kept_costs,
-    received,
+    receive,
 )
 from gotta.experiment.sweep.leases import Lease
 
@@ -220,7 +220,7 @@ def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any
             told = monotonic()
             board.add.remote(event)
 
-    return compute(received(spec), work, tell, costs=costs)
+    return compute(receive(spec), work, tell, costs=costs)
 
 
 def _ray() -> Any:

@@ -23,7 +23,7 @@ import torch
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.cell import Event, Listener, Work, execute, received
+from gotta.experiment.sweep.cell import Event, Listener, Work, execute, receive
 from gotta.files import write_atomically
 from gotta.reading import read_json
 
@@ -95,7 +95,7 @@ class Cell:
             if event.kind == "notice":
                 notices.append(event.message)
 
-        last = execute(received(self.spec), self.work, hear)
+        last = execute(receive(self.spec), self.work, hear)
         write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
         return last.kind
 
