@@ -41,7 +41,7 @@ class Plan:
     to_record: tuple[RunSpec, ...] = ()  # these get a recording of what their memory held
 
     def __post_init__(self) -> None:
-        check_same_inputs(self.specs, self.store)
+        check_same_inputs(self.specs, self.store, everything=False)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -100,6 +100,7 @@ class Plan:
         if lacking := wrong or missing(self.todo):
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
             raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
+        check_same_inputs(self.specs, self.store)
         Store(self.store.root, writable=True)
 
     def run(
