@@ -107,7 +107,7 @@ class Registry(Generic[T]):
         )
 
     def module_of(self, name: str) -> str:
-        """The module that a thing is from; one named as `module:Class` is not imported for that."""
+        """The module that a thing is from. Nothing of the user's is imported for that."""
         module, colon, _ = name.partition(":")
         if colon:
             return module
