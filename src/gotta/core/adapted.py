@@ -14,7 +14,7 @@ import gotta
 from gotta.core import saved as adapt_state
 from gotta.core.guard import Guard, only_predicting
 from gotta.core.inputs import check_batch, check_logits, device_of, output_types, shield_group_norms
-from gotta.core.pairing import choose_statistics
+from gotta.core.pairing import check_memory_used, choose_statistics
 from gotta.cost import PHASES, Cost
 from gotta.errors import GottaError
 from gotta.memory import Memory
@@ -84,17 +84,19 @@ class Adapted(nn.Module):
     def _step(self, x: Tensor) -> Outcome:
         phase = self.method.cost.phase
         with phase("predict"):
-            prediction = self.method.predict(x)
+            raw = prediction = self.method.predict_next(x)
         if self.guard is not None and self.guard.action != "warn" and not torch.isfinite(prediction.logits).all():
             self.guard.trip(self.method, self.memory, "its logits are NaN or infinite")
             return self._shelter(x, self.guard)
-        self._expect(prediction.logits)
+        self._expect(raw.logits)
+        with phase("predict"):
+            prediction = self.method.follow_stream(raw)
         self._sample = x.shape[1:]
         self._settle(prediction.logits.shape[1])
         slots, adaptations, diagnostics = [], self.adaptations, {}
         for part, due in self._parts(len(x)):
             with phase("observe"):
-                slots.append(self._observe(x[part], prediction, part))
+                slots.append(self._observe(x[part], self.method.as_labels(prediction), part))
             if due:
                 with phase("adapt"):
                     held = self.memory.batch()
@@ -109,10 +111,10 @@ class Adapted(nn.Module):
         torch.clear_autocast_cache()
         done = self.adaptations - adaptations
         if self.guard is not None:
-            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, prediction)}
+            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, raw)}
         if self.score == "after":
             with phase("predict"), only_predicting(self.method):
-                prediction = self.method.predict(x)
+                prediction = self.method.prior.look(self.method.predict(x), again=True)
         return Outcome(prediction, torch.cat(slots), done, self._spent(), diagnostics)
 
     def _look(self, x: Tensor) -> Outcome:
@@ -120,6 +122,7 @@ class Adapted(nn.Module):
         with self.method.cost.phase("predict"), only_predicting(self.method):
             prediction = self.method.predict(x)
             self._expect(prediction.logits)
+            prediction = self.method.prior.look(prediction)
         return self._untouched(x, prediction)
 
     def _shelter(self, x: Tensor, guard: Guard) -> Outcome:
@@ -138,6 +141,10 @@ class Adapted(nn.Module):
     def unfreeze(self) -> None:
         """Adapt again."""
         self.frozen = False
+
+    def boundary(self) -> None:
+        """Say that the next sample has nothing to do with the last one: a new clip, another camera."""
+        self.method.prior.boundary()
 
     @torch.inference_mode(False)
     def reset(self) -> None:
@@ -292,12 +299,12 @@ class Adapted(nn.Module):
 @torch.inference_mode(False)  # parameters copied in inference mode could never be trained
 def adapt(
     model: nn.Module,
-    method: str = "rotta",
+    method: str = "deskew",
     memory: str | Memory = "none",
     capacity: int | None = None,
     num_classes: int | None = None,
     *,
-    pairing: str = "paper",
+    pairing: str = "safe",
     statistics: str | None = None,
     fed_by: str | None = None,
     rate: float | None = None,
@@ -310,9 +317,10 @@ def adapt(
     policy: dict[str, Any] | None = None,
     **hyper: Any,
 ) -> Adapted:
-    """Make a model adapt to the stream it predicts: `adapt(net, method="tent", memory="fps", capacity=64)(x)`.
+    """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
 
-    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters, `policy` the memory's.
+    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters and its prior (`prior`,
+    `labels`, `order_in_batch`), `policy` the memory's.
     Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
     given = {name: value for name, value in locals().items() if name not in ("model", "inplace", "hyper")}
@@ -322,6 +330,8 @@ def adapt(
         memory = later(num_classes=1 if num_classes is None else num_classes)
     has_memory = not memory.policy.holds_batch
     cls = methods.get(method)
+    if has_memory:
+        check_memory_used(cls, method, type(memory.policy).__name__.lower())
     preset = hyper.get("preset", "official")
     chosen = choose_statistics(cls, has_memory, pairing, preset, statistics=statistics, fed_by=fed_by, rate=rate)
     source_hash = adapt_state.fingerprint(model)

@@ -2,21 +2,23 @@
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from gotta import seeds
 from gotta.cost import Cost
-from gotta.errors import GottaError
+from gotta.errors import GottaError, unknown
+from gotta.methods.parts.class_statistics import ClassStatistics, tracked_norms
 from gotta.methods.parts.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
 from gotta.methods.parts.outputs import logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
+from gotta.methods.parts.prior import LABELS, make_prior
 from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
@@ -37,25 +39,43 @@ class Methods(Registry[type["Method"]]):
 methods = Methods("method", "gotta.methods")
 
 
+StatisticsName = Literal["source", "batch", "running", "class", "gated"]
+STATISTICS: tuple[StatisticsName, ...] = get_args(StatisticsName)
+BY_LEVEL = ("class", "gated")
+
+
 @dataclass(frozen=True)
 class Statistics:
     """Where the statistics that normalise a prediction come from.
 
     `source`: the source model's own. `batch`: those of the batch that is predicted. `running`: an average that starts
     at the source's and moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
+    `class`: levels that follow a change of domain at once and that the mix of classes does not move; `gated`: the same
+    without the classes. These two are fed by the prediction's own forward and have no rate to choose.
     """
 
-    source: Literal["source", "batch", "running"] = "source"
-    fed_by: Literal["batch", "memory"] = "memory"
+    source: StatisticsName = "source"
+    fed_by: Literal["batch", "memory"] | None = None  # open: the memory, except for `class` and `gated`
     rate: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.source not in ("source", "batch", "running"):
-            raise GottaError(f"statistics='{self.source}' is unknown. Known: batch, running, source.")
-        if self.fed_by not in ("batch", "memory"):
-            raise GottaError(f"fed_by='{self.fed_by}' is unknown. Known: batch, memory.")
+        if self.source not in STATISTICS:
+            raise unknown("statistics", self.source, STATISTICS)
+        if self.fed_by not in ("batch", "memory", None):
+            raise unknown("fed_by", self.fed_by, ("batch", "memory"))
+        if self.by_level and self.fed_by == "memory":
+            raise GottaError(
+                f"statistics='{self.source}' is moved by the samples that are predicted, not by a memory. Leave fed_by "
+                "out, or use statistics='running'."
+            )
+        if self.fed_by is None:
+            object.__setattr__(self, "fed_by", "batch" if self.by_level else "memory")
         if not 0 < self.rate <= 1:
             raise GottaError(f"rate={self.rate} is no share. Expected 0 < rate <= 1.")
+
+    @property
+    def by_level(self) -> bool:
+        return self.source in BY_LEVEL
 
 
 class Method:
@@ -68,6 +88,8 @@ class Method:
 
     native: ClassVar[Statistics] = Statistics()
     paired: ClassVar[Statistics] = Statistics()
+    native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
+    uses_memory: ClassVar[bool] = True  # whether it adapts on samples at all
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
@@ -83,9 +105,15 @@ class Method:
         seed: int = 0,
         preset: str = "official",
         quirks: str | Iterable[str] | None = (),
+        prior: str | None = None,
+        labels: str = "filtered",
+        order_in_batch: str = "time",
         **hyper: Any,
     ) -> None:
         self.model, self.embed = model, embed
+        if labels not in LABELS:
+            raise unknown("labels", labels, LABELS)
+        self.prior, self.labels = make_prior(prior or self.native_prior, order_in_batch), labels
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
         self.quirks = chosen_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
@@ -97,6 +125,7 @@ class Method:
         self.check(model)
         model.eval().requires_grad_(False)
         self.optimizer = self.configure()
+        self.levels = self._make_levels()
         self._snapshot = deepcopy(self._state())
 
     @classmethod
@@ -119,6 +148,22 @@ class Method:
             logits, features = self._forward(self.predictor, x)
         self._kept = logits if keep else None
         return Prediction(logits.detach(), features, self.embed)
+
+    def predict_next(self, x: Tensor) -> Prediction:
+        """The network's prediction of the next samples of the stream. What it shows of them waits for `follow_stream`."""
+        with nullcontext() if self.levels is None else self.levels.watching(self.predictor):
+            return self.predict(x)
+
+    def follow_stream(self, raw: Prediction) -> Prediction:
+        """Move prior and statistics by the prediction of `predict_next`, and give the one to use."""
+        prediction = self.prior.follow(raw)
+        if self.levels is not None:
+            self.levels.learn(self.as_labels(prediction).label, raw.logits.shape[1])
+        return prediction
+
+    def as_labels(self, prediction: Prediction) -> Prediction:
+        """The prediction that memory and statistics take labels from."""
+        return prediction if self.labels == "filtered" else prediction.raw
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         """One adaptation on what the memory holds. What was measured on the way, by name."""
@@ -163,6 +208,11 @@ class Method:
     @property
     def moves_statistics(self) -> bool:
         return self.statistics.source == "running" and has_batch_norm(self.model)
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether predictions do not depend on the samples before."""
+        return not (self.trained or self.moves_statistics or self.levels or self.prior.name != "none")
 
     @property
     def needs_batch(self) -> bool:
@@ -233,7 +283,10 @@ class Method:
 
     @contextmanager
     def _prediction_mode(self, net: nn.Module) -> Iterator[None]:
-        if self.statistics.source == "batch":
+        if self.levels is not None:
+            with self.levels.applied(net):
+                yield
+        elif self.statistics.source == "batch":
             with batch_statistics(net, self.follow):
                 yield
         else:
@@ -241,7 +294,10 @@ class Method:
 
     @contextmanager
     def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
-        if self.statistics.source == "source":
+        if self.levels is not None:
+            with self.levels.applied(net):
+                yield
+        elif self.statistics.source == "source" or self.statistics.by_level:
             yield
         else:
             moving = moving and self.moves_statistics and self.statistics.fed_by == "memory"
@@ -254,6 +310,8 @@ class Method:
             "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
             "generators": {name: generator.get_state() for name, generator in self.generators.items()},
             "remembers": {name: getattr(self, name) for name in self.remembers},
+            **({} if self.levels is None else {"levels": self.levels.state_dict()}),
+            **({} if self.prior.name == "none" else {"prior": self.prior.state_dict()}),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -266,3 +324,12 @@ class Method:
             generator.set_state(state["generators"][name].cpu())
         for name in self.remembers:
             setattr(self, name, state["remembers"][name])
+        if self.levels is not None:
+            self.levels.load_state_dict(state["levels"], self.predictor)
+        if self.prior.name != "none":
+            self.prior.load_state_dict(state["prior"])
+
+    def _make_levels(self) -> ClassStatistics | None:
+        if not self.statistics.by_level or not tracked_norms(self.predictor):
+            return None
+        return ClassStatistics(self.predictor, classes=self.statistics.source == "class")

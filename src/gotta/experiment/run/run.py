@@ -23,9 +23,10 @@ from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.run.weights import weights_used
-from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec
+from gotta.experiment.spec.run_spec import ORACLE, PRIOR, DataSpec, RunSpec
 from gotta.memory import Memory
 from gotta.methods import Statistics, methods
+from gotta.methods.parts.prior import OrderWarning
 from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
@@ -105,7 +106,7 @@ def run(
             if snapshots is not None and snapshots.due():
                 snapshots.save(adapted, scoring)
     if journal is not None and adapted.memory.journal is not None:
-        adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
+        adapted.memory.journal.frozen = adapted.method.stands_still
         adapted.memory.journal.save(journal)
     summary = {
         **scoring.summary(),
@@ -133,10 +134,11 @@ def _start(
 
 
 def quietly(records: Iterator[Record]) -> Iterator[Record]:
-    """Without the guard's warnings, which the records hold."""
+    """Without warnings about what the records hold."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GuardWarning)
+            warnings.simplefilter("ignore", OrderWarning)
             record = next(records, None)
         if record is None:
             return
@@ -152,12 +154,14 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
         guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
     given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
     statistics = Statistics(settings.statistics or "source", **given)
+    prior = settings.model_dump(include=set(PRIOR), exclude_none=True)
     method = methods.build(
         settings.name,
         model=model,
         statistics=statistics,
         embed=settings.embedding,
         seed=spec.seed,
+        **prior,
         **settings.arguments,
     )
     memory = _memory(spec, data.num_classes, journal)

@@ -19,11 +19,13 @@ from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
+from gotta.methods.method import StatisticsName
 from gotta.models.zoo import check as check_model
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build
 CONTROLS = ("running_statistics", "same_samples", "oracle")
+PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
 
 
@@ -61,11 +63,23 @@ class MemorySpec(Section):
 
 class MethodSpec(Section):
     name: str = "source"
-    statistics: Literal["source", "batch", "running"] | None = None
+    statistics: StatisticsName | None = None
     fed_by: Literal["batch", "memory"] | None = None
     rate: float | None = None
+    prior: Literal["none", "sticky", "ema"] | None = None  # the method's own if left open
+    labels: Literal["filtered", "raw"] | None = None  # with a prior: what memory and statistics go by
+    order_in_batch: Literal["time", "none"] | None = None  # with a prior: whether samples of a batch are in time order
     embedding: Literal["probs", "logits", "features"] = "probs"
     arguments: dict[str, Any] = {}
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a prior if there is none, so that such runs keep the name they had before there were priors."""
+        return {name: value for name, value in inner(self).items() if name not in PRIOR or value is not None}
+
+    @property
+    def prior_name(self) -> str:
+        return self.prior or methods.get(self.name).native_prior
 
 
 class RegimeSpec(Section):
@@ -178,11 +192,25 @@ def _complete(spec: RunSpec) -> RunSpec:
                 "statistics": statistics.source,
                 "fed_by": statistics.fed_by if running else None,
                 "rate": statistics.rate if running else None,
+                **_prior(spec.method),
             }
         ),
     }
     # Through JSON, so that a spec read back from a file is the same content.
     return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
+
+
+def _prior(method: MethodSpec) -> dict[str, str | None]:
+    """The settings of the prior; none where there is none and the method has none of its own."""
+    name = method.prior_name
+    if name == "none":
+        own = methods.get(method.name).native_prior
+        return {"prior": None if own == "none" else "none", "labels": None, "order_in_batch": None}
+    return {
+        "prior": name,
+        "labels": method.labels or "filtered",
+        "order_in_batch": method.order_in_batch or "time",
+    }
 
 
 def _with_declared_numbers(spec: RunSpec) -> RunSpec:
@@ -228,9 +256,17 @@ def _mistakes(spec: RunSpec) -> list[str]:
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
         found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
+    found += _prior_mistakes(spec.method)
     if spec.seed < 0:
         found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
     return found
+
+
+def _prior_mistakes(method: MethodSpec) -> list[str]:
+    given = [name for name in PRIOR[1:] if getattr(method, name) is not None]
+    if not given or messages([lambda: methods.get(method.name)]) or method.prior_name != "none":
+        return []
+    return [f"method.{given[0]} says what a prior does, and there is none. Use it with method.prior=sticky, or leave it out."]
 
 
 def _known_memory(memory: MemorySpec) -> None:
