@@ -24,7 +24,8 @@ def choose_statistics(
         chosen = Statistics("running", fed_by="memory")
     if pairing == "safe" and chosen.source == "batch" and has_memory:
         chosen = Statistics("running", fed_by="memory")
-    if pairing == "safe" and chosen.source in ("batch", "running") and not has_memory:
+    told = given.get("rate") is not None or given.get("fed_by") is not None  # of running statistics
+    if pairing == "safe" and chosen.source in ("batch", "running") and not has_memory and not told:
         chosen = Statistics("class")
     by_level = (given.get("statistics") or chosen.source) in BY_LEVEL
     if by_level and given.get("rate") is not None:

@@ -140,7 +140,10 @@ class ClassStatistics:
                 self._put({at: level for at, level in enumerate(before) if at not in sight.moments})
 
     def state_dict(self) -> dict[str, Any]:
-        gathered = {at: (*part.level, part.moments, part.count) for at, part in self.gathered.items()}
+        gathered = {
+            str(at): {**part.level._asdict(), "moments": part.moments, "count": part.count}
+            for at, part in self.gathered.items()
+        }
         return {name: getattr(self, name) for name in (*TENSORS, *NUMBERS)} | {"gathered": gathered}
 
     def load_state_dict(self, state: Mapping[str, Any], net: nn.Module) -> None:
@@ -151,9 +154,9 @@ class ClassStatistics:
         for name in NUMBERS:
             setattr(self, name, state[name])
         self.gathered = {}
-        for at, (*parts, count) in state["gathered"].items():
-            *level, moments = (part.to(device) for part in parts)
-            self.gathered[at] = Gathered(Level(*level), moments, count)
+        for at, part in state["gathered"].items():
+            level = Level(*(part[name].to(device) for name in Level._fields))
+            self.gathered[int(at)] = Gathered(level, part["moments"].to(device), part["count"])
         self.least_var, self._sight = self.least_var.to(device), None
         self._cut()
 

@@ -27,7 +27,7 @@ class Level(NamedTuple):
 class Gathered(NamedTuple):
     """What a layer has seen since a change, and its level before it."""
 
-    level: Level
+    level: Level  # but noise and expectation are those of now
     moments: Tensor  # [2, c]
     count: int
 
@@ -49,7 +49,8 @@ def gather(before: Gathered | None, level: Level, seen: Tensor, count: int) -> G
     if before is None:
         return Gathered(level, seen, count)
     share = max(count / (count + before.count), 1 - (1 - FORGET) ** count)
-    return Gathered(before.level, before.moments.lerp(seen, share), before.count + count)
+    start = level._replace(mean=before.level.mean, var=before.level.var, age=before.level.age)
+    return Gathered(start, before.moments.lerp(seen, share), before.count + count)
 
 
 def jump(gathered: Gathered, last: int, least_var: Tensor) -> Level:

@@ -4,7 +4,6 @@ A prior is given the network's prediction of samples in the order in which they 
 a sample's answer depends on that sample and those before it. `follow` moves it; `look` only asks.
 """
 
-import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -35,6 +34,13 @@ class Belief:
     marginal: Floats
     stay: float
 
+    def to_state(self) -> dict[str, Any]:
+        return {"last": torch.from_numpy(self.last), "marginal": torch.from_numpy(self.marginal), "stay": self.stay}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Belief":
+        return cls(state["last"].cpu().numpy(), state["marginal"].cpu().numpy(), state["stay"])
+
 
 class Prior:
     """No prior: the network's own prediction. The others override `update`."""
@@ -52,8 +58,8 @@ class Prior:
 
     def follow(self, raw: Prediction) -> Prediction:
         """The prediction of the next samples, which move the belief."""
-        found, self.before = self.belief, self.belief
-        prediction, self.belief = self._judge(raw, found)
+        self.before = self.belief
+        prediction, self.belief = self._judge(raw, self.belief)
         return prediction
 
     def look(self, raw: Prediction, again: bool = False) -> Prediction:
@@ -70,10 +76,12 @@ class Prior:
         return None if self.belief is None else self.belief.stay
 
     def state_dict(self) -> dict[str, Any]:
-        return {name: belief and dict(vars(belief)) for name, belief in (("belief", self.belief), ("before", self.before))}
+        return {name: belief and belief.to_state() for name, belief in (("belief", self.belief), ("before", self.before))}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.belief, self.before = (Belief(**state[name]) if state[name] else None for name in ("belief", "before"))
+        self.belief, self.before = (
+            None if state[name] is None else Belief.from_state(state[name]) for name in ("belief", "before")
+        )
 
     def _judge(self, raw: Prediction, belief: Belief | None) -> tuple[Prediction, Belief | None]:
         return raw, belief
