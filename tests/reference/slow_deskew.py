@@ -129,7 +129,7 @@ class SlowSticky:
         leave = [(1 - self.stay) * a for a in q]
         total = sum(stay) + sum(leave)
         self.post = [(a + b) / total for a, b in zip(stay, leave, strict=True)]
-        self.stay = min(0.99, max(0.005, self.stay + 0.01 * (sum(stay) / total - self.stay)))
+        self.stay = min(0.99, max(0.02, self.stay + 0.02 * (sum(stay) / total - self.stay)))
         marginal = [max(m + 0.005 * (a - m), 1e-3 / len(q)) for m, a in zip(self.marginal, q, strict=True)]
         self.marginal = [m / sum(marginal) for m in marginal]
         sharp = [1.5 * np.log(p) for p in self.post]

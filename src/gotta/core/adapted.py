@@ -115,6 +115,7 @@ class Adapted(nn.Module):
         if self.score == "after":
             with phase("predict"), only_predicting(self.method):
                 prediction = self.method.prior.look(self.method.predict(x), again=True)
+        diagnostics = {**diagnostics, **self.method.measure_stream()}
         return Outcome(prediction, torch.cat(slots), done, self._spent(), diagnostics)
 
     def _look(self, x: Tensor) -> Outcome:
@@ -198,6 +199,7 @@ class Adapted(nn.Module):
             f"{self.adaptations} adaptations in {self.offered} samples",
             f"cost so far: {spent['forwards']} forwards, {spent['backwards']} backwards, {spent['seconds']:.2f} s",
         ]
+        lines += method.describe_stream()
         if self.guard is not None:
             lines.append(repr(self.guard))
         return f"Adapted {type(self.model).__name__}(\n  " + "\n  ".join(lines) + "\n)"

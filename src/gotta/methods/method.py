@@ -165,6 +165,25 @@ class Method:
         """The prediction that memory and statistics take labels from."""
         return prediction if self.labels == "filtered" else prediction.raw
 
+    def measure_stream(self) -> dict[str, float]:
+        """What prior and statistics think of the stream, by name."""
+        found = {} if self.prior.stickiness is None else {"stickiness": self.prior.stickiness}
+        return found if self.levels is None else {**found, "jumps": float(self.levels.jumps)}
+
+    def describe_stream(self) -> list[str]:
+        """The same in words."""
+        lines = list(self.notes)
+        if self.prior.name != "none":
+            s = self.prior.stickiness
+            lines.append(
+                f"prior={self.prior.name}: predictions use the order of samples"
+                + ("" if s is None else f", stickiness s={s:.2f}")
+            )
+        if self.levels is not None:
+            levels = self.levels
+            lines.append(f"levels of {len(levels.sizes)} BatchNorm layers, {levels.jumps} jumps, {levels.num_bytes:,} bytes")
+        return lines
+
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         """One adaptation on what the memory holds. What was measured on the way, by name."""
         return {}

@@ -123,8 +123,8 @@ class Sticky(_Filter):
 
     name = "sticky"
     start = 0.5
-    temperature, learn, slow = 1.5, 0.01, 0.005
-    least, most = 0.005, 0.99  # of s; without the first, thousands of samples would be needed to come back
+    temperature, learn, slow = 1.5, 0.02, 0.005
+    least, most = 0.02, 0.99  # of s; without the first, thousands of samples would be needed to come back
     least_marginal = 1e-3  # of a class, times the number of classes
     loud = 0.9  # above it one warning is given
 
