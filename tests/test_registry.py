@@ -15,7 +15,10 @@ def package(tmp_path, monkeypatch):
     """An empty package on the path, for modules written by a test."""
     root = tmp_path / "toolbox"
     root.mkdir()
-    (root / "__init__.py").write_text("from gotta.registry import Registry\ntools = Registry('tool', 'toolbox')\n")
+    (root / "__init__.py").write_text(
+        "from gotta.registry import Registry, has_method\n"
+        "tools = Registry('tool', 'toolbox', has_method('use', 'wood'), 'a class with use(self, wood)')\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     yield root
     for name in [name for name in sys.modules if name.split(".")[0] == "toolbox"]:
@@ -98,15 +101,65 @@ def test_any_argument_goes_where_the_signature_takes_any(package):
     assert tools().build("saw", anything=1).rest == {"anything": 1}
 
 
-def test_class_of_ones_own(package, tmp_path):
-    (tmp_path / "mine.py").write_text("class Plane:\n    def __init__(self, angle): self.angle = angle\n")
-    try:
-        assert tools().build("mine:Plane", angle=3).angle == 3
-        assert tools().match("mine:Plane") == ["mine:Plane"]
-        with pytest.raises(GottaError, match="'edge' is unknown"):
-            tools().build("mine:Plane", edge=3)
-    finally:
-        sys.modules.pop("mine", None)
+@pytest.fixture
+def mine(tmp_path):
+    """A module that leaves a mark when it is imported, and another when anything in it is called."""
+    (tmp_path / "mine.py").write_text(
+        "import pathlib\nFOLDER = pathlib.Path(__file__).parent\n(FOLDER / 'imported').touch()\n"
+        "class Plane:\n    def __init__(self, angle=1): self.angle = angle\n    def use(self, wood): pass\n"
+        "class Bomb:\n    def __init__(self, *a, **k): (FOLDER / 'called').touch()\n    def use(self): pass\n"
+        "def make(*a, **k): (FOLDER / 'called').touch()\n"
+        "plane = Plane()\n"
+    )
+    yield tmp_path
+    sys.modules.pop("mine", None)
+
+
+def test_class_of_ones_own_is_taken_from_the_caller(package, mine):
+    known = tools()
+    assert known.take("mine:Plane").__name__ == "Plane"
+    assert known.build("mine:Plane", angle=3).angle == 3
+    assert known.names() == []
+    with pytest.raises(GottaError, match="'edge' is unknown"):
+        known.build("mine:Plane", edge=3)
+
+
+def test_nothing_is_imported_that_the_caller_did_not_give(package, mine):
+    known = tools()
+    for look in (known.get, known.build, lambda name: known.check_arguments(name, {})):
+        with pytest.raises(GottaError, match="'mine:Plane' is code that is not registered, so it was not imported"):
+            look("mine:Plane")
+    assert known.match("mine:Plane") == ["mine:Plane"]
+    assert known.is_outside("mine:Plane")
+    assert not known.is_permitted("mine:Plane")
+    known.permit("mine:Plane")
+    assert known.is_permitted("mine:Plane")
+    assert not (mine / "imported").exists()
+    assert known.get("mine:Plane")
+    assert (mine / "imported").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("mine:Bomb", "a class of another kind"),
+        ("mine:make", "a function"),
+        ("mine:plane", "a Plane"),
+        ("subprocess:Popen", "a class of another kind"),
+        ("os:system", "a builtin_function_or_method"),
+        ("builtins:exec", "a builtin_function_or_method"),
+        ("sys:modules", "a dict"),
+    ],
+)
+def test_what_is_not_of_the_kind_is_not_called(package, mine, name, what):
+    with pytest.raises(GottaError, match=rf"tool '{name}' is {what} and was not called. Expected a class with use"):
+        tools().take(name)
+    assert not (mine / "called").exists()
+
+
+def test_a_kind_without_classes_of_ones_own(package):
+    with pytest.raises(GottaError, match="tool 'json:JSONDecoder' is unknown"):
+        Registry("tool", "toolbox").take("json:JSONDecoder")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +176,7 @@ def test_class_that_cannot_be_imported(package, tmp_path, name, why):
     (tmp_path / "broken.py").write_text("class Thing(:\n")
     (tmp_path / "failing.py").write_text("1 / 0\n")
     with pytest.raises(GottaError, match=rf"tool '{name}' cannot be imported: {why}.*Expected module:Class"):
-        tools().get(name)
+        tools().take(name)
 
 
 def test_bad_module_in_the_package_is_not_forgotten(package):
@@ -139,15 +192,25 @@ def test_bad_module_in_the_package_is_not_forgotten(package):
 
 def test_plug_ins(package, monkeypatch):
     add(package, "saw", "saw")
-    points = [EntryPoint("lathe", "fractions:Fraction", "gotta.tool"), EntryPoint("saw", "nowhere:Saw", "gotta.tool")]
+    points = [EntryPoint("lathe", "math:gcd", "gotta.tool"), EntryPoint("saw", "nowhere:Saw", "gotta.tool")]
     monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta.tool" else [])
     assert tools().names() == ["lathe", "saw"]
-    assert tools().get("lathe").__name__ == "Fraction"
+    assert tools().is_outside("lathe")
+    assert tools().get("lathe").__name__ == "gcd"
     assert tools().get("saw").__module__ == "toolbox.saw", "a plug-in does not replace what is built in"
 
 
 def test_broken_plug_in_is_named(package, monkeypatch):
     points = [EntryPoint("lathe", "nowhere:Lathe", "gotta.tool")]
     monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points)
+    assert tools().match("la*") == ["lathe"], "nothing is imported to find a name"
     with pytest.raises(GottaError, match=r"plug-in tool 'lathe' \(nowhere:Lathe\) cannot be imported"):
-        tools().names()
+        tools().get("lathe")
+
+
+def test_plug_in_of_another_kind_is_not_called(package, monkeypatch):
+    points = [EntryPoint("lathe", "subprocess:Popen", "gotta.tool"), EntryPoint("awl", "sys:modules", "gotta.tool")]
+    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points)
+    for name in ("lathe", "awl"):
+        with pytest.raises(GottaError, match=rf"plug-in tool '{name}' .* is of another kind and was not called"):
+            tools().build(name)

@@ -11,7 +11,7 @@ import pytest
 from worker_tasks import die, double, fail_at_three, whose
 
 from gotta.errors import GottaError
-from gotta.workers import ordered
+from gotta.workers import run_in_order
 
 
 def ahead_threads():
@@ -24,12 +24,12 @@ def test_results_come_in_order(workers):
         time.sleep(0.01 * (task % 2 == 0))
         return shared * task
 
-    assert list(ordered(slow_when_even, 10, range(20), workers)) == [10 * task for task in range(20)]
+    assert list(run_in_order(slow_when_even, 10, range(20), workers)) == [10 * task for task in range(20)]
 
 
 def test_no_more_is_done_than_two_each_ahead():
     begun = []
-    results = ordered(lambda shared, task: begun.append(task) or task, None, range(100), 2)
+    results = run_in_order(lambda shared, task: begun.append(task) or task, None, range(100), 2)
     next(results)
     time.sleep(0.1)
     assert len(begun) <= 5
@@ -38,7 +38,7 @@ def test_no_more_is_done_than_two_each_ahead():
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_error_comes_in_its_turn_and_ends_the_workers(workers):
-    results = ordered(fail_at_three, None, range(100), workers)
+    results = run_in_order(fail_at_three, None, range(100), workers)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(GottaError, match="three is wrong"):
         next(results)
@@ -46,7 +46,7 @@ def test_an_error_comes_in_its_turn_and_ends_the_workers(workers):
 
 
 def test_closing_ends_the_workers():
-    results = ordered(double, 1, range(100), 2)
+    results = run_in_order(double, 1, range(100), 2)
     next(results)
     assert ahead_threads()
     results.close()
@@ -55,22 +55,22 @@ def test_closing_ends_the_workers():
 
 def test_negative_workers():
     with pytest.raises(GottaError, match="workers=-1 is negative"):
-        next(ordered(double, 1, [1], -1))
+        next(run_in_order(double, 1, [1], -1))
 
 
 def test_a_worker_of_a_sweep_uses_threads(monkeypatch):
     monkeypatch.setattr("gotta.workers.may_start_processes", lambda: False)
-    assert set(ordered(whose, None, range(2), 1, processes=True)) == {os.getpid()}
+    assert set(run_in_order(whose, None, range(2), 1, processes=True)) == {os.getpid()}
 
 
 @pytest.mark.thorough
 def test_processes_do_the_same_and_errors_pass_between_them():
-    assert list(ordered(double, 3, range(8), 1, processes=True)) == [3 * task for task in range(8)]
-    assert os.getpid() not in set(ordered(whose, None, range(2), 1, processes=True))
+    assert list(run_in_order(double, 3, range(8), 1, processes=True)) == [3 * task for task in range(8)]
+    assert os.getpid() not in set(run_in_order(whose, None, range(2), 1, processes=True))
     with pytest.raises(GottaError, match="three is wrong"):
-        list(ordered(fail_at_three, None, range(8), 1, processes=True))
+        list(run_in_order(fail_at_three, None, range(8), 1, processes=True))
     with pytest.raises(GottaError, match="a worker process died"):
-        list(ordered(die, None, range(8), 1, processes=True))
+        list(run_in_order(die, None, range(8), 1, processes=True))
 
 
 SCRIPT = """

@@ -40,7 +40,7 @@ class Cost:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        _checked(name)
+        _check(name)
         self._charge()
         self._open.append(name)
         try:
@@ -56,7 +56,7 @@ class Cost:
 
     def add(self, name: str, seconds: float, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
         """Add to a phase what somebody else has measured."""
-        self._recent[_checked(name)].add(Tally(seconds, forwards, backwards, samples))
+        self._recent[_check(name)].add(Tally(seconds, forwards, backwards, samples))
 
     def take(self) -> dict[str, dict[str, Any]]:
         """What has been spent since the last call, for the phases that spent something."""
@@ -66,8 +66,6 @@ class Cost:
             self._total[name].add(tally)
         self._recent = _tallies()
         return taken
-
-    step = take
 
     def summary(self) -> dict[str, Any]:
         """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""
@@ -89,7 +87,7 @@ class Cost:
         self._since = now
 
 
-def _checked(name: str) -> str:
+def _check(name: str) -> str:
     if name not in PHASES:
         raise unknown("phase", name, PHASES)
     return name

@@ -135,7 +135,7 @@ def _probes(model: nn.Module, images: Tensor | None) -> tuple[Tensor, Callable[[
         return logits.float()
 
     tried = "the images given" if images is not None else f"bundled images of sides {', '.join(map(str, SIZES))}"
-    for x in _sized(model) if images is None else [images[:PROBES]]:
+    for x in _make_inputs(model) if images is None else [images[:PROBES]]:
         try:
             outputs = predict(x.to(device))
         except (RuntimeError, GottaError, ValueError, TypeError, IndexError) as error:
@@ -149,7 +149,7 @@ def _probes(model: nn.Module, images: Tensor | None) -> tuple[Tensor, Callable[[
     raise GottaError(f"the model cannot classify {tried}: {reason}. Expected [B, C] logits; pass images=[N, 3, H, W].")
 
 
-def _sized(model: nn.Module) -> list[Tensor]:
+def _make_inputs(model: nn.Module) -> list[Tensor]:
     pixels, _, _ = bundled()
     # Evenly over the sheet, because it is in the test set's order.
     x = torch_images(pixels[:: max(1, len(pixels) // PROBES)][:PROBES])

@@ -1,4 +1,8 @@
-"""Names for things that can be added in one file: built in, by a decorator, by an entry point, or as `module:Class`."""
+"""Names for things that can be added in one file: built in, by a decorator, by an entry point, or as `module:Class`.
+
+A name never runs code that nobody asked for: a plug-in is imported when it is named, and `module:Class` only where the
+caller gave it (`take`, `permit`). One that stands in a file of somebody else's is refused.
+"""
 
 import importlib
 import inspect
@@ -16,13 +20,19 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """The known things of one kind.
 
-    Every module in `package` is imported at the first look-up, so that a file dropped there needs no list to be edited;
-    then every entry point of the group `gotta.<kind>`, written as one word.
+    Every module in `package` is imported at the first look-up, so that a file dropped there needs no list to be edited.
+    Entry points of the group `gotta.<kind>`, written as one word, are known by name and imported when asked for.
+    `is_kind` tells whether a class of the caller's is one of these things, `expected` says in words what that takes;
+    without them there are registered things only.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
-        self.kind, self.package = kind, package
+    def __init__(
+        self, kind: str, package: str, is_kind: Callable[[type], bool] | None = None, expected: str = ""
+    ) -> None:
+        self.kind, self.package, self.is_kind, self.expected = kind, package, is_kind, expected
         self._items: dict[str, T] = {}
+        self._plug_ins: dict[str, EntryPoint] = {}
+        self._permitted: dict[str, T | None] = {}  # each `module:Class` of the caller's; None until it is imported
         self._loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -36,25 +46,69 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         self._load()
-        return sorted(self._items)
+        return sorted({*self._items, *self._plug_ins})
 
     def match(self, patterns: str) -> list[str]:
-        """The names that match comma-separated wildcards, in the order of the patterns."""
+        """The names that match comma-separated wildcards, in the order of the patterns. Nothing is imported for it."""
         found: list[str] = []
         for pattern in (part.strip() for part in patterns.split(",")):
-            hits = [name for name in self.names() if fnmatchcase(name, pattern)] or [pattern]
-            for name in hits:
-                self.get(name)
-            found += [name for name in hits if name not in found]
+            hits = [name for name in self.names() if fnmatchcase(name, pattern)]
+            if not hits and ":" not in pattern:
+                raise unknown(self.kind, pattern, self.names())
+            found += [name for name in hits or [pattern] if name not in found]
         return found
 
-    def get(self, name: str) -> T:
+    def is_outside(self, name: str) -> bool:
+        """Whether it is code that does not come with gotta and would have to be imported to be looked at."""
         self._load()
+        return name not in self._items and (":" in name or name in self._plug_ins)
+
+    def permit(self, name: str) -> None:
+        """The caller names this `module:Class`: from now on it may be imported."""
+        self._permitted.setdefault(name, None)
+
+    def is_permitted(self, name: str) -> bool:
+        return ":" not in name or name in self._permitted or not self.is_outside(name)
+
+    def take(self, name: str) -> T:
+        """What the caller names, which may be `module:Class`."""
+        if ":" in name:
+            self.permit(name)
+        return self.get(name)
+
+    def get(self, name: str) -> T:
+        """What was registered under this name, or `module:Class` if the caller gave it before."""
+        self._load()
+        if name in self._plug_ins and name not in self._items:
+            self._items[name] = self._load_plugin(self._plug_ins[name])
         if name in self._items:
             return self._items[name]
-        if ":" in name:
-            return self._import(name)
-        raise unknown(self.kind, name, self._items)
+        if name in self._permitted:
+            item = self._permitted[name]
+            if item is None:
+                item = self._permitted[name] = self._import(name)
+            return item
+        if ":" in name and self.is_kind is not None:
+            raise self.refusal(name)
+        raise unknown(self.kind, name, self.names())
+
+    def refusal(self, name: str) -> GottaError:
+        """The complaint about `module:Class` that stands in a file and was not given by the caller."""
+        return GottaError(
+            f"{self.kind} '{name}' is code that is not registered, so it was not imported: files name registered "
+            f"things only. If you trust it, give it yourself where you start this."
+        )
+
+    def module_of(self, name: str) -> str:
+        """The module that a thing is from; one named as `module:Class` is not imported for that."""
+        module, colon, _ = name.partition(":")
+        if colon:
+            return module
+        self._load()
+        if name in self._plug_ins:
+            return self._plug_ins[name].module
+        item = self.get(name)
+        return str(getattr(item, "__module__", None) or type(item).__module__)
 
     def build(self, name: str, **arguments: Any) -> Any:
         """Call the registered thing after checking the argument names against its signature."""
@@ -72,14 +126,21 @@ class Registry(Generic[T]):
                 raise unknown(f"argument of {self.kind} '{name}'", argument, parameters)
 
     def _import(self, name: str) -> T:
+        """The class that is meant, known to be of this kind before anybody calls it."""
+        if self.is_kind is None:
+            raise unknown(self.kind, name, self.names())
         module, _, attribute = name.partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
-        except Exception as error:  # whatever a module of the caller's own raises
+            found: Any = getattr(importlib.import_module(module), attribute)
+        except (Exception, SystemExit) as error:  # whatever a module of the caller's own raises
             raise GottaError(
                 f"{self.kind} '{name}' cannot be imported: {type(error).__name__}: {error}. "
                 f"Expected module:Class, importable from here."
             ) from error
+        if not isinstance(found, type) or not self.is_kind(found):
+            what = "a class of another kind" if isinstance(found, type) else f"a {type(found).__name__}"
+            raise GottaError(f"{self.kind} '{name}' is {what} and was not called. Expected {self.expected}.")
+        return found  # type: ignore[return-value]
 
     def _load(self) -> None:
         if self._loaded:
@@ -89,18 +150,38 @@ class Registry(Generic[T]):
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self.package}.{module.name}")
-            for point in entry_points(group=f"gotta.{self.kind.replace(' ', '')}"):
-                if point.name not in self._items:
-                    self._items[point.name] = self._plugged_in(point)
+            points = entry_points(group=f"gotta.{self.kind.replace(' ', '')}")
+            self._plug_ins = {point.name: point for point in points if point.name not in self._items}
         except BaseException:
             self._loaded = False  # else the next look-up would miss what was not imported
             raise
 
-    def _plugged_in(self, point: EntryPoint) -> T:
+    def _load_plugin(self, point: EntryPoint) -> T:
         try:
-            return point.load()  # type: ignore[no-any-return]
-        except Exception as error:
+            found: Any = point.load()
+        except (Exception, SystemExit) as error:
             raise GottaError(
                 f"the plug-in {self.kind} '{point.name}' ({point.value}) cannot be imported: "
                 f"{type(error).__name__}: {error}. Repair or uninstall its package."
             ) from error
+        wrong_class = isinstance(found, type) and self.is_kind is not None and not self.is_kind(found)
+        if wrong_class or not callable(found):
+            expected = self.expected or "something to call"
+            raise GottaError(
+                f"the plug-in {self.kind} '{point.name}' ({point.value}) is of another kind and was not called. "
+                f"Expected {expected}."
+            )
+        return found  # type: ignore[no-any-return]
+
+
+def has_method(name: str, *arguments: str) -> Callable[[type], bool]:
+    """A test for classes: do their objects have this method, and can it be called with so many arguments?"""
+
+    def test(cls: type) -> bool:
+        try:
+            inspect.signature(getattr(cls, name)).bind(None, *arguments)
+        except (AttributeError, TypeError, ValueError):
+            return False
+        return True
+
+    return test

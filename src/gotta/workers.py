@@ -16,7 +16,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def ordered(
+def run_in_order(
     work: Callable[[Any, Task], Result], shared: Any, tasks: Iterable[Task], workers: int, processes: bool = False
 ) -> Generator[Result]:
     """`work(shared, task)` of each task, in their order; with no workers when asked for, else up to two each ahead.
@@ -29,7 +29,7 @@ def ordered(
     if workers == 0:
         yield from (work(shared, task) for task in tasks)
         return
-    pool, submit = _started(work, shared, workers, processes and may_start_processes())
+    pool, submit = _start(work, shared, workers, processes and may_start_processes())
     waiting: deque[Future[Result]] = deque()
     try:
         for task in tasks:
@@ -52,7 +52,7 @@ def may_start_processes() -> bool:
     return not current_process().daemon
 
 
-def _started(
+def _start(
     work: Callable[[Any, Task], Result], shared: Any, workers: int, processes: bool
 ) -> tuple[Executor, Callable[[Task], "Future[Result]"]]:
     if not processes:

@@ -249,7 +249,7 @@ def test_failed_runs_are_told_even_if_there_is_no_report(tmp_path):
     recipe = tmp_path / "r.yaml"
     recipe.write_text(
         "title: Two\nbase: {stream: {per_class: 1, domains: [snow]}, memory: {capacity: 8}}\n"
-        'seeds: [0]\ncells: [{method: [norm], memory: [fifo, "bad:Newest"]}]'
+        'seeds: [0]\nimports: [bad]\ncells: [{method: [norm], memory: [fifo, "bad:Newest"]}]'
     )
     (tmp_path / "out" / "tables.md").mkdir(parents=True)
     shown = gotta("bench", recipe, "--out", tmp_path / "out", "--jobs", "1", cwd=tmp_path, code=2)

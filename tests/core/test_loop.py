@@ -52,7 +52,11 @@ def test_resets_at_each_batch_make_batches_independent():
 
 @pytest.mark.parametrize(
     ("method", "memory"),
-    [("source", "none"), ("deskew", "none"), *((method, memory) for method in ("norm", "tent") for memory in ("none", "fps"))],
+    [
+        ("source", "none"),
+        ("deskew", "none"),
+        *((method, memory) for method in ("norm", "tent") for memory in ("none", "fps")),
+    ],
 )
 def test_true_labels_reach_nobody(method, memory):
     """With other true labels (and the very same images in the same order) every prediction is the same."""

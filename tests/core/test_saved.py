@@ -246,7 +246,7 @@ def replaced(folder):
         (cut, "damaged"),
         (foreign, "not written by save"),
         (rewrite(format=99), "format 99"),
-        (rewrite(state={}), "does not fit"),
+        (rewrite(state={}), "not a readable state"),
         (rewrite(state={"memory_state": {"$tensor": "nowhere"}}), "not a readable state"),
         (replaced, "does not fit"),
     ],

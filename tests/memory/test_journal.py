@@ -1,5 +1,7 @@
 """Recorded streams: saved without pickle, loaded alike, replayed through any policy."""
 
+import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -95,3 +97,60 @@ def test_reset_starts_an_empty_journal() -> None:
     assert len(memory.journal) == 0
     with pytest.raises(GottaError, match="no column"):
         memory.journal.column("slot")
+
+
+def forge(path: Path, **changes: object) -> None:
+    """The same journal with other arrays, or others in place of what its head says."""
+    with np.load(path) as file:
+        parts = dict(file)
+    about = {**json.loads(str(parts["about"])), **{k: v for k, v in changes.items() if not isinstance(v, np.ndarray)}}
+    arrays = {name.replace("_", "."): value for name, value in changes.items() if isinstance(value, np.ndarray)}
+    np.savez(path, **{**parts, "about": np.array(json.dumps(about)), **arrays})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"capacity": 10**12},
+        {"capacity": "x"},
+        {"num_classes": -1},
+        {"format": None},
+        {"events": np.array([[7, 1]])},
+        {"events": np.array([[0, 10**9]])},
+        {"events": np.array([[0, -5]])},
+        {"events": np.array([1, 2])},
+        {"offer_label": np.zeros(3, np.int64)},
+        {"about": np.array("[" * 10_000)},
+        {"about": np.array("[]")},
+    ],
+)
+def test_a_forged_journal_is_one_message(changes: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "journal.npz"
+    memory = recorded("fifo")
+    assert memory.journal is not None
+    memory.journal.save(path)
+    forge(path, **changes)
+    with pytest.raises(GottaError, match="is not a journal"):
+        journal.load(path)
+
+
+def test_a_journal_that_unpacks_to_more_than_there_is_room_for(tmp_path: Path) -> None:
+    with (
+        zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("x.npy", "w") as file,
+    ):
+        for _ in range(5):
+            file.write(bytes(1000))
+    info = tmp_path / "bomb.npz"
+    content = info.read_bytes()
+    assert content.count((5000).to_bytes(4, "little")) >= 1
+    info.write_bytes(content.replace((5000).to_bytes(4, "little"), (0xFFFFFFF0).to_bytes(4, "little")))
+    with pytest.raises(GottaError, match="is not a journal"):
+        journal.load(info)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY\x01\x00", b"PK\x05\x06" + bytes(18)])
+def test_other_files_are_no_journals(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "journal.npz").write_bytes(content)
+    with pytest.raises(GottaError, match="is not a journal"):
+        journal.load(tmp_path / "journal.npz")

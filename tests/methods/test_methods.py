@@ -90,7 +90,9 @@ def test_any_memory_with_any_method(method, norm, memory):
 
 
 @pytest.mark.parametrize("pairing", ["paper", "memory"])
-@pytest.mark.parametrize("method", [name for name in list_methods() if name not in ("deskew", "source", "norm", "pl", "sar")])
+@pytest.mark.parametrize(
+    "method", [name for name in list_methods() if name not in ("deskew", "source", "norm", "pl", "sar")]
+)
 def test_every_training_method_moves_its_parameters(method, pairing):
     model = build(method, "fifo", pairing=pairing, **({"e_margin": 9.0} if method in ("eata", "eta") else {}))
     start = state_of(model.model)

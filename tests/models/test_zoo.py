@@ -192,3 +192,42 @@ def test_loading_leaves_global_randomness_alone():
     before = torch.random.get_rng_state()
     load("resnet20")
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+@pytest.mark.parametrize(
+    "name", ["subprocess:Popen", "os:system", "json:JSONDecoder", "timm:resnet18", 3, ["resnet20"]]
+)
+def test_no_file_names_code(saved, name):
+    rewrite(saved, architecture=name)
+    with pytest.raises(GottaError, match="is not registered, so it was not imported"):
+        load(saved)
+
+
+@pytest.mark.parametrize("name", ["subprocess:Popen", "os:system", "json:JSONDecoder"])
+def test_what_the_caller_names_must_be_a_network(name):
+    with pytest.raises(GottaError, match=r"was not called. Expected a subclass of gotta.models.Backbone"):
+        load(name, "random")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_classes": 10**13},
+        {"num_classes": -1},
+        {"num_classes": "ten"},
+        {"input": {"size": 32, "mean": ["a"], "std": [1]}},
+        {"input": 3},
+        {"input": {}},
+    ],
+)
+def test_a_record_that_describes_no_network_is_one_message(saved, changes):
+    rewrite(saved, **changes)
+    with pytest.raises(GottaError, match=r"describes no network|does not fit"):
+        load(saved)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "1" * 5000, "[]", "{", '{"a": NaN}'])
+def test_a_record_that_no_program_should_hold(saved, text):
+    save_file({"a": torch.zeros(1)}, saved, {"gotta": text})
+    with pytest.raises(GottaError, match=r"record of .* is damaged"):
+        load(saved)

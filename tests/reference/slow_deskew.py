@@ -1,6 +1,7 @@
 """Class statistics and the sticky prior, written sample by sample and channel by channel in float64, to compare with.
 
-The network is a list of functions of one image, each followed by a BatchNorm without affine parameters over [channels][positions].
+The network is a list of functions of one image, each followed by a BatchNorm without affine parameters over
+[channels][positions].
 """
 
 import numpy as np
@@ -134,4 +135,3 @@ class SlowSticky:
         self.marginal = [m / sum(marginal) for m in marginal]
         sharp = [1.5 * np.log(p) for p in self.post]
         return np.array(sharp) - np.log(np.sum(np.exp(sharp)))
-

@@ -5,7 +5,17 @@ import pytest
 from PIL import Image
 
 from gotta.errors import GottaError
-from gotta.show.contact_sheet import FEW, MOST_SIDE, Row, Tile, class_colours, contact_sheet, fitted, palette, shortened
+from gotta.show.contact_sheet import (
+    FEW,
+    MOST_SIDE,
+    Row,
+    Tile,
+    class_colours,
+    contact_sheet,
+    fit_picture,
+    palette,
+    shorten,
+)
 
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 
@@ -41,13 +51,13 @@ def test_pictures_of_any_size_fit(tmp_path, side, columns):
 
 def test_small_pictures_keep_their_pixels_and_others_their_proportions():
     image = np.random.default_rng(0).integers(0, 256, (3, 4, 3), np.uint8)
-    assert np.array_equal(np.asarray(fitted(image, 9)), image.repeat(2, 0).repeat(2, 1))
-    assert fitted(np.zeros((100, 200, 3), np.uint8), 50).size == (50, 25)
+    assert np.array_equal(np.asarray(fit_picture(image, 9)), image.repeat(2, 0).repeat(2, 1))
+    assert fit_picture(np.zeros((100, 200, 3), np.uint8), 50).size == (50, 25)
 
 
 def test_long_names_are_shortened():
-    assert shortened("fog", 200, 13) == "fog"
-    short = shortened("a very long name of a class " * 4, 100, 13)
+    assert shorten("fog", 200, 13) == "fog"
+    short = shorten("a very long name of a class " * 4, 100, 13)
     assert short.endswith("…")
     assert len(short) < 30
 

@@ -21,7 +21,7 @@ from gotta.show.stream_picture import (
     batch_strip,
     class_share,
     draw,
-    named_spans,
+    name_spans,
     palette,
     plot_height,
     show_text,
@@ -110,7 +110,7 @@ def test_class_share_sums_to_one_in_every_column():
 
 def test_names_never_overlap_and_all_fifteen_are_there():
     found = stream(10, 20)
-    spans = named_spans(found, PLOT)
+    spans = name_spans(found, PLOT)
     labels = stagger(spans, found.num_samples, PLOT)
     assert [label.name for label in labels] == list(found.domains)
     font = ImageFont.load_default(size=13)
@@ -127,12 +127,12 @@ def test_names_never_overlap_and_all_fifteen_are_there():
 
 
 def test_what_is_named():
-    assert [s.name for s in named_spans(stream(schedule="mixed"), PLOT)] == ["15 domains mixed"]
-    gradual = named_spans(stream(schedule="gradual", domains=("snow", "fog")), PLOT)
+    assert [s.name for s in name_spans(stream(schedule="mixed"), PLOT)] == ["15 domains mixed"]
+    gradual = name_spans(stream(schedule="gradual", domains=("snow", "fog")), PLOT)
     assert [(s.name, s.begin, s.end) for s in gradual] == [("snow", 0, 1800), ("fog", 1800, 3600)]
-    short = named_spans(stream(schedule="recurring", repeats=2, domains=("snow", "fog")), PLOT)
+    short = name_spans(stream(schedule="recurring", repeats=2, domains=("snow", "fog")), PLOT)
     assert [s.name for s in short] == ["snow-5", "fog-5", "snow-5", "fog-5"]
-    long = named_spans(stream(schedule="recurring", repeats=10), PLOT)
+    long = name_spans(stream(schedule="recurring", repeats=10), PLOT)
     assert [s.name for s in long] == [f"round {k}" for k in range(1, 11)]
     assert [s.begin for s in long] == [3000 * k for k in range(10)]
 

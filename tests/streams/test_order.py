@@ -14,7 +14,7 @@ from streams.fake_data import balanced
 from gotta.errors import GottaError
 from gotta.streams import order
 from gotta.streams.order import ORDERS, class_runs, dirichlet, duplicate, iid, note, note_chunks, note_iid
-from gotta.streams.order import sorted_by_class as by_class
+from gotta.streams.order import sort_by_class as by_class
 from gotta.streams.stream_spec import StreamSpec, call
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "streams"

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 
 import typer
 
@@ -25,7 +24,7 @@ from gotta.cli.commands import (
     watch,
 )
 from gotta.cli.data import data
-from gotta.cli.options import reads_data
+from gotta.cli.options import imports_from_here, reads_data
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -36,8 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("bench")(reads_data(bench.bench, workers=True))
-app.command("run")(reads_data(run.run, workers=True))
+app.command("bench")(imports_from_here(reads_data(bench.bench, workers=True)))
+app.command("run")(imports_from_here(reads_data(run.run, workers=True)))
 app.command("report")(report.report)
 app.command("watch")(watch.watch)
 app.command("status")(status.status)
@@ -45,15 +44,17 @@ app.command("diff")(diff.diff)
 app.command("export")(export.export)
 app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
-app.command("show")(show.show)
-app.command("check")(check.check)
-app.command("doctor")(doctor.doctor)
-app.command("replay")(replay.replay)
-app.command("train")(train.train)
+app.command("show")(imports_from_here(show.show))
+app.command("check")(imports_from_here(check.check))
+app.command("doctor")(imports_from_here(doctor.doctor))
+app.command("replay")(imports_from_here(replay.replay))
+app.command("train")(imports_from_here(train.train))
 for group in (stream.app, data.app):
     for command in group.registered_commands:
         assert command.callback is not None
         command.callback = reads_data(command.callback)
+        if command.callback.__name__ == "show":  # data sets may be `module:Class`
+            command.callback = imports_from_here(command.callback)
 app.add_typer(stream.app, name="stream")
 app.add_typer(data.app, name="data")
 
@@ -75,7 +76,6 @@ def main() -> None:
     """Run the command; a mistake of the caller's is one message and exit code 2."""
     # Before torch is imported: two threads beside a busy neighbour are far slower than one.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    sys.path.insert(0, str(Path.cwd()))  # so that a policy of one's own, `module:Class`, is found
     try:
         app()
     except GottaError as error:

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
@@ -43,6 +44,19 @@ def reads_data(command: Callable[..., Any], workers: bool = False) -> Callable[.
     )
     with_options.__annotations__ = {**command.__annotations__, **options}
     return with_options
+
+
+def imports_from_here(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with the current folder as the last place where modules are found: it takes `module:Class`."""
+
+    @wraps(command)
+    def with_folder(**given: Any) -> Any:
+        folder = str(Path.cwd())
+        if folder not in sys.path:
+            sys.path.append(folder)
+        return command(**given)
+
+    return with_folder
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gotta.experiment.run.environment import environment
-from gotta.experiment.run.memory_film import record_path, recorder_of
+from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.step_costs import recording
 from gotta.experiment.spec.run_spec import RunSpec
@@ -22,7 +22,7 @@ def first_seed(specs: Sequence[RunSpec]) -> list[RunSpec]:
 
 
 def unrecorded(specs: Sequence[RunSpec], store: Store) -> frozenset[str]:
-    return frozenset(spec.id for spec in first_seed(specs) if not record_path(store.root, spec.id).exists())
+    return frozenset(spec.id for spec in first_seed(specs) if not is_recorded(store.root, spec.id))
 
 
 def tell_recording(console: "Console", specs: Sequence[RunSpec], lacking: frozenset[str], store: Store) -> None:
@@ -48,7 +48,8 @@ def record_run(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu
         listen(Event("moved", spec.id, step, steps, accuracy))
 
     steps, summary = run(spec, moved, device=device, recording=recording(store.root, spec), recorder=recorder)
-    store.write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment=environment())
+    content = {"spec": spec.model_dump(), "identity": spec.identity, "environment": environment()}
+    store.write(spec.id, steps=steps, summary=summary, **content)
     recorder.save(path)
     listen(Event("finished", spec.id, accuracy=summary["accuracy"]))
     return []

@@ -21,7 +21,16 @@ from gotta.memory import Memory
 from gotta.methods import Method, methods
 from gotta.types import Prediction
 
-UNREADABLE = (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError)  # what a misfit state raises
+UNREADABLE = (  # what a misfit state raises
+    RuntimeError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    MemoryError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True)
@@ -186,6 +195,11 @@ class Adapted(nn.Module):
         self.training = mode
         return self
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of its results should know about its memory and its method."""
+        return [*self.memory.notes, *self.method.notes]
+
     def __repr__(self) -> str:
         method, trained, spent = self.method, self.method.trained, self.method.cost.summary()["total"]
         names = ", ".join(list(trained)[:3]) + (", ..." if len(trained) > 3 else "")
@@ -202,6 +216,7 @@ class Adapted(nn.Module):
         lines += method.describe_stream()
         if self.guard is not None:
             lines.append(repr(self.guard))
+        lines += self.notes
         return f"Adapted {type(self.model).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
     def _record(self) -> dict[str, Any]:
@@ -331,7 +346,7 @@ def adapt(
         later = partial(Memory, memory, capacity, seed=seed, **(policy or {}))
         memory = later(num_classes=1 if num_classes is None else num_classes)
     has_memory = not memory.policy.holds_batch
-    cls = methods.get(method)
+    cls = methods.take(method)
     if has_memory:
         check_memory_used(cls, method, type(memory.policy).__name__.lower())
     preset = hyper.get("preset", "official")
@@ -352,11 +367,17 @@ def adapt(
 def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: Any) -> Adapted:
     """Go on where `save` left off, with the network that was given to `adapt`, on whatever device it is now.
 
-    `again` gives the arguments of `adapt` that cannot be saved, such as a function or a finished memory.
+    `again` gives the arguments of `adapt` that a state cannot hold: a function, a finished memory, `module:Class`, a
+    file to store samples in. Loading runs no code that the state names.
     """
     record, _ = adapt_state.read(Path(path))
     arguments = adapt_state.to_recipe(path, record, again)
     adapt_state.check_source(path, record, adapt_state.fingerprint(model))
-    adapted = adapt(model, inplace=inplace, **arguments)
+    try:
+        adapted = adapt(model, inplace=inplace, **arguments)
+    except GottaError:
+        raise
+    except UNREADABLE as error:
+        raise GottaError(f"no model can be built from {path}: {type(error).__name__}: {error}.") from error
     adapted.load(path)
     return adapted

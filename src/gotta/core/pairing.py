@@ -29,7 +29,9 @@ def choose_statistics(
         chosen = Statistics("class")
     by_level = (given.get("statistics") or chosen.source) in BY_LEVEL
     if by_level and given.get("rate") is not None:
-        raise GottaError(f"statistics='{given.get('statistics') or chosen.source}' has no rate to choose. Leave it out.")
+        raise GottaError(
+            f"statistics='{given.get('statistics') or chosen.source}' has no rate to choose. Leave it out."
+        )
     changes = {"source" if name == "statistics" else name: value for name, value in given.items() if value is not None}
     return replace(chosen, **({"fed_by": None} if by_level else {}) | changes)
 
@@ -38,6 +40,6 @@ def check_memory_used(method: type[Method], name: str, memory: str) -> None:
     """Raises where a memory would fill up for nothing."""
     if not method.uses_memory:
         raise GottaError(
-            f"memory '{memory}' has no effect with method '{name}', which does not adapt on samples. Leave the memory out, "
-            "or name a method that uses it, such as method='tent' or method='rotta'."
+            f"memory '{memory}' has no effect with method '{name}', which does not adapt on samples. Leave the memory "
+            "out, or name a method that uses it, such as method='tent' or method='rotta'."
         )

@@ -7,7 +7,7 @@ is then replaced in one step, so a kill at any moment leaves the old state or th
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,16 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.files import write_atomically
+from gotta.memory.storage import is_device
+from gotta.reading import check_plain, read_bytes, read_json
 
 FORMAT = 1
 RECORD = "state.json"
 TENSORS = "tensors-{}.safetensors"
 KEYS = ("format", "gotta", "method", "guard", "source", "recipe", "give_again", "tensors", "state")
 MARK = "$"  # starts the name of whatever JSON cannot say by itself
+LARGEST = 1 << 28  # bytes of the record
+MOST_ROWS = 1 << 20  # that a state may make room for by itself
 
 
 def write(folder: Path, record: Mapping[str, Any], state: Mapping[str, Any]) -> None:
@@ -36,7 +40,13 @@ def write(folder: Path, record: Mapping[str, Any], state: Mapping[str, Any]) -> 
     digest = hashlib.sha256(data).hexdigest()
     name = TENSORS.format(digest[:16])
     whole = {"format": FORMAT, **record, "tensors": {"file": name, "sha256": digest}, "state": tree}
-    text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
+    try:  # what could not be read again is not written
+        check_plain(whole)
+        text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
+        if len(text) > LARGEST:
+            raise ValueError(f"it has {len(text):,} characters, at most {LARGEST:,} are read; keep numbers in arrays")
+    except ValueError as error:
+        raise GottaError(f"the state cannot be saved to {folder}: {error}.") from None
     write_atomically(folder / name, data)
     write_atomically(folder / RECORD, text)
     for old in [*folder.glob(TENSORS.format("*")), *folder.glob("." + TENSORS.format("*") + ".*")]:
@@ -49,14 +59,17 @@ def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     record = _record(folder)
     try:
         path = folder / Path(record["tensors"]["file"]).name
-        data = path.read_bytes()
+        data = read_bytes(path, math.inf, links=True)
         if hashlib.sha256(data).hexdigest() != record["tensors"]["sha256"]:
             raise GottaError(f"{path} is damaged: its content is not what was saved. Restore it from a copy.")
         tensors = from_bytes(data)
         state = decode(record.pop("state"), tensors)
+        _check_counters(state)
+    except GottaError:
+        raise
     except FileNotFoundError:
         raise GottaError(f"{path} is missing, and {RECORD} needs it. Copy the whole folder.") from None
-    except (SafetensorError, OSError, KeyError, TypeError, AttributeError) as error:
+    except (SafetensorError, OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise GottaError(f"{folder} is not a readable state: {type(error).__name__}: {error}.") from None
     return record, state
 
@@ -74,7 +87,11 @@ def fingerprint(model: nn.Module) -> str:
 def of_recipe(recipe: Mapping[str, Any] | None) -> dict[str, Any]:
     """The arguments that built a model, and the names of those that cannot be saved, such as functions."""
     saved, again = {}, []
+    withheld = to_give_again(recipe or {})
     for name, value in (recipe or {}).items():
+        if name in withheld:
+            again.append(name)
+            continue
         try:
             tensors: dict[str, Tensor] = {}
             saved[name] = encode(value, tensors)
@@ -96,7 +113,33 @@ def to_recipe(path: str | Path, record: Mapping[str, Any], again: Mapping[str, A
     missing = [name for name in record["give_again"] if name not in again]
     if missing:
         raise GottaError(f"{path} cannot hold {', '.join(missing)}. Give it again: load(path, net, {missing[0]}=...).")
-    return {**decode(record["recipe"], {}), **again}
+    try:
+        recipe = decode(record["recipe"], {})
+    except (KeyError, TypeError, ValueError) as error:
+        raise GottaError(f"{path} is not a readable state: {type(error).__name__}: {error}.") from None
+    for name, reason in to_give_again(recipe).items():
+        if name not in again:
+            raise GottaError(
+                f"{path} has {name}={str(recipe[name])[:80]}, {reason}: a state cannot ask for that. "
+                f"If you trust it, give it yourself: load(path, net, {name}=...)."
+            )
+    return {**recipe, **again}
+
+
+def to_give_again(recipe: Mapping[str, Any]) -> dict[str, str]:
+    """The arguments that only a caller may give, because they run code, write files or take up room; and why."""
+    found = {}
+    for name in ("memory", "method"):
+        if ":" in str(recipe.get(name, "")):
+            found[name] = "which is code to import"
+    policy = recipe.get("policy")
+    if isinstance(policy, Mapping) and not is_device(policy.get("storage")):
+        found["policy"] = "which writes to a file"
+    for name in ("capacity", "num_classes"):
+        rows = recipe.get(name)
+        if isinstance(rows, int | float) and not rows <= MOST_ROWS:
+            found[name] = "which is very much room"
+    return found
 
 
 def check_source(path: str | Path, record: Mapping[str, Any], source: str | None) -> None:
@@ -157,6 +200,23 @@ def decode(value: Any, tensors: Mapping[str, Tensor]) -> Any:
     return {key: decode(part, tensors) for key, part in value.items()}
 
 
+def _check_counters(state: Any) -> None:
+    """Raises unless everything is there, and counts are counts."""
+    counts = [*state["counters"].values(), *(state["sample"] or ())]
+    if {*state["counters"]} != {"offered", "adaptations"} or type(state["frozen"]) is not bool:
+        raise ValueError("its counters are damaged")
+    if not all(type(count) is int and 0 <= count < 1 << 62 for count in counts):
+        raise ValueError("its counters are no counts")
+    absent = {"method_state", "memory_state", "guard_state", "cost"} - state.keys()
+    if absent:
+        raise KeyError(", ".join(sorted(absent)))
+    memory = state["memory_state"]
+    if memory is not None and memory["num_classes"] != len(memory["seen"]) - 1:
+        raise ValueError("its memory has another number of classes than it counts")
+    if memory is not None and len(memory["slots"]) and list(memory["x"].shape[1:]) != state["sample"]:
+        raise ValueError("its memory holds samples of another shape than it was given")
+
+
 def _special(kind: str, value: Any, tensors: Mapping[str, Tensor]) -> Any:
     if kind == "tensor":
         return tensors[value]
@@ -166,6 +226,8 @@ def _special(kind: str, value: Any, tensors: Mapping[str, Tensor]) -> Any:
         return float(value)
     if kind == "dict":
         return {key: decode(part, tensors) for key, part in value}
+    if kind not in ("tuple", "set"):
+        raise ValueError(f"{MARK}{kind} is unknown")
     parts = decode(value, tensors)
     return tuple(parts) if kind == "tuple" else set(parts)
 
@@ -173,10 +235,12 @@ def _special(kind: str, value: Any, tensors: Mapping[str, Tensor]) -> Any:
 def _record(folder: Path) -> dict[str, Any]:
     path = folder / RECORD
     try:
-        record = json.loads(path.read_text())
+        record = read_json(path, LARGEST, links=True)
     except FileNotFoundError:
         raise GottaError(f"no saved state at {folder}. Expected a folder that save() wrote, with {RECORD}.") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except NotADirectoryError:
+        raise GottaError(f"{folder} is a file. Expected the folder of a saved adapted model.") from None
+    except (OSError, ValueError) as error:
         raise GottaError(f"{path} is damaged: {error}. Restore it from a copy.") from None
     if not isinstance(record, dict) or not set(KEYS) <= record.keys():
         raise GottaError(f"{path} was not written by save(). Expected the folder of a saved adapted model.")
@@ -185,4 +249,23 @@ def _record(folder: Path) -> dict[str, Any]:
             f"{folder} has state format {record['format']} (written by gotta {record['gotta']}). "
             f"Expected format {FORMAT}: use the gotta version that wrote it."
         )
+    if not _is_record(record):
+        raise GottaError(f"{path} is damaged: what it says of the model is not what save() says. Restore it.")
     return record
+
+
+def _is_record(record: Mapping[str, Any]) -> bool:
+    """Whether what describes the model is of the right kinds."""
+    recipe, tensors = record["recipe"], record["tensors"]
+    texts = [record["method"], *(record[name] or "" for name in ("guard", "source"))]
+    return (
+        (recipe is None or (isinstance(recipe, dict) and not {"model", "inplace"} & recipe.keys()))
+        and isinstance(tensors, dict)
+        and _are_texts([tensors.get("file"), tensors.get("sha256"), *texts])
+        and isinstance(record["give_again"], list)
+        and _are_texts(record["give_again"])
+    )
+
+
+def _are_texts(values: Collection[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)

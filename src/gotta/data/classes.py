@@ -5,7 +5,6 @@ order are its class numbers, so a complete ImageNet needs no list. A data set wi
 unless `class_index` says which output of a network stands for which wnid.
 """
 
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,14 +13,16 @@ import numpy as np
 from gotta.data.home import find
 from gotta.data.readers.pictures import Pictures
 from gotta.errors import GottaError
+from gotta.reading import read_json
 from gotta.types import IntArray
 
 IMAGENET1K = "imagenet1k"
+MOST = 1_000_000  # classes
 WNIDS = Path(__file__).parent / "assets" / "imagenet1k-wnids.txt"
 SUBSETS = {"robustbench-5k": ("robustbench-5k.txt", "imagenet_test_image_ids.txt")}
 
 
-def numbered(
+def number_classes(
     labels: IntArray, classes: tuple[str, ...], class_index: str | None, num_classes: int | None
 ) -> tuple[IntArray, int]:
     """The labels as numbers of a network's outputs, and how many outputs there are."""
@@ -52,11 +53,11 @@ def read_index(class_index: str) -> dict[str, int]:
         return {name: number for number, name in enumerate(wnids())}
     path = find("class_index", class_index)
     try:
-        index: Any = json.loads(path.read_text())
+        index: Any = read_json(path, links=True)
     except (OSError, ValueError) as error:
         raise GottaError(f"class_index '{path}' is not readable JSON: {error}.") from None
     numbers = list(index.values()) if isinstance(index, dict) else []
-    if not numbers or not all(type(n) is int and n >= 0 for n in numbers) or len(set(numbers)) < len(numbers):
+    if not numbers or not all(type(n) is int and 0 <= n < MOST for n in numbers) or len(set(numbers)) < len(numbers):
         raise GottaError(
             f'class_index \'{path}\' must give each class a number of its own, as {{"n01440764": 0, "n01443537": 1}}.'
         )

@@ -1,6 +1,7 @@
 """Every offer to a memory with the decision and its reason: recorded, saved, and replayed through other policies."""
 
 import json
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 from gotta.errors import GottaError
 from gotta.memory.intake import Columns
 from gotta.memory.table import IntArray
+from gotta.reading import parse_json
 
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
 
 OFFER, READ, REFRESH = 0, 1, 2
 FORMAT = 1
+LARGEST = 1 << 32  # bytes of all columns
+MOST = 1 << 24  # rows or classes
 
 
 @dataclass
@@ -31,7 +35,7 @@ class Journal:
     batches: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per offer
     refreshes: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per refresh
 
-    def offered(self, first: int, columns: Columns, slots: list[int], left: list[int], reasons: list[str]) -> None:
+    def note_offers(self, first: int, columns: Columns, slots: list[int], left: list[int], reasons: list[str]) -> None:
         """A batch whose first sample has the id `first`; `left` are the ids that made way, -1 for none."""
         decided = {"slot": np.array(slots), "evicted": np.array(left), "reason": np.array(reasons)}
         self.batches.append({"id": first + np.arange(len(slots)), **decided, **arrays(columns)})
@@ -40,7 +44,7 @@ class Journal:
     def read(self) -> None:
         self.events.append((READ, 0))
 
-    def refreshed(self, ids: IntArray, columns: Columns) -> None:
+    def note_refresh(self, ids: IntArray, columns: Columns) -> None:
         self.refreshes.append({"id": ids, **arrays(columns)})
         self.events.append((REFRESH, len(ids)))
 
@@ -75,11 +79,16 @@ def arrays(columns: Columns) -> dict[str, NDArray[Any]]:
 def load(path: str | Path) -> Journal:
     """A journal that `Journal.save` wrote."""
     try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(info.file_size for info in archive.infolist())
+        if size > LARGEST:
+            raise ValueError(f"it unpacks to {size:,} bytes, at most {LARGEST:,} are read")
         with np.load(path, allow_pickle=False) as file:
             parts = dict(file)
-        about = json.loads(str(parts["about"]))
+        about = parse_json(str(parts["about"]))
         events = [(int(kind), int(size)) for kind, size in parts["events"]]
-    except (OSError, EOFError, ValueError, KeyError) as error:
+        _check(about, events, parts)
+    except Exception as error:  # a damaged archive makes NumPy raise nearly anything
         raise GottaError(
             f"{path} is not a journal of a memory: {error}. Record one with Memory(..., journal=True)."
         ) from error
@@ -89,6 +98,19 @@ def load(path: str | Path) -> Journal:
     journal.batches = cut(parts, "offer.", [size for kind, size in events if kind == OFFER])
     journal.refreshes = cut(parts, "refresh.", [size for kind, size in events if kind == REFRESH])
     return journal
+
+
+def _check(about: dict[str, Any], events: list[tuple[int, int]], parts: dict[str, NDArray[Any]]) -> None:
+    """Raises unless the parts go together."""
+    counts = (about["format"], about["capacity"], about["num_classes"])
+    if not all(type(count) is int and 1 <= count <= MOST for count in counts) or type(about["frozen"]) is not bool:
+        raise ValueError("its head is damaged")
+    if any(kind not in (OFFER, READ, REFRESH) or size < 0 for kind, size in events):
+        raise ValueError("its events are damaged")
+    for kind, prefix in ((OFFER, "offer."), (REFRESH, "refresh.")):
+        total = sum(size for what, size in events if what == kind)
+        if any(len(column) != total for name, column in parts.items() if name.startswith(prefix)):
+            raise ValueError("its columns have not as many rows as its events tell")
 
 
 def cut(parts: dict[str, NDArray[Any]], prefix: str, sizes: list[int]) -> list[dict[str, NDArray[Any]]]:

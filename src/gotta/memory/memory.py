@@ -13,9 +13,9 @@ from gotta.errors import GottaError
 from gotta.memory import intake, state
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
-from gotta.memory.policy import REJECT, UNEXPLAINED, Candidate, Policy, make_policy
+from gotta.memory.policy import NOTHING, REJECT, UNEXPLAINED, Candidate, Policy, make_policy
 from gotta.memory.storage import Storage
-from gotta.memory.table import IntArray, Table
+from gotta.memory.table import Floats, IntArray, Table
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -138,7 +138,7 @@ class Memory:
             )
         table.relabel(rows, label, uncertainty, embedding.astype(self._dtype))
         if self.journal is not None:
-            self.journal.refreshed(table.born[rows], columns)
+            self.journal.note_refresh(table.born[rows], columns)
 
     def reset(self) -> None:
         """As new: no rows, clock 0, the generator where it started. A journal, if any, goes on empty."""
@@ -170,7 +170,10 @@ class Memory:
         ):
             if saved.get(name) != mine:
                 raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
-        table = state.to_table(saved, self.num_classes)
+        try:
+            table = state.to_table(saved, self.num_classes, self.capacity)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
+            raise GottaError(f"the saved state of the memory is damaged: {type(error).__name__}: {error}.") from None
         self._start(table.capacity)
         self._table = table
         self._fields, self._dtype = saved["fields"], np.dtype(saved["dtype"])
@@ -196,7 +199,7 @@ class Memory:
 
     def _expect(self, columns: Columns) -> None:
         """Raises unless the columns are there that the policy needs and that earlier batches had."""
-        given = given_fields(columns)
+        given = list_given_fields(columns)
         for name in self.policy.needs:
             if not given[name]:
                 raise GottaError(
@@ -213,7 +216,7 @@ class Memory:
 
     def _adopt(self, columns: Columns) -> None:
         """The first batch decides which columns there are."""
-        self._fields = given_fields(columns)
+        self._fields = list_given_fields(columns)
         if columns.embedding is not None:
             self._dtype = columns.embedding.dtype
             self._table.embedding = np.zeros((self._table.capacity, columns.embedding.shape[1]))
@@ -223,28 +226,37 @@ class Memory:
         table, place, rng = self._table, self.policy.place, self._rng
         labels = [-1] * size if columns.label is None else columns.label.tolist()
         uncertainties = [np.nan] * size if columns.uncertainty is None else columns.uncertainty.tolist()
-        embeddings = self._rounded(columns.embedding, size)
+        embeddings = self._round(columns.embedding, size)
         left: list[int] = []
         reasons: list[str] = []
         first = table.clock
         for label, uncertainty, embedding in zip(labels, uncertainties, embeddings, strict=True):
             table.offer(label)
             decision = place(table, Candidate(label, uncertainty, embedding), rng)
-            slot, reason = decision if isinstance(decision, tuple) else (int(decision), UNEXPLAINED)
-            if slot == REJECT:
-                left.append(-1)
-            elif 0 <= slot < table.capacity:
-                left.append(table.put(slot, label, uncertainty, embedding))
-            else:
-                raise GottaError(f"{self.policy!r} chose slot {slot}; expected 0..{table.capacity - 1} or {REJECT}.")
+            slot, reason, *clear = decision if isinstance(decision, tuple) else (int(decision), UNEXPLAINED)
+            left.append(self._apply(slot, clear[0] if clear else NOTHING, label, uncertainty, embedding))
             table.tick()
             slots.append(slot)
             reasons.append(reason)
         self._count(slots, left, reasons)
         if self.journal is not None:
-            self.journal.offered(first, columns, slots, left, reasons)
+            self.journal.note_offers(first, columns, slots, left, reasons)
 
-    def _rounded(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
+    def _apply(self, slot: int, clear: int, label: int, uncertainty: float, embedding: Floats) -> int:
+        """Do what was decided for a sample: the birth of the row that left, -1 for none."""
+        table = self._table
+        if slot == REJECT and clear == NOTHING:
+            return -1
+        if slot == REJECT and 0 <= clear < table.capacity and table.filled[clear]:
+            return table.remove(clear)
+        if 0 <= slot < table.capacity and clear == NOTHING:
+            return table.put(slot, label, uncertainty, embedding)
+        raise GottaError(
+            f"{self.policy!r} chose slot {slot} and to clear {clear}. Expected a slot in 0..{table.capacity - 1}, or "
+            f"{REJECT}; only with {REJECT} may a filled slot be cleared."
+        )
+
+    def _round(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
         """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""
         values = np.zeros((size, 0)) if embedding is None else embedding.astype(self._dtype).astype(np.float64)
         values.flags.writeable = False
@@ -266,5 +278,5 @@ def at_least_one(name: str, value: int | None) -> int:
     return int(value)
 
 
-def given_fields(columns: Columns) -> dict[str, bool]:
+def list_given_fields(columns: Columns) -> dict[str, bool]:
     return {name: getattr(columns, name) is not None for name in ("label", "uncertainty", "embedding")}

@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 from gotta.errors import GottaError
 from gotta.memory.table import Table
-from gotta.registry import Registry
+from gotta.registry import Registry, has_method
 
-policies: Registry[Any] = Registry("memory", "gotta.memory.builtin")
+policies: Registry[Any] = Registry(
+    "memory",
+    "gotta.memory.builtin",
+    has_method("place", "table", "new", "rng"),
+    "a class with place(self, table, new, rng)",
+)
 
-REJECT = -1
+REJECT = NOTHING = -1
 
 ROOM = "room"
 REPLACED_OLDEST = "replaced oldest"
@@ -40,10 +45,14 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The slot to write to (its old row, if any, leaves) or REJECT, and why."""
+    """The slot to write to (its old row, if any, leaves) or REJECT, and why.
+
+    `clear` names a row that leaves although the newcomer does not enter; it goes with REJECT only.
+    """
 
     slot: int
     reason: str
+    clear: int = NOTHING
 
 
 @cache
@@ -92,6 +101,7 @@ class Adopted(Policy):
 def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:
     """A policy from its name, from `module:Class`, or the given one."""
     if isinstance(policy, str):
+        policies.take(policy)
         policy = policies.build(policy, **arguments)
     elif arguments:
         raise GottaError(

@@ -21,7 +21,8 @@ def of_table(table: Table) -> dict[str, Any]:
     return {**columns, **vectors, **size}
 
 
-def to_table(saved: dict[str, Any], num_classes: int) -> Table:
+def to_table(saved: dict[str, Any], num_classes: int, capacity: int) -> Table:
+    _check_sizes(saved, num_classes, capacity)
     vectors = {name[len("vector.") :]: array(value) for name, value in saved.items() if name.startswith("vector.")}
     table = Table(saved["rows"], num_classes, tuple(vectors), saved["embedding"].shape[1])
     table.vectors.update(vectors)
@@ -33,6 +34,31 @@ def to_table(saved: dict[str, Any], num_classes: int) -> Table:
     table.clock = saved["clock"]
     table.rebuild()
     return table
+
+
+def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int) -> None:
+    """Raises ValueError unless the columns go together, before room is made for what they ask for."""
+    slots, rows, clock = array(saved["slots"]), saved["rows"], saved["clock"]
+    stored = len(slots)
+    if type(rows) is not int or not 1 <= rows <= max(capacity, stored) or type(clock) is not int or clock < 0:
+        raise ValueError("its size or its clock is damaged")
+    if (
+        slots.dtype != np.int64
+        or len(np.unique(slots)) < stored
+        or (stored and not 0 <= slots.min() <= slots.max() < rows)
+    ):
+        raise ValueError("its slots are damaged")
+    lengths = {name: len(saved[name]) for name in (*COLUMNS, "x")}
+    wrong = [name for name, length in lengths.items() if length != stored and not (name == "x" and not stored)]
+    wrong += [name for name in saved if name.startswith("vector.") and len(saved[name]) != num_classes]
+    wrong += [] if len(saved["seen"]) == num_classes + 1 else ["seen"]
+    if wrong:
+        raise ValueError(f"{', '.join(wrong)} do not have the length of the other columns")
+    if np.dtype(saved["dtype"]).kind != "f" or not isinstance(saved["fields"], dict | type(None)):
+        raise ValueError("what it says of its columns is damaged")
+    label = array(saved["label"])
+    if stored and not -1 <= label.min() <= label.max() < num_classes:
+        raise ValueError(f"labels go from {label.min()} to {label.max()}, and there are {num_classes} classes")
 
 
 def array(value: torch.Tensor) -> Any:

@@ -11,6 +11,11 @@ from gotta.errors import GottaError
 DEVICE = re.compile(r"(cpu|cuda|mps|xpu|hpu|mtia)(:\d+)?")
 
 
+def is_device(where: str | Path | None) -> bool:
+    """Whether pixels kept there touch no file."""
+    return where is None or DEVICE.fullmatch(str(where)) is not None
+
+
 class Storage:
     """One tensor [capacity, ...], allocated when the first sample arrives."""
 
@@ -48,7 +53,7 @@ class Storage:
         shape = (self.capacity, *x.shape[1:])
         if self.where is None:
             return torch.empty(shape, dtype=x.dtype, device=x.device)
-        if DEVICE.fullmatch(str(self.where)):
+        if is_device(self.where):
             return torch.empty(shape, dtype=x.dtype, device=str(self.where))
         size = torch.Size(shape).numel()
         try:

@@ -175,7 +175,7 @@ class Table:
 
     def put(self, slot: int, label: int, uncertainty: float, embedding: Floats) -> int:
         """Write a row; what was in the slot leaves. Returns the birth of the row that left, -1 for none."""
-        left = self._remove(slot) if self.filled[slot] else -1
+        left = self.remove(slot) if self.filled[slot] else -1
         self.label[slot] = label
         self.uncertainty[slot] = uncertainty
         self.embedding[slot] = embedding
@@ -213,7 +213,8 @@ class Table:
         self._largest = int(self._count.max())
         self._indexes = {}
 
-    def _remove(self, slot: int) -> int:
+    def remove(self, slot: int) -> int:
+        """Empty a filled slot. Returns the birth of the row that left."""
         for index in self._indexes.values():
             index.removed(slot)
         label, born = int(self.label[slot]), int(self.born[slot])

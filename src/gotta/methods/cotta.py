@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.parts.augment import augmented_copy
+from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_all
 from gotta.methods.parts.teacher import follow, frozen_copy
@@ -88,13 +88,13 @@ class Cotta(Method):
             confidence = float(self.logits(x, self.anchor).softmax(1).amax(1).mean())
             if confidence >= self.hyper.anchor_threshold:
                 return confidence, *self._forward(self.teacher, x)
-            said = [self._forward(self.teacher, self._augmented(x, copy)) for copy in range(self.hyper.copies)]
+            said = [self._forward(self.teacher, self._augment(x, copy)) for copy in range(self.hyper.copies)]
         logits = torch.stack([logits for logits, _ in said]).mean(0)
         features = [found for _, found in said if found is not None]
         return confidence, logits, torch.stack(features).mean(0) if features else None
 
-    def _augmented(self, x: Tensor, copy: int) -> Tensor:
-        return augmented_copy(x, copy, self.hyper.augment, self.generators["augment"])
+    def _augment(self, x: Tensor, copy: int) -> Tensor:
+        return augment_copy(x, copy, self.hyper.augment, self.generators["augment"])
 
     @torch.no_grad()
     def _restore_some(self) -> None:

@@ -19,7 +19,7 @@ from gotta.methods.parts.normalization import ONE_VALUE, batch_statistics, has_b
 from gotta.methods.parts.outputs import logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.parts.prior import LABELS, make_prior
-from gotta.methods.settings import Presets, Texts, chosen_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
 
@@ -33,10 +33,10 @@ class Methods(Registry[type["Method"]]):
         if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
             own = {argument: value for argument, value in arguments.items() if argument not in signature}
             hyper_parameters(cls, arguments.get("preset", "official"), own)
-            chosen_quirks(cls, arguments.get("quirks", ()))
+            choose_quirks(cls, arguments.get("quirks", ()))
 
 
-methods = Methods("method", "gotta.methods")
+methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
 StatisticsName = Literal["source", "batch", "running", "class", "gated"]
@@ -115,7 +115,7 @@ class Method:
             raise unknown("labels", labels, LABELS)
         self.prior, self.labels = make_prior(prior or self.native_prior, order_in_batch), labels
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
-        self.quirks = chosen_quirks(type(self), quirks)
+        self.quirks = choose_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
@@ -150,7 +150,7 @@ class Method:
         return Prediction(logits.detach(), features, self.embed)
 
     def predict_next(self, x: Tensor) -> Prediction:
-        """The network's prediction of the next samples of the stream. What it shows of them waits for `follow_stream`."""
+        """The network's prediction of the next samples of the stream. What it saw of them waits for `follow_stream`."""
         with nullcontext() if self.levels is None else self.levels.watching(self.predictor):
             return self.predict(x)
 
@@ -180,8 +180,8 @@ class Method:
                 + ("" if s is None else f", stickiness s={s:.2f}")
             )
         if self.levels is not None:
-            levels = self.levels
-            lines.append(f"levels of {len(levels.sizes)} BatchNorm layers, {levels.jumps} jumps, {levels.num_bytes:,} bytes")
+            layers, jumps, size = len(self.levels.sizes), self.levels.jumps, self.levels.num_bytes
+            lines.append(f"levels of {layers} BatchNorm layers, {jumps} jumps, {size:,} bytes")
         return lines
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:

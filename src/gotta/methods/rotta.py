@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.parts.augment import augmented
+from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.normalization import replace_batch_norms
 from gotta.methods.parts.params import train_affine
@@ -48,7 +48,7 @@ class Rotta(Method):
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         with torch.no_grad():
             target = self.training_logits(batch.x, self.teacher).detach()
-        student = self.training_logits(augmented(batch.x, self.hyper.augment, self.generators["augment"]))
+        student = self.training_logits(augment(batch.x, self.hyper.augment, self.generators["augment"]))
         # exp(-a) / (1 + exp(-a)) of the age a in units of the capacity
         weight = torch.sigmoid(-batch.age.to(student) / self.capacity)
         loss = (weight * soft_cross_entropy(student, target)).mean()

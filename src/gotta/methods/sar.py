@@ -8,7 +8,7 @@ import torch
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.losses import entropy, margin
 from gotta.methods.parts.params import load_plain_state, train_affine
-from gotta.methods.parts.sam import displaced
+from gotta.methods.parts.sam import displace
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 
@@ -53,7 +53,7 @@ class Sar(Method):
             loss = uncertain[reliable].mean()
             measured["loss"] = float(loss.detach())
             self.backward(loss)
-            with displaced(list(self.trained.values()), self.hyper.rho):
+            with displace(list(self.trained.values()), self.hyper.rho):
                 uncertain = entropy(self.training_logits(batch.x, moving=False))
                 still = reliable & (uncertain.detach() < limit)
                 if still.any():

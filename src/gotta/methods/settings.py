@@ -35,7 +35,7 @@ def hyper_parameters(cls: type["Method"], preset: str = "official", given: Mappi
     return known
 
 
-def chosen_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> frozenset[str]:
+def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> frozenset[str]:
     """The names asked for; `published` stands for all that the method has."""
     if quirks == "published":
         return frozenset(cls.known_quirks)

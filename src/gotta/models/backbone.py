@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from gotta.registry import Registry
 
-architectures: Registry[type["Backbone"]] = Registry("model", "gotta.models")
+architectures: Registry[type["Backbone"]] = Registry(
+    "model", "gotta.models", lambda cls: issubclass(cls, Backbone), "a subclass of gotta.models.Backbone"
+)
 
 Colours = tuple[float, float, float]
 # Means and deviations that published weights were trained with, by name.

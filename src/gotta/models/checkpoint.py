@@ -1,6 +1,5 @@
 """Weights as people have them: read without running code, taken out of their wrapping, and compared name by name."""
 
-import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from gotta.errors import GottaError
+from gotta.reading import parse_json
 
 SUFFIXES = (".pt", ".pth", ".bin", ".tar", ".ckpt", ".safetensors")
 NESTS = ("state_dict", "model_state_dict", "model_state", "model", "net")  # where training scripts put the tensors
@@ -36,13 +36,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """The tensors of a weights file, whatever they are nested in and whatever stands before their names."""
     _reject_what_is_no_weights(path)
     if path.suffix != ".safetensors":
-        return unwrapped(_tensors(_torch_load(path), path))
+        return unwrap(_tensors(_torch_load(path), path))
     metadata, state = read_safetensors(path)
-    found = unwrapped(_tensors(state, path))
+    found = unwrap(_tensors(state, path))
     try:  # a file of ours says what it was trained with
-        expects = json.loads(metadata["gotta"])["input"]
+        expects = parse_json(metadata["gotta"])["input"]
         return replace(found, mean=tuple(expects["mean"]), std=tuple(expects["std"]))
-    except (KeyError, TypeError, json.JSONDecodeError):
+    except (KeyError, TypeError, ValueError):
         return found
 
 
@@ -107,7 +107,7 @@ def _tensors(found: Any, path: Path) -> dict[str, Tensor]:
     return {str(name): value for name, value in found.items() if isinstance(value, Tensor)}
 
 
-def unwrapped(state: Mapping[str, Tensor]) -> Checkpoint:
+def unwrap(state: Mapping[str, Tensor]) -> Checkpoint:
     """Names without the prefixes that all of them share, and the normalisation set apart."""
     found, mean, std = dict(state), None, None
     while True:
@@ -120,7 +120,9 @@ def unwrapped(state: Mapping[str, Tensor]) -> Checkpoint:
         found = {name.removeprefix(prefix): value for name, value in found.items()}
 
 
-def fitted(state: Mapping[str, Tensor], wanted: Mapping[str, Tensor], aliases: Mapping[str, str]) -> dict[str, Tensor]:
+def fit_names(
+    state: Mapping[str, Tensor], wanted: Mapping[str, Tensor], aliases: Mapping[str, str]
+) -> dict[str, Tensor]:
     """The tensors under the names a network has for them."""
     found = {}
     for name, value in state.items():

@@ -53,7 +53,7 @@ def is_foreign(name: str) -> bool:
 def check(name: str) -> None:
     """Complain of a name that the library does not know, or of a library that is not installed."""
     library, _, model = name.partition(":")
-    known = _known(library)
+    known = _list_known(library)
     if model.partition(".")[0] not in known:  # timm writes a tag behind a dot
         near = get_close_matches(model, known, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -68,7 +68,7 @@ def build(name: str, num_classes: int | None) -> Foreign:
     return makers[library](model, num_classes)
 
 
-def _known(library: str) -> list[str]:
+def _list_known(library: str) -> list[str]:
     if library == EFFICIENTNET:
         _import(library)
         return list(LITE_NAMES)

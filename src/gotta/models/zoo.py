@@ -1,7 +1,7 @@
 """Networks by name or path: bundled ones, those of `gotta train`, and any architecture with a checkpoint of yours."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
 from gotta.models import foreign
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
-from gotta.models.checkpoint import Checkpoint, fitted, misfits, read_checkpoint, read_safetensors
+from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
+from gotta.reading import parse_json
 from gotta.seeds import torch_generator
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -39,17 +40,19 @@ def load(
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
     """
     name = str(name_or_path)
+    if weights is not None and ":" in name and not foreign.is_foreign(name):
+        architectures.take(name)
     check(name, None if weights is None else str(weights), preprocessing)
     if weights is None:
         path = _find(name_or_path)
         record, state = read(path)
-        model = _from_record(record, path, num_classes)
+        model = _from_record(record, path, num_classes, state)
         _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
     elif str(weights) == RANDOM:
-        model = _untrained(lambda: _build(name, num_classes), seed)
+        model = _make_untrained(lambda: _build(name, num_classes), seed)
     else:
         found = read_checkpoint(Path(weights).expanduser())
-        model = _untrained(lambda: _sized(name, num_classes, found), seed)
+        model = _make_untrained(lambda: _make_sized(name, num_classes, found), seed)
         _fill(model, found, weights, f"'{name}'")
     return _preprocess(model, preprocessing).eval()
 
@@ -114,8 +117,10 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             "its weights."
         )
     try:
-        record = json.loads(metadata["gotta"])
-    except json.JSONDecodeError as error:
+        record = parse_json(metadata["gotta"])
+        if not isinstance(record, dict):
+            raise ValueError("it is no JSON object")
+    except ValueError as error:
         raise GottaError(f"the gotta record of {path} is damaged: {error}. Fetch or train it again.") from None
     return record, state
 
@@ -125,16 +130,32 @@ def _find(name_or_path: str | Path) -> Path:
     return path if path.suffix == ".safetensors" else WEIGHTS / f"{name_or_path}.safetensors"
 
 
-def _from_record(record: dict[str, Any], path: Path, num_classes: int | None) -> Backbone:
+def _from_record(
+    record: dict[str, Any], path: Path, num_classes: int | None, state: Mapping[str, torch.Tensor]
+) -> Backbone:
     missing = {"architecture", "num_classes", "input"} - record.keys()
     if missing:
         raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
-    expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
-    classes = record["num_classes"] if num_classes is None else num_classes
-    return _untrained(lambda: architectures.build(record["architecture"], num_classes=classes, input=expects), 0)
+    name, classes = record["architecture"], record["num_classes"] if num_classes is None else num_classes
+    if not isinstance(name, str) or (":" in name and not architectures.is_permitted(name)):
+        raise GottaError(
+            f"{path} names the architecture '{name}', which is not registered, so it was not imported. "
+            "If you trust it, name it yourself and give the file as its weights."
+        )
+    try:
+        expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
+        with torch.device("meta"):  # so that a size nobody can hold costs nothing
+            wanted = architectures.build(name, num_classes=classes, input=expects).state_dict()
+    except GottaError:
+        raise
+    except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
+        raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
+    if wrong := misfits(wanted, fit_names(state, wanted, architectures.get(name).aliases)):
+        raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
+    return _make_untrained(lambda: architectures.build(name, num_classes=classes, input=expects), 0)
 
 
-def _untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
+def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
     """A network with weights that the seed decides; the caller's generator must not notice."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_generator(seed, "weights").initial_seed())
@@ -151,7 +172,7 @@ def _build(name: str, num_classes: int | None) -> Backbone:
     return model
 
 
-def _sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
+def _make_sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
     """The network with as many classes as the checkpoint's last layer has rows, if the number is left open."""
     if num_classes is not None:
         return _build(name, num_classes)
@@ -165,7 +186,7 @@ def _fill(model: Backbone, found: Checkpoint, path: str | Path, what: str) -> No
     """Put the tensors of a file into a network, all of them, or say which do not fit."""
     net = model.model if isinstance(model, foreign.Foreign) else model
     wanted = net.state_dict()
-    state = fitted(found.state, wanted, model.aliases)
+    state = fit_names(found.state, wanted, model.aliases)
     wrong = misfits(wanted, state)
     if wrong:
         raise GottaError(f"{path} does not fit {what}: {wrong}. Of {len(wanted)} tensors.")

@@ -96,7 +96,7 @@ def save(picture: Image.Image, path: str | Path) -> Path:
     return target
 
 
-def fitted(image: Pixels, side: int) -> Image.Image:
+def fit_picture(image: Pixels, side: int) -> Image.Image:
     """Small pictures a whole number of times larger, with sharp pixels; large ones smaller."""
     drawn = Image.fromarray(image)
     longest = max(drawn.size)
@@ -115,7 +115,7 @@ def font(size: int) -> ImageFont.FreeTypeFont:
 
 
 def _place(picture: Image.Image, pen: ImageDraw.ImageDraw, tile: Tile, x: int, y: int, side: int) -> None:
-    small = fitted(tile.image, side)
+    small = fit_picture(tile.image, side)
     pen.rectangle((x, y, x + small.width + 2 * FRAME - 1, y + small.height + 2 * FRAME - 1), fill=tile.colour)
     picture.paste(small, (x + FRAME, y + FRAME))
     if tile.caption:
@@ -125,15 +125,15 @@ def _place(picture: Image.Image, pen: ImageDraw.ImageDraw, tile: Tile, x: int, y
 
 def _caption(text: str, room: int) -> str:
     """The text; where it is too wide, its first word, which is the number of a class."""
-    return text if _width(text, 11) <= room else shortened(text.split()[0], room, 11)
+    return text if _width(text, 11) <= room else shorten(text.split()[0], room, 11)
 
 
 def _label(pen: ImageDraw.ImageDraw, row: Row, top: int, side: int, room: int) -> None:
     middle = top + FRAME + side / 2
     if row.note:
-        pen.text((MARGIN, middle + 9), shortened(row.note, room, 13), fill=FAINT, font=font(13), anchor="lm")
+        pen.text((MARGIN, middle + 9), shorten(row.note, room, 13), fill=FAINT, font=font(13), anchor="lm")
         middle -= 9
-    pen.text((MARGIN, middle), shortened(row.name, room, 13), fill=INK, font=font(13), anchor="lm")
+    pen.text((MARGIN, middle), shorten(row.name, room, 13), fill=INK, font=font(13), anchor="lm")
 
 
 def _captions(rows: Sequence[Row]) -> int:
@@ -144,7 +144,7 @@ def _width(text: str, size: int = 13) -> int:
     return int(font(size).getlength(text)) + 1
 
 
-def shortened(text: str, room: float, size: int) -> str:
+def shorten(text: str, room: float, size: int) -> str:
     """The text, or its beginning and an ellipsis."""
     if _width(text, size) <= room + 1:
         return text

@@ -42,7 +42,7 @@ def draw(stream: Stream, path: str | Path) -> Path:
     """Write a PNG: time to the right, one row per class, one band per domain, and the classes per batch below."""
     classes, plot = stream.num_classes, WIDTH - LEFT - RIGHT
     height = plot_height(classes)
-    spans = named_spans(stream, plot)
+    spans = name_spans(stream, plot)
     labels = stagger(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
     below = top + height + GAP
@@ -83,7 +83,7 @@ def class_rows(stream: Stream, background: Floats, height: int) -> Pixels:
     share = class_share(stream.label, classes, plot)
     thick = height // classes
     if thick < 6 and stream.num_samples <= 4 * plot:
-        share = _widened(share)
+        share = _widen(share)
     least = 0.3 if thick >= 6 else 0.6  # thin rows need more ink to be seen
     strength = np.where(share > 0, least + (1 - least) * share, 0.0)[..., None]  # [C, W, 1]
     rows = background[None] * (1 - strength) + palette(classes)[:, None] * strength
@@ -104,7 +104,7 @@ def class_share(label: NDArray[np.int64], classes: int, plot: int) -> Floats:
     return share
 
 
-def _widened(share: Floats) -> Floats:
+def _widen(share: Floats) -> Floats:
     """Each mark one column wider on both sides, so that a lone sample of many classes can be seen."""
     padded = np.pad(share, ((0, 0), (1, 1)))
     return np.maximum(np.maximum(padded[:, :-2], padded[:, 2:]), share)
@@ -119,7 +119,7 @@ def batch_strip(stream: Stream, plot: int) -> Pixels:
     return np.where(filled[..., None], np.array(BAR), 255).astype(np.uint8)
 
 
-def named_spans(stream: Stream, plot: int) -> list[Span]:
+def name_spans(stream: Stream, plot: int) -> list[Span]:
     """The visits; or what they form together: a mixed pool, a gradual rise and fall, a round that recurs."""
     names, starts, samples = stream.domains, stream.starts, stream.num_samples
     if len(starts) < len(names):

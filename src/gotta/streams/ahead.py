@@ -8,7 +8,7 @@ from contextlib import closing
 from gotta.errors import GottaError
 from gotta.streams.stream import Stream, shown
 from gotta.types import Dataset, Step
-from gotta.workers import ordered
+from gotta.workers import run_in_order
 
 VARIABLE = "GOTTA_DATA_WORKERS"
 MOST_THREADS = 4
@@ -27,7 +27,7 @@ def read_ahead(stream: Stream, first: int = 0, workers: int | None = None) -> Ge
     processes = asked is not None and reading == "corrupting" and _can_be_sent(stream.dataset)
     steps = stream.steps_from(first)
     requests = (stream.request(k) for k in steps)
-    with closing(ordered(shown, stream.dataset, requests, count, processes)) as pixels:
+    with closing(run_in_order(shown, stream.dataset, requests, count, processes)) as pixels:
         for k, images in zip(steps, pixels, strict=True):
             yield stream.step(k, images)
 

@@ -32,13 +32,13 @@ def iid(labels: ArrayLike, rng: Rng) -> IntArray:
 @ORDERS.register("sorted")
 def by_class(labels: ArrayLike) -> IntArray:
     """Class by class, ascending; the data set's order inside a class. Nothing is drawn."""
-    return sorted_by_class(labels)
+    return sort_by_class(labels)
 
 
 @ORDERS.register("lame")
 def lame(labels: ArrayLike, rng: Rng) -> IntArray:
     """Class by class as in LAME: shuffled, then grouped by class in order of first appearance."""
-    return sorted_by_class(labels, rng)
+    return sort_by_class(labels, rng)
 
 
 @ORDERS.register("pairs")
@@ -59,10 +59,10 @@ def pairs(labels: ArrayLike, rng: Rng) -> IntArray:
     return _int64(np.lexsort((rank, place, rank // 2)))
 
 
-def sorted_by_class(labels: ArrayLike, rng: Rng | None = None) -> IntArray:
+def sort_by_class(labels: ArrayLike, rng: Rng | None = None) -> IntArray:
     """Class by class in ascending order, or with a generator in LAME's order: shuffle, then group by first appearance.
 
-    >>> sorted_by_class([1, 0, 1, 0]).tolist()
+    >>> sort_by_class([1, 0, 1, 0]).tolist()
     [1, 3, 0, 2]
     """
     label = _array(labels)

@@ -37,7 +37,7 @@ class Stream:
         pools = _pools(dataset, spec)
         index, domain, starts = _samples(pools, dataset, spec)
         borders = [*(starts if spec.reset_at_domain else [0]), len(index)]
-        kept = _kept(borders, spec)
+        kept = _find_kept(borders, spec)
         shown_before = np.concatenate([[0], np.cumsum(kept)])
         self.domains: tuple[str, ...] = tuple(name for pool in pools for name in pool)
         if hasattr(dataset, "require"):
@@ -162,7 +162,7 @@ def shown(dataset: Dataset, request: Request) -> Images:
     return whole
 
 
-def chosen_items(items: Items, num_classes: int, spec: StreamSpec) -> IntArray:
+def choose_items(items: Items, num_classes: int, spec: StreamSpec) -> IntArray:
     """The images or clips of the data set that the stream shows of each domain, ascending."""
     labels = items.labels
     wrong = labels[(labels < 0) | (labels >= num_classes)]
@@ -207,7 +207,7 @@ def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[Int
     """The row and the visit of each sample, and where each pool starts."""
     rng = legacy_generator(spec.seed, "stream")
     items = items_of(dataset, spec)
-    chosen = chosen_items(items, dataset.num_classes, spec)
+    chosen = choose_items(items, dataset.num_classes, spec)
     arranged = [_arrange_pool(pool, chosen, items, dataset.num_classes, spec, rng) for pool in pools]
     visits_before = np.cumsum([0] + [len(pool) for pool in pools])
     domain = [within + before for (_, within), before in zip(arranged, visits_before, strict=False)]
@@ -238,7 +238,7 @@ def _cut(borders: list[int], batch_size: int) -> list[slice]:
     ]
 
 
-def _kept(borders: list[int], spec: StreamSpec) -> NDArray[np.bool_]:
+def _find_kept(borders: list[int], spec: StreamSpec) -> NDArray[np.bool_]:
     """All samples, or with drop_single all but those that would be alone in the last batch before a border."""
     kept = np.ones(borders[-1], bool)
     for begin, end in pairwise(borders):

@@ -85,8 +85,8 @@ def _names(spec: StreamSpec) -> list[str]:
     looked_up: list[Callable[[], object]] = [
         lambda: ORDERS.get(_text("order", spec.order)),
         lambda: SCHEDULES.get(_text("schedule", spec.schedule)),
-        lambda: spec.domain_order == AS_STORED or domain_order(_listed("domain_order", spec.domain_order)),
-        lambda: spec.domains is None or _listed("domains", spec.domains),
+        lambda: spec.domain_order == AS_STORED or domain_order(_as_tuple("domain_order", spec.domain_order)),
+        lambda: spec.domains is None or _as_tuple("domains", spec.domains),
         lambda: _one_of("underflow", spec.underflow, UNDERFLOW),
         lambda: _one_of("choose", spec.choose, CHOICES),
     ]
@@ -146,7 +146,7 @@ def _whole_numbers(values: object) -> bool:
     return isinstance(values, tuple) and len(values) > 0 and all(_whole(value) for value in values)
 
 
-def _listed(name: str, value: object) -> str | tuple[str, ...]:
+def _as_tuple(name: str, value: object) -> str | tuple[str, ...]:
     if isinstance(value, str) and name_list(value):
         return value
     if isinstance(value, tuple) and value and all(isinstance(part, str) and part.strip() for part in value):

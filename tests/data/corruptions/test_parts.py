@@ -84,7 +84,7 @@ def naive_glass(image, down, right, reach):
 def test_glass_takes_pixels_as_the_loop_does(reach, rng):
     images = rng.integers(0, 256, (3, 20, 27, 3), dtype=np.uint8)
     down, right = rng.integers(-reach, reach, (2, 3, 20, 27))
-    source = blur._taken_over(down, right, reach)
+    source = blur._trace_sources(down, right, reach)
     fast = images.reshape(-1, 3)[source].reshape(images.shape)
     for one in range(3):
         np.testing.assert_array_equal(fast[one], naive_glass(images[one], down[one], right[one], reach))

@@ -194,3 +194,16 @@ def test_a_folder_that_cannot_be_written_is_told(site, tmp_path):
     with pytest.raises(GottaError, match=r"cannot write to .*--data-dir"):
         fetch(remote(site), tmp_path / "taken")
     assert site.asked == []
+
+
+@pytest.mark.parametrize("algorithm", ["md5", "sha256"])
+def test_a_file_that_is_there_is_checked_by_its_checksum(site, tmp_path, algorithm):
+    changed = b"\1" + CONTENT[1:]
+    (tmp_path / "file.bin").write_bytes(changed)
+    wanted, other = hashlib.new(algorithm, CONTENT).hexdigest(), {"md5": "sha256", "sha256": "md5"}[algorithm]
+    with pytest.raises(GottaError, match=rf"is there but the {algorithm} is .*, expected {wanted}. Remove it"):
+        fetch(remote(site, **{other: "", algorithm: wanted}), tmp_path)
+    assert (tmp_path / "file.bin").read_bytes() == changed, "it may be somebody's own"
+    assert site.asked == []
+    (tmp_path / "file.bin").write_bytes(CONTENT)
+    assert fetch(remote(site, **{algorithm: wanted}), tmp_path)

@@ -5,6 +5,7 @@ import os
 import pickle
 import pickletools
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -125,3 +126,37 @@ def test_noise_is_an_error():
         noise = io.BytesIO(b"\x80\x02" + rng.bytes(60)).getvalue()
         with pytest.raises(GottaError):
             read_batch(noise, "test_batch")
+
+
+DEEP = 30_000
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"(" * DEEP + b"t" * DEEP + b".",
+        b"(" * DEEP + b"t" * DEEP + b"}" + b"K\x01s.",
+        b"}" + b"(" * DEEP + b"t" * DEEP + b"K\x01s.",
+        b"]" + b"(" * DEEP + b"e" * DEEP + b".",
+        b"(" * 2_500_000 + b".",
+        b"]q\x00" + b"(h\x00h\x00e" * 3 + b".",
+        b"(" * 40 + b"t" + b"e.",
+        b"t.",
+        b"(0t.",
+    ],
+)
+def test_a_pickle_of_many_marks_ends_soon(code):
+    began = time.monotonic()
+    with pytest.raises(GottaError, match="It was not executed"):
+        read_batch(b"\x80\x02" + code, "batch")
+    assert time.monotonic() - began < 20
+
+
+def test_a_list_that_holds_itself_is_no_list_of_labels():
+    twice = [1]
+    twice += [twice, twice]
+    pickled = pickle.dumps(batch(labels=twice), 2)
+    began = time.monotonic()
+    with pytest.raises(GottaError, match="labels are no list of numbers"):
+        read_batch(pickled, "batch")
+    assert time.monotonic() - began < 20

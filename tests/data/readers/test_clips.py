@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gotta.data.readers.clips import Clips, every, held_out, position_in_clip, split
+from gotta.data.readers.clips import Clips, every, hold_out, position_in_clip, split
 from gotta.errors import GottaError
 
 
@@ -28,7 +28,7 @@ def test_split_is_by_clip_and_has_every_class_in_both_parts(counts):
 
 
 def test_about_a_quarter_is_held_out_and_adding_a_class_changes_no_other():
-    few, more = held_out(np.repeat([0], 40), ("a",)), held_out(np.repeat([0, 1], [40, 3]), ("a", "b"))
+    few, more = hold_out(np.repeat([0], 40), ("a",)), hold_out(np.repeat([0, 1], [40, 3]), ("a", "b"))
     assert few.sum() == 10
     assert (more[:40] == few).all()
     assert more[40:].tolist() == [False, False, True]

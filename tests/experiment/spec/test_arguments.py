@@ -5,6 +5,7 @@ import pytest
 
 from gotta import GottaError
 from gotta.experiment.spec.arguments import known_arguments
+from gotta.experiment.spec.outside import mistakes
 from gotta.experiment.spec.run_spec import RunSpec
 
 
@@ -33,7 +34,7 @@ def test_arguments_of_an_unknown_method_are_not_complained_about():
     assert "\n" not in str(error.value)
 
 
-def test_a_policy_of_ones_own(monkeypatch):
+def test_a_policy_of_ones_own_is_not_looked_at(monkeypatch):
     @dataclass(frozen=True)
     class Mine:
         depth: int = 3
@@ -45,8 +46,12 @@ def test_a_policy_of_ones_own(monkeypatch):
     module.Mine = Mine
     monkeypatch.setitem(sys.modules, "mine_with_arguments", module)
     name = "mine_with_arguments:Mine"
-    assert known_arguments("memory", name) == ["depth"]
-    assert RunSpec.of({"memory": {"name": name, "capacity": 2, "depth": 5}}).memory.arguments == {"depth": 5}
+    assert known_arguments("memory", name) is None
+    given = {"memory": {"name": name, "capacity": 2, "depth": 5, "dept": 6}}
+    assert RunSpec.of(given, imports=["mine_with_arguments"]).memory.arguments == {"depth": 5, "dept": 6}
+    assert "argument of memory 'mine_with_arguments:Mine' 'dept' is unknown. Did you mean 'depth'?" in "".join(
+        mistakes([RunSpec.of(given).model_dump()])
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"method": "tent"}, {"method": {"name": 3}}, {"memory": {"arguments": 1}}, [], None])

@@ -206,6 +206,65 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(tmp_path):
     assert events(leases) == ["claimed", "finished"]
 
 
+@pytest.mark.parametrize("pid", ["seven", [7], None, -1, 0, 10**30, True, 1.5])
+def test_a_process_id_that_is_none_keeps_nobody_out_for_long(tmp_path, pid):
+    leases = Leases(tmp_path, limit=60)
+    path = plant(leases, machine=machine(), pid=pid)
+    assert leases.claim("cell") is None, "its age decides"
+    os.utime(path, (time.time() - 70,) * 2)
+    assert leases.holder("cell") is None
+    assert leases.claim("cell").number == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"pid": ' + "1" * 5000 + "}", "null", "[1]", '{"pid": NaN}', "x" * 10**6]
+)
+def test_a_lease_that_no_program_should_hold_is_old_one_day(tmp_path, text):
+    leases = Leases(tmp_path, limit=60)
+    path = plant(leases)
+    path.write_text(text)
+    os.utime(path, (time.time() - 70,) * 2)
+    assert leases.claim("cell").number == 2
+
+
+@pytest.mark.parametrize("kind", ["dangling", "loop", "link", "pipe"])
+def test_what_is_no_file_is_no_lease(tmp_path, kind):
+    leases = Leases(tmp_path)
+    path = leases.folder / "cell" / "000001"
+    path.parent.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        living = plant(leases, "other")
+        path.symlink_to({"dangling": tmp_path / "nowhere", "loop": path, "link": living}[kind])
+    assert leases.holder("cell") is None
+    lease = leases.claim("cell")
+    assert lease.number == 2
+    leases.release(lease, "finished")
+    assert not path.parent.exists()
+
+
+def test_names_that_no_claim_has_are_passed_over(tmp_path):
+    leases = Leases(tmp_path)
+    (leases.folder / "cell").mkdir(parents=True)
+    for name in ("²", "٣٣٣٣٣٣", "1", "0000001", "9" * 200, "-00001", " 00001"):
+        (leases.folder / "cell" / name).write_text("")
+    assert leases.holder("cell") is None
+    assert leases.claim("cell").number == 1
+
+
+def test_the_log_is_never_written_elsewhere(tmp_path):
+    leases, outside = Leases(tmp_path / "store"), tmp_path / "outside"
+    outside.write_text("")
+    leases.folder.mkdir(parents=True)
+    (leases.folder / "log.jsonl").symlink_to(outside)
+    leases.release(leases.claim("cell"), "finished")
+    assert outside.read_text() == ""
+    (leases.folder / "log.jsonl").unlink()
+    os.mkfifo(leases.folder / "log.jsonl")
+    leases.release(leases.claim("cell"), "finished")
+
+
 @pytest.mark.parametrize("damage", ["bytes", "folder", "to come"])
 def test_a_damaged_lease_keeps_nobody_out_for_long(tmp_path, damage):
     leases = Leases(tmp_path, limit=60)

@@ -7,7 +7,7 @@ import pytest
 from memory.streams import predictions
 
 from gotta.errors import GottaError
-from gotta.memory import Memory
+from gotta.memory import Candidate, Decision, Memory, Policy, Table
 
 
 def ids(memory: Memory) -> list[int]:
@@ -98,27 +98,79 @@ def test_fps_replaces_the_nearest_if_it_is_no_better() -> None:
     assert offer(memory, 1, 0.2, point(0.006, 0.0)) >= 0
 
 
-def test_fps_tests_epsilon_against_what_would_remain() -> None:
-    memory = Memory("fps", 4, 2, journal=True)
+def test_fps_asks_epsilon_of_all_rows_or_of_those_that_remain() -> None:
+    for against, slot in (("all", -1), ("remaining", 0)):
+        memory = Memory("fps", 4, 2, journal=True, against=against)
+        offer(memory, 0, 0.2, point(0.0, 0.0))
+        offer(memory, 0, 0.2, point(0.008, 0.0))
+        before = ids(memory)
+        assert offer(memory, 0, 0.1, point(0.0035, 0.0)) == -1, "the other row is within epsilon"
+        assert last_reason(memory) == "redundant"
+        assert ids(memory) == before, "nothing is evicted when the candidate is rejected"
+        assert offer(memory, 0, 0.1, point(0.001, 0.0)) == slot, "only the nearest is near, and it would leave"
+
+
+def test_fps_exactly_epsilon_away_is_too_near() -> None:
+    memory = Memory("fps", 4, 2, epsilon=0.25)
     offer(memory, 0, 0.2, point(0.0, 0.0))
-    offer(memory, 0, 0.2, point(0.008, 0.0))
-    before = ids(memory)
-    assert offer(memory, 0, 0.1, point(0.0035, 0.0)) == -1, "nearest leaves, but the other is within epsilon"
-    assert last_reason(memory) == "redundant"
-    assert ids(memory) == before, "nothing is evicted when the candidate is rejected"
-    assert offer(memory, 0, 0.1, point(0.001, 0.0)) == 0, "the nearest row itself does not count: it leaves"
+    assert offer(memory, 0, 0.1, point(0.25, 0.0)) == -1
+    assert offer(memory, 0, 0.1, point(np.nextafter(0.25, 1.0), 0.0)) == 1
 
 
-def test_fps_acts_with_one_row_per_class_where_cds_falls_back_to_cstu() -> None:
-    for name, stored in (("fps", 0), ("cstu", -1), ("cds", -1)):
+def test_fps_that_evicts_first_loses_the_neighbour_of_a_near_duplicate() -> None:
+    memory = Memory("fps", 4, 2, journal=True, order="evict_first")
+    offer(memory, 0, 0.2, point(0.0, 0.0))
+    offer(memory, 0, 0.2, point(1.0, 0.0))
+    assert offer(memory, 0, 0.1, point(0.001, 0.0)) == -1
+    assert memory.journal is not None
+    assert memory.journal.column("evicted").tolist() == [-1, -1, 0]
+    assert (ids(memory), memory.stats["evicted"], memory.stats["rejected"]) == ([1], 1, 1)
+    copy = Memory("fps", 4, 2, order="evict_first")
+    copy.load_state_dict(memory.state_dict())
+    for again in (memory, copy):
+        assert offer(again, 0, 0.1, point(0.5, 0.0)) == 0, "the cleared slot is free again"
+    assert copy.batch().x.tolist() == memory.batch().x.tolist()
+
+
+@pytest.mark.parametrize(("slot", "clear"), [(0, 0), (-1, 1), (-1, 9), (-1, -2), (4, -1)])
+def test_a_decision_that_cannot_be_done_is_refused(slot: int, clear: int) -> None:
+    class Odd(Policy):
+        def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+            return Decision(table.free(), "room") if not len(table) else Decision(slot, "odd", clear)
+
+    memory = Memory(Odd(), 4, 2)
+    memory.observe([0])
+    with pytest.raises(GottaError, match=f"chose slot {slot} and to clear {clear}"):
+        memory.observe([1])
+    assert len(memory) == 1
+
+
+def test_with_one_row_per_class_fps_lets_nearness_decide_and_cds_falls_back_to_cstu() -> None:
+    for name, near, far in (("fps", -1, 0), ("cstu", 0, 0), ("cds", 0, 0)):
+        for z, slot in ((point(0.0, 1.001), near), (point(1.0, 0.0), far)):
+            memory = Memory(name, 2, 2)
+            offer(memory, 0, 0.2, point(0.0, 1.0))
+            assert offer(memory, 0, 0.1, z) == slot, name
         memory = Memory(name, 2, 2)
         offer(memory, 0, 0.2, point(0.0, 1.0))
-        # H of a row of age 1 in 2 slots is 0.62 + 0.2 / ln 2; this newcomer's is equal to it, to the last digit.
-        u = 0.2 + (1 / (1 + np.exp(-0.5)) - 0.5) * np.log(2)
-        assert (offer(memory, 0, float(np.nextafter(u, 0)) - 1e-12, point(1.0, 0.0)) >= 0) is True
-        memory = Memory(name, 2, 2)
-        offer(memory, 0, 0.2, point(0.0, 1.0))
-        assert offer(memory, 0, 0.69, point(1.0, 0.0)) == -1, stored
+        assert offer(memory, 0, 0.69, point(1.0, 0.0)) == -1, "more uncertain than the row is old"
+
+
+def test_cds_compares_a_single_row_if_asked_to() -> None:
+    memory = Memory("cds", 2, 2, one_row="compare")
+    offer(memory, 0, 0.2, point(0.0, 1.0))
+    assert offer(memory, 0, 0.1, point(0.0, 2.0)) == -1, "the same direction"
+    assert offer(memory, 0, 0.1, point(1.0, 0.0)) == 0
+
+
+@pytest.mark.parametrize(("ties", "slot"), [("score", 1), ("earlier", 0), ("later", 1)])
+def test_which_of_the_closest_pair_leaves_cds(ties: str, slot: int) -> None:
+    memory = Memory("cds", 6, 2, ties=ties)
+    for angle, u in ((0.0, 0.1), (0.3, 0.3), (1.4, 0.1)):
+        offer(memory, 0, u, point(np.cos(angle), np.sin(angle)))
+    assert offer(memory, 0, 0.0, point(np.cos(0.85), np.sin(0.85))) == slot
+    expected = {"score": -1, "earlier": 2, "later": -1}[ties]
+    assert offer(memory, 0, 0.69, point(np.cos(1.25), np.sin(1.25))) == expected, "closest to 1.4, and worse"
 
 
 def test_cds_rejects_a_near_duplicate_and_thins_the_closest_pair() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from gotta.methods.parts.augment import (
-    augmented_copy,
+    augment_copy,
     blur,
     brightness,
     contrast,
@@ -131,8 +131,8 @@ def test_blur_keeps_brightness_and_uses_up_the_border():
 def test_three_ways_to_give_copies():
     x = images()
     turns = [lambda x: x, lambda x: x.flip(3)]
-    assert torch.equal(augmented_copy(x, 7, lambda x: x.flip(3), drawn()), x.flip(3))
-    assert torch.equal(augmented_copy(x, 2, lambda x, copy: x + copy, drawn()), x + 2)
-    assert torch.equal(augmented_copy(x, 4, turns, drawn()), x)
-    assert torch.equal(augmented_copy(x, 5, turns, drawn()), x.flip(3))
-    assert torch.equal(augmented_copy(x, 0, None, drawn(3)), random_augmentation(x, drawn(3)))
+    assert torch.equal(augment_copy(x, 7, lambda x: x.flip(3), drawn()), x.flip(3))
+    assert torch.equal(augment_copy(x, 2, lambda x, copy: x + copy, drawn()), x + 2)
+    assert torch.equal(augment_copy(x, 4, turns, drawn()), x)
+    assert torch.equal(augment_copy(x, 5, turns, drawn()), x.flip(3))
+    assert torch.equal(augment_copy(x, 0, None, drawn(3)), random_augmentation(x, drawn(3)))

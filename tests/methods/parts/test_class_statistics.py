@@ -1,4 +1,4 @@
-"""Levels that follow changes and do not follow the mix of classes; equal to the slow version; nothing in the network."""
+"""Levels that follow changes and not the mix of classes; equal to the slow version; nothing in the network."""
 
 from copy import deepcopy
 
@@ -302,7 +302,7 @@ def test_what_cannot_be_is_one_error():
         Statistics("gated", fed_by="memory")
     with pytest.raises(GottaError, match="no rate to choose"):
         adapt(seeded_net(), "norm", statistics="class", rate=0.1)
-    with pytest.raises(GottaError, match="statistics 'clas' is unknown. Did you mean 'class'"):
+    with pytest.raises(GottaError, match=r"statistics 'clas' is unknown\. Did you mean 'class'"):
         adapt(seeded_net(), "norm", statistics="clas")
     with pytest.raises(GottaError, match="memory 'fps' has no effect with method 'deskew'"):
         adapt(seeded_net(), memory="fps", capacity=8)

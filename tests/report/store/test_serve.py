@@ -8,7 +8,7 @@ import pytest
 from made_store import many_runs, with_recording, write
 
 from gotta.errors import GottaError
-from gotta.report.store.serve import server, trusted
+from gotta.report.store.serve import Served, server, trusted
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +100,14 @@ def test_a_taken_port_is_one_message(served, tmp_path):
         server(tmp_path, port=served.server_address[1])
     with pytest.raises(GottaError, match="does not exist"):
         server(tmp_path, port=70_000)
+
+
+def test_a_link_below_records_is_not_served(tmp_path):
+    write(tmp_path / "store", list(many_runs(seeds=(0,))))
+    (tmp_path / "secret").write_text("{}")
+    (tmp_path / "store" / "records").mkdir()
+    (tmp_path / "store" / "records" / "norm-fps-0.json").symlink_to(tmp_path / "secret")
+    (tmp_path / "store" / "records" / "norm-none-0.json").symlink_to(tmp_path / "nowhere")
+    served = Served(tmp_path / "store")
+    assert served.answer("/records/norm-fps-0.json") is served.answer("/records/norm-none-0.json") is None
+    assert served.page()

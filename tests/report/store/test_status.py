@@ -13,11 +13,14 @@ from gotta.report.store.status import look
 NOW = 1_000_000.0
 
 
+OTHER = {"node": "box", "machine": "00000000", "pid": 7, "started": "", "token": "t"}
+
+
 def claim(root, id, age, number=1, progress=None, **who):
     folder = root / "leases" / id
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{number:06}"
-    path.write_text(json.dumps({"node": "box", "pid": 7, **who}))
+    path.write_text(json.dumps({**OTHER, **who}))
     os.utime(path, (NOW - age, NOW - age) if age is not None else (0, 0))
     if progress:
         (folder / "progress.json").write_text(json.dumps(progress))
@@ -67,6 +70,35 @@ def test_damaged_logs_and_leases_stop_nothing(tmp_path):
     (tmp_path / "leases" / "log.jsonl").write_text('{"id": "x"}\nhalf a li')
     (found,) = look(store, NOW).claims
     assert (found.state, found.by) == ("running", "?, process ?")
+
+
+def test_what_is_no_lease_stops_nothing(tmp_path):
+    store = stored(tmp_path, [made()])
+    for id, pid in (("text", "seven"), ("list", [7]), ("none", None), ("huge", 10**30), ("all", -1), ("yes", True)):
+        claim(tmp_path, id, 2, machine=machine(), pid=pid)
+    claim(tmp_path, "noted", 2, progress={"step": "x", "steps": [], "accuracy": "y"})
+    cell = tmp_path / "leases" / "odd"
+    cell.mkdir()
+    for name in ("²", "٣٣٣٣٣٣", "9" * 200, "1", "x"):
+        (cell / name).write_text("{}")
+    (cell / "000002").symlink_to(cell / "nowhere")
+    pipe = tmp_path / "leases" / "pipe"
+    pipe.mkdir()
+    os.mkfifo(pipe / "000001")
+    os.mkfifo(pipe / "progress.json")
+    (tmp_path / "leases" / "log.jsonl").write_text('{"id": "odd", "time": "x"}\n[]\n' + "[" * 100_000 + "\n")
+    found = {c.id: c.state for c in look(store, NOW).claims}
+    assert found == {
+        **dict.fromkeys(("text", "list", "none", "huge", "all", "yes", "noted"), "running"),
+        **dict.fromkeys(("odd", "pipe"), "waiting"),
+    }
+
+
+def test_a_log_that_is_a_pipe_is_not_waited_for(tmp_path):
+    store = stored(tmp_path, [made()])
+    claim(tmp_path, "x", 3)
+    os.mkfifo(tmp_path / "leases" / "log.jsonl")
+    assert look(store, NOW).count("running") == 1
 
 
 def test_a_process_of_this_machine_that_has_ended_is_told_at_once(tmp_path):

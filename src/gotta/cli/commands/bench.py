@@ -98,6 +98,7 @@ def bench(
     from gotta.cli.recording import tell_recording, unrecorded
     from gotta.experiment.recipe.labels import labels
     from gotta.experiment.recipe.recipe import load_recipe
+    from gotta.experiment.spec.outside import named
     from gotta.experiment.sweep.loggers import Log
     from gotta.experiment.sweep.store import Store
     from gotta.experiment.sweep.sweep import sweep
@@ -116,6 +117,7 @@ def bench(
     if engine == "local":
         check_device(device)
     plan = load_recipe(recipe)
+    kept = plan.record(Path(recipe).stem)
     over = chosen([*(settings or []), *(also or [])], data, model)
     specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
@@ -126,14 +128,14 @@ def bench(
     told(console, plan, specs, todo, store, workers, device, dry_run, "" if engine == "local" else f"on {engine}")
     if record:
         tell_recording(console, specs, recorded, store)
-    warn_of_no_effect(console, todo)
+    warn_of_no_effect(console, [spec for spec in todo if not dry_run or not named(spec.model_dump())])
     if dry_run:
         return
     try:
         logged = Log(log or [], store, specs)
         with follow(console, labels(todo)) as listen:
             heard = logged.listening(listen)
-            failures = sweep(todo, store, jobs, threads, heard, device, where, snapshot_every, recorded)
+            failures = sweep(todo, store, jobs, threads, heard, device, where, snapshot_every, recorded, kept)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
@@ -156,23 +158,21 @@ def bench(
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
     """Print the table of these runs and say where everything is."""
     from gotta.cli.progress import show_table
-    from gotta.report.answer import headline
-    from gotta.report.axes import panels
-    from gotta.report.tables.comparison import table
+    from gotta.report.results import read_results
     from gotta.report.write import write_report
 
-    runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
-    if not runs:
+    results = read_results(store)
+    asked = results.only({spec.id for spec in specs})
+    if not asked.runs:
         return
-    found = panels(runs)
-    for panel in found:
+    for part in asked.parts:
         console.print()
-        if len(found) > 1:
-            console.rule(panel.title, align="left")
-        show_table(console, table(panel.runs))
-        if len(runs) > 1:
-            console.print(headline(panel.runs), highlight=False, markup=False)
-    path = write_report(store.root)
+        if len(asked.parts) > 1:
+            console.rule(part.panel.title, align="left")
+        show_table(console, part.table())
+        if len(asked.runs) > 1:
+            console.print(str(part.answer), highlight=False, markup=False)
+    path = write_report(results)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
 
 

@@ -47,11 +47,12 @@ def run(
     from rich.console import Console
 
     from gotta.cli.commands.bench import check_device, conclude, warn_of_no_effect
-    from gotta.cli.plan import tell_damaged
+    from gotta.cli.plan import tell_damaged, tell_earlier
     from gotta.cli.progress import follow
     from gotta.cli.recording import record_run
+    from gotta.experiment.recipe.changed_inputs import check_same_inputs
     from gotta.experiment.recipe.missing import missing
-    from gotta.experiment.run.weights import check_same_weights
+    from gotta.experiment.spec.outside import mistakes, permit
     from gotta.experiment.spec.run_spec import RunSpec
     from gotta.experiment.spec.text import dump
     from gotta.experiment.sweep.loggers import Log
@@ -59,6 +60,7 @@ def run(
     from gotta.experiment.sweep.sweep import sweep
     from gotta.files import check_writable
 
+    permit(parse([setting for setting in settings or [] if "=" in setting]))  # what a file names is not to be imported
     spec = RunSpec.of(parse(settings or []))
     check_device(device)
     console = Console()
@@ -72,12 +74,13 @@ def run(
         run_once(spec, journal=journal, device=device)
         console.print(f"Journal: {journal}", highlight=False, soft_wrap=True)
         return
-    if lacking := missing([spec]):
+    if lacking := mistakes([spec.model_dump()]) + missing([spec]):
         raise GottaError("\n".join(lacking))
     warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
-    check_same_weights([spec], store)
+    check_same_inputs([spec], store)
     tell_damaged(console, [] if store.has(spec.id) else [spec], store)
+    tell_earlier(console, store)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:
         listen = logged.listening(listen)

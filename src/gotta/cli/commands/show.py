@@ -37,7 +37,7 @@ def show(
     if name in methods.names():
         described = describe(name)
     elif name in policies.names() or ":" in name:
-        described = _memory(name, policies.get(name))
+        described = _memory(name, policies.take(name))
     elif name in DATASETS.names():
         described = _settings(name, DATASETS.get(name))
     elif (found := _run(name, store)) is not None:

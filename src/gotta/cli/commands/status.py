@@ -30,6 +30,8 @@ def status(
     kinds = {claim.state for claim in state.claims}
     counts += [f"{state.count(kind)} {kind}" for kind in ("running", "waiting", "silent", "failed") if kind in kinds]
     counts += [f"{len(state.damaged)} damaged"] if state.damaged else []
+    earlier = sum(run.is_earlier for run in state.runs)
+    counts += [f"{earlier} of the finished ones of an earlier format"] if earlier else []
     print(f"{folder}: {', '.join(counts)}")
     if state.newest is not None:
         print(f"last run finished {ago(state.newest)} ago")

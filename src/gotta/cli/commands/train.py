@@ -71,7 +71,7 @@ def train(
     torch.set_num_threads(threads)
     if out.suffix != ".safetensors":
         raise GottaError(f"--out {out} has no place for a network. Expected a name that ends in .safetensors.")
-    architectures.get(architecture)
+    architectures.take(architecture)
     settings = parse_settings(architecture, setting or [])
     if out.exists():
         _say_finished(out, settings)

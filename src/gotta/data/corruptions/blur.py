@@ -58,11 +58,11 @@ def glass_blur(images: Images, parameters: Parameters, draws: Draws) -> Images:
     pixels = to_bytes(blur(images, weights)).reshape(-1, 3)
     for _ in range(rounds):
         offsets = draws.below(2 * reach, 2, height, width) - reach
-        pixels = pixels.take(_taken_over(offsets[:, 0], offsets[:, 1], reach), axis=0)
+        pixels = pixels.take(_trace_sources(offsets[:, 0], offsets[:, 1], reach), axis=0)
     return to_bytes(blur(pixels.reshape(count, height, width, 3), weights))
 
 
-def _taken_over(down: NDArray[np.int64], right: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+def _trace_sources(down: NDArray[np.int64], right: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
     """Where each pixel of the flattened batch comes from.
 
     The published loop means to swap pixels but, because it swaps views, copies: from the bottom right to the top left

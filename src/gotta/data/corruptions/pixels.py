@@ -125,10 +125,10 @@ def sample(planes: Sequence[Floats], y: Floats, x: Floats, fold: Fold) -> list[F
         (rows[1] + columns[0], down * (1 - right)),
         (rows[1] + columns[1], down * right),
     ]
-    return [_weighted(plane.ravel(), corners) for plane in planes]
+    return [_weigh(plane.ravel(), corners) for plane in planes]
 
 
-def _weighted(plane: Floats, corners: list[tuple[NDArray[np.int64], Floats]]) -> Floats:
+def _weigh(plane: Floats, corners: list[tuple[NDArray[np.int64], Floats]]) -> Floats:
     out: Floats = plane.take(corners[0][0]) * corners[0][1]
     for index, weight in corners[1:]:
         out += plane.take(index) * weight

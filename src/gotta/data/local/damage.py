@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gotta.reading import LARGEST, parse_json
+
 HEAD = 512
 TAR_MAGIC_AT = 257
 LFS = b"version https://git-lfs"
@@ -80,7 +82,7 @@ def npy_header(path: Path) -> Header | str:
             if dtype.hasobject:
                 return "holds Python objects, which are never loaded"
             return Header(shape, dtype, file.tell() + math.prod(shape) * dtype.itemsize)
-    except (ValueError, OSError, EOFError) as error:
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
         return f"has no readable NumPy header: {error}"
 
 
@@ -120,14 +122,12 @@ def _zip_damage(path: Path) -> str:
 
 def _safetensors_damage(path: Path, length: int) -> str:
     """The header lists where each tensor ends, so the length is known from it."""
-    import json
-
     with path.open("rb") as file:
         described = int.from_bytes(file.read(8), "little")
         try:
-            listed = json.loads(file.read(described) if described < length else b"")
-            ends = [tensor["data_offsets"][1] for name, tensor in listed.items() if name != "__metadata__"]
-        except (ValueError, KeyError, TypeError, AttributeError):
+            listed = parse_json(file.read(described) if described < min(length, LARGEST) else b"")
+            ends = [int(tensor["data_offsets"][1]) for name, tensor in listed.items() if name != "__metadata__"]
+        except (ValueError, LookupError, TypeError, AttributeError):
             return "is not a safetensors file"
     needed = 8 + described + max(ends, default=0)
     return "" if length == needed else f"has {length:,} bytes, but its tensors need {needed:,}"

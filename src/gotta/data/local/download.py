@@ -12,6 +12,7 @@ from pathlib import Path
 from gotta.data.local.damage import damage, digest, not_data
 from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
 from gotta.errors import GottaError
+from gotta.reading import read_json
 
 PART = ".part"
 Progress = Callable[[int, int | None], None]  # bytes there, bytes in all
@@ -27,7 +28,7 @@ def fetch(
     """The file in the folder, fetched if it is not there. A connection that drops is taken up again so many times."""
     target, part = folder / remote.name, folder / (remote.name + PART)
     if target.exists():
-        return _accepted(remote, target)
+        return _accept(remote, target)
     check_folder(folder)
     for attempt in range(1, tries + 1):
         before = _length(part)
@@ -58,8 +59,8 @@ def check_folder(folder: Path) -> None:
         ) from None
 
 
-def _accepted(remote: Remote, target: Path) -> Path:
-    wrong = damage(target, remote.size)
+def _accept(remote: Remote, target: Path) -> Path:
+    wrong = damage(target, remote.size) or _other_content(remote, target)
     if wrong:
         raise GottaError(f"{target} is there but {wrong}. Remove it and run the command again.")
     return target
@@ -107,7 +108,7 @@ def _copy(remote: Remote, answer: Answer, part: Path, progress: Progress) -> Non
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise _stopped(remote, part, error) from None
+        raise _explain_stop(remote, part, error) from None
     if total is not None and done < total:
         raise Dropped(f"the connection ended after {done:,} of {total:,} bytes")
 
@@ -121,7 +122,7 @@ def _need_space(remote: Remote, part: Path, more: int) -> None:
         )
 
 
-def _stopped(remote: Remote, part: Path, error: OSError) -> GottaError:
+def _explain_stop(remote: Remote, part: Path, error: OSError) -> GottaError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         kept = f"{_length(part):,} bytes of {remote.name} are kept"
         return GottaError(f"the disk of {part.parent} is full. {kept}; make room and run the command again.")
@@ -133,12 +134,18 @@ def _verify(remote: Remote, part: Path) -> None:
     wrong, length = "", _length(part)
     if remote.size is not None and length != remote.size:
         wrong = f"{length:,} bytes arrived, expected {remote.size:,}"
-    for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
-        if not wrong and wanted and (found := digest(part, algorithm)) != wanted:
-            wrong = f"the {algorithm} is {found}, expected {wanted}"
+    wrong = wrong or _other_content(remote, part)
     if wrong:
         _discard(part)
         raise GottaError(f"{remote.name}: {wrong}. It was removed; run the command again, or fetch it elsewhere.")
+
+
+def _other_content(remote: Remote, path: Path) -> str:
+    """How the checksum differs from the published one, if there is one and it does."""
+    for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
+        if wanted and (found := digest(path, algorithm)) != wanted:
+            return f"the {algorithm} is {found}, expected {wanted}"
+    return ""
 
 
 def _length(path: Path) -> int:
@@ -151,7 +158,7 @@ def _note(part: Path) -> Path:
 
 def _read_note(part: Path) -> Note:
     try:
-        read = json.loads(_note(part).read_text())
+        read = read_json(_note(part))
     except (OSError, ValueError):
         return {}
     return read if isinstance(read, dict) else {}

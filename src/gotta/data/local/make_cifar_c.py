@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
 from gotta.errors import GottaError
+from gotta.reading import read_json
 from gotta.types import Images
-from gotta.workers import ordered
+from gotta.workers import run_in_order
 
 Progress = Callable[[int, int], None]
 Task = tuple[str, int, int, int]  # corruption, severity, first and last image
@@ -55,7 +56,7 @@ def make_cifar_c(
     report = counter(shape[0] * len(set(corruptions)), progress)
     report((len(set(corruptions)) - len(open_names)) * shape[0])
     tasks = [task for name in open_names for task in _tasks(name, images)]
-    with closing(ordered(_corrupted, (images, table, seed), tasks, workers if workers > 1 else 0, True)) as made:
+    with closing(run_in_order(_corrupt, (images, table, seed), tasks, workers if workers > 1 else 0, True)) as made:
         for name in open_names:
             with aside(folder / f"{name}.npy") as part:
                 rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
@@ -74,7 +75,7 @@ def _tasks(name: str, images: Images) -> list[Task]:
     return [(name, severity, start, min(start + step, len(images))) for severity in SEVERITIES for start in starts]
 
 
-def _corrupted(given: tuple[Images, str, int], task: Task) -> Images:
+def _corrupt(given: tuple[Images, str, int], task: Task) -> Images:
     images, table, seed = given
     name, severity, start, stop = task
     return corrupt(images[start:stop], name, severity, table, seed, np.arange(start, stop))
@@ -154,7 +155,14 @@ def _write_labels(path: Path, labels: NDArray[np.integer]) -> None:
 def read_record(folder: Path) -> dict[str, Any]:
     """How the files of this folder were made."""
     path = folder / RECORD
-    record: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    try:
+        record: Any = read_json(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise GottaError(f"'{path}', which says how the files beside it were made, is damaged: {error}.") from None
+    if not isinstance(record, dict) or not all(isinstance(made, dict) for made in record.values()):
+        raise GottaError(f"'{path}' does not say how the files beside it were made. Remove it if you know.")
     return record
 
 

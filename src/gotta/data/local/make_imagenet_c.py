@@ -19,7 +19,7 @@ from gotta.data.readers.pictures import Fit, Pictures, noise_index
 from gotta.data.sets.image_sets import tiny_pictures
 from gotta.errors import GottaError, unknown
 from gotta.types import IntArray
-from gotta.workers import ordered
+from gotta.workers import run_in_order
 
 # What the published generator saves with; PNG keeps the pixels as they were corrupted.
 FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -90,7 +90,7 @@ def make_imagenet_c(
     todo = [task for task in tasks if not _is_there(job, task, rows[task[2]])]
     report = counter(sum(len(rows[label]) for _, _, label in tasks), progress)
     report(sum(len(rows[label]) for _, _, label in set(tasks) - set(todo)))
-    with closing(ordered(_write, job, todo, workers if workers > 1 else 0, processes=True)) as written:
+    with closing(run_in_order(_write, job, todo, workers if workers > 1 else 0, processes=True)) as written:
         for count in written:
             report(count)
     return job.folder

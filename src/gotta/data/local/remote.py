@@ -68,7 +68,7 @@ def ask(remote: Remote, have: int = 0, note: Note | None = None) -> Answer | Non
         error.close()
         if error.code == 416:
             return None
-        raise _refused(remote, error.code, str(error.reason)) from None
+        raise _explain_refusal(remote, error.code, str(error.reason)) from None
     except (OSError, http.client.HTTPException) as error:
         raise Dropped(f"no connection to {host(remote.address)}: {reason(error)}") from None
     if body.headers.get_content_type() == "text/html":
@@ -93,7 +93,7 @@ def reason(error: Exception) -> str:
     return str(getattr(error, "reason", None) or getattr(error, "strerror", None) or error or type(error).__name__)
 
 
-def _refused(remote: Remote, code: int, why: str) -> Exception:
+def _explain_refusal(remote: Remote, code: int, why: str) -> Exception:
     if code in BUSY:
         return Dropped(f"the server is busy (HTTP {code})")
     return GottaError(
@@ -106,7 +106,12 @@ def _extent(body: http.client.HTTPResponse, have: int) -> tuple[int, int | None]
     """Where the answer begins and how long the whole file is; a server that ignores ranges begins at 0."""
     if body.status != 206:
         length = body.headers.get("Content-Length", "")
-        return 0, int(length) if length.isdigit() else None
+        return 0, _number(length)
     begin, _, rest = body.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")
     total = rest.partition("/")[2]
-    return int(begin) if begin.isdigit() else have, int(total) if total.isdigit() else None
+    start = _number(begin)
+    return have if start is None else start, _number(total)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None

@@ -1,12 +1,27 @@
-"""Unpacking an archive beside its destination and moving it in whole: never outside, never half."""
+"""Unpacking an archive beside its destination and moving it in whole: never outside, never half.
+
+Only files and folders are taken out, by names that stay inside of the destination. Links are refused: no data set has
+any, and they are how an archive gets out, also where Python's own filter looks at them.
+"""
 
 import shutil
 import tarfile
 import zipfile
-import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
 
+from gotta.data.archives import UNREADABLE, tar_members
 from gotta.errors import GottaError
+
+
+class Entry(NamedTuple):
+    """What an archive holds: `data` opens the content of a file and is None for a folder."""
+
+    name: str
+    size: int
+    data: IO[bytes] | None
 
 
 def unpack(archive: Path, folder: Path) -> list[Path]:
@@ -17,10 +32,15 @@ def unpack(archive: Path, folder: Path) -> list[Path]:
             return []
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
-        _extract(archive, aside)
+        with _entries(archive) as entries:
+            _extract(entries, aside)
+        if archive.suffix == ".tar":
+            _check_end(archive)
         found = sorted(aside.iterdir())
-        return [path.rename(folder / path.name) for path in found if not (folder / path.name).exists()]
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        return [path.rename(folder / path.name) for path in found if not _exists(folder / path.name)]
+    except GottaError:
+        raise
+    except UNREADABLE as error:
         raise GottaError(f"{archive} cannot be unpacked: {error}. Remove it and download it again.") from None
     except OSError as error:
         raise GottaError(f"{archive.name} cannot be unpacked into {folder}: {error.strerror or error}.") from None
@@ -28,16 +48,21 @@ def unpack(archive: Path, folder: Path) -> list[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def _exists(path: Path) -> bool:
+    return path.exists() or path.is_symlink()
+
+
 def _is_unpacked(archive: Path, folder: Path) -> bool:
     """Whether all it has at its top is there. The whole list, which takes long, is read only if its first entry is."""
     if archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as zipped:
-            return all((folder / top).exists() for top in {_top(name) for name in zipped.namelist()})
+            return all(_exists(folder / top) for top in {_top(name) for name in zipped.namelist()})
     with tarfile.open(archive) as tar:
         first = tar.next()
-        if first is None or not (folder / _top(first.name)).exists():
+        if first is None or not _exists(folder / _top(first.name)):
             return False
-        return all((folder / top).exists() for top in {_top(name) for name in tar.getnames()})
+    with tarfile.open(archive) as tar:
+        return all(_exists(folder / top) for top in {_top(member.name) for member in tar_members(tar)})
 
 
 def _top(name: str) -> str:
@@ -45,19 +70,57 @@ def _top(name: str) -> str:
     return next((part for part in PurePosixPath(name).parts if part not in ("/", "..")), ".")
 
 
-def _extract(archive: Path, folder: Path) -> None:
+@contextmanager
+def _entries(archive: Path) -> Iterator[Iterable[Entry]]:
+    """The files and folders of an archive, one after the other."""
     if archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as zipped:  # takes the dots and slashes out of names by itself
-            zipped.extractall(folder)
+        with zipfile.ZipFile(archive) as zipped:
+            yield (
+                Entry(info.filename, info.file_size, None if info.is_dir() else zipped.open(info))
+                for info in zipped.infolist()
+            )
         return
-    if not hasattr(tarfile, "data_filter"):
-        raise GottaError(f"this Python cannot unpack safely. Use Python 3.11.4 or later, or tar -xf {archive}.")
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
+        yield (_tar_entry(tar, member) for member in tar_members(tar))
+
+
+def _tar_entry(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
+    if not (member.isfile() or member.isdir()):
+        kind = "a link" if member.islnk() or member.issym() else "neither a file nor a folder"
+        raise GottaError(
+            f"the archive is not unpacked: its entry '{member.name}' is {kind}, and data sets have files and folders "
+            "only. Do not use this archive unless you know who made it."
+        )
+    return Entry(member.name, member.size, tar.extractfile(member) if member.isfile() else None)
+
+
+def _extract(entries: Iterable[Entry], folder: Path) -> None:
+    """Write files and folders below this new, empty folder."""
+    inside = folder.resolve()
+    for entry in entries:
+        name = PurePosixPath(entry.name)
+        target = (inside / name).resolve()  # no link is ever made here, and if there were one it would show
+        if name.is_absolute() or ".." in name.parts or not target.is_relative_to(inside):
+            raise GottaError(f"the archive is not unpacked: its entry '{entry.name}' leads out of the folder.")
+        if entry.data is None:
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        if entry.size > (free := shutil.disk_usage(inside).free):
+            raise GottaError(f"'{entry.name}' needs {entry.size:,} bytes, and there are {free:,} free. Make room.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with entry.data as data, target.open("wb") as file:
+            shutil.copyfileobj(data, file, 1 << 20)
+        if (written := target.stat().st_size) != entry.size:
+            raise tarfile.ReadError(f"'{entry.name}' has {written:,} bytes instead of {entry.size:,}")
+
+
+def _check_end(archive: Path) -> None:
+    """tarfile takes a file that is cut between two members, or inside a header, for a complete one."""
+    with tarfile.open(archive) as tar:
+        for _ in tar_members(tar):
+            pass
         end = tar.offset
-    if archive.suffix == ".tar":
-        with archive.open("rb") as file:
-            file.seek(end)
-            # tarfile takes a file that is cut between two members, or inside a header, for a complete one.
-            if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-                raise tarfile.ReadError("it is cut short")
+    with archive.open("rb") as file:
+        file.seek(end)
+        if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+            raise tarfile.ReadError("it is cut short")

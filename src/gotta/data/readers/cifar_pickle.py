@@ -13,15 +13,12 @@ from gotta.errors import GottaError
 from gotta.types import IntArray
 
 ROW = 3 * 32 * 32
+MOST = 2_000_000  # opcodes; the 50,000 images of CIFAR-100 take 300,000
 RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
 KNOWN_GLOBALS = (*RECONSTRUCT, "numpy ndarray", "numpy dtype", "_codecs encode")
 VALUES = {"BINSTRING", "SHORT_BINSTRING", "BINBYTES", "SHORT_BINBYTES", "BINUNICODE", "BININT", "BININT1", "BININT2"}
 CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 SHORT_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-
-
-class Mark:
-    """Where a run of items on the stack begins."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,8 @@ def read_batch(data: bytes, name: str, labels: str = "labels") -> tuple[np.ndarr
     """The rows [N, 3072] and labels [N] of one batch file; CIFAR-100 has `fine_labels` and `coarse_labels`."""
     try:
         batch = {_text(key): value for key, value in _interpret(data).items()}
-        return _rows(batch["data"]), np.array(batch[labels], np.int64)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        return _rows(batch["data"]), _labels(batch[labels])
+    except (ValueError, LookupError, TypeError, AttributeError, MemoryError, OverflowError) as error:
         raise GottaError(
             f"{name} is not a batch of CIFAR-10 or CIFAR-100 as its authors pickled it ({error}). It was not executed. "
             f"Download cifar-10-python.tar.gz or cifar-10-binary.tar.gz again (CIFAR-100: cifar-100-...)."
@@ -55,9 +52,12 @@ def read_batch(data: bytes, name: str, labels: str = "labels") -> tuple[np.ndarr
 def _interpret(data: bytes) -> Any:
     """What the opcodes describe; an opcode or a name that no batch needs is an error."""
     stack: list[Any] = []
+    marks: list[int] = []  # how high the stack was at each mark, so that nobody searches for the last one
     memo: dict[int, Any] = {}
     argument: Any
-    for opcode, argument, _ in pickletools.genops(data):
+    for count, (opcode, argument, _) in enumerate(pickletools.genops(data)):
+        if count > MOST:
+            raise ValueError(f"it has more than {MOST:,} opcodes")
         match opcode.name:
             case "PROTO":
                 pass
@@ -68,30 +68,30 @@ def _interpret(data: bytes) -> Any:
             case "BINGET" | "LONG_BINGET":
                 stack.append(memo[argument])
             case "MARK":
-                stack.append(Mark())
+                marks.append(len(stack))
             case "EMPTY_DICT":
                 stack.append({})
             case "EMPTY_LIST":
                 stack.append([])
             case "TUPLE":
-                stack.append(tuple(_since_mark(stack)))
+                stack.append(tuple(_since_mark(stack, marks)))
             case "APPENDS":
-                items = _since_mark(stack)
+                items = _since_mark(stack, marks)
                 stack[-1].extend(items)
             case "APPEND":
                 item = stack.pop()
                 stack[-1].append(item)
             case "SETITEMS":
-                items = _since_mark(stack)
-                stack[-1].update(zip(items[::2], items[1::2], strict=True))
+                items = _since_mark(stack, marks)
+                stack[-1].update(zip(map(_text, items[::2]), items[1::2], strict=True))
             case "SETITEM":
                 value, key = stack.pop(), stack.pop()
-                stack[-1][key] = value
+                stack[-1][_text(key)] = value
             case "GLOBAL":
-                stack.append(_known(argument))
+                stack.append(_find_known(argument))
             case "REDUCE":
                 arguments, maker = stack.pop(), stack.pop()
-                stack.append(_described(maker.path, arguments))
+                stack.append(_describe(maker.path, arguments))
             case "BUILD":
                 state = stack.pop()
                 stack[-1].state = state
@@ -107,20 +107,22 @@ def _interpret(data: bytes) -> Any:
     raise ValueError("no end")
 
 
-def _known(path: str) -> Name:
+def _find_known(path: str) -> Name:
     if path not in KNOWN_GLOBALS:
         raise ValueError(f"unexpected name {path.replace(' ', '.')}")
     return Name(path)
 
 
-def _since_mark(stack: list[Any]) -> list[Any]:
-    start = max(i for i, item in enumerate(stack) if isinstance(item, Mark))
-    items = stack[start + 1 :]
+def _since_mark(stack: list[Any], marks: list[int]) -> list[Any]:
+    start = marks.pop()
+    if start > len(stack):
+        raise ValueError("a mark without its items")
+    items = stack[start:]
     del stack[start:]
     return items
 
 
-def _described(maker: str, arguments: tuple[Any, ...]) -> Any:
+def _describe(maker: str, arguments: tuple[Any, ...]) -> Any:
     """What a call in the file stands for. Python 3 writes bytes as text to encode, so that one is worked out here."""
     if maker == "_codecs encode":
         text, encoding = arguments
@@ -134,11 +136,22 @@ def _rows(array: Built) -> np.ndarray:
     _, shape, dtype, columns_first, pixels = array.state
     if array.maker not in RECONSTRUCT or dtype.maker != "numpy dtype" or _text(dtype.arguments[0]) not in ("u1", "|u1"):
         raise ValueError("its data are no array of bytes")
+    if len(shape) > 9 or not all(type(side) is int for side in shape):
+        raise ValueError("its data have no shape")
     if len(shape) != 2 or shape[1] != ROW:
         raise ValueError(f"its data have shape {list(shape)}, expected [N, {ROW}]")
     raw = pixels.encode("latin-1") if isinstance(pixels, str) else pixels
     return np.frombuffer(raw, np.uint8).reshape(shape, order="F" if columns_first else "C")
 
 
-def _text(value: str | bytes) -> str:
+def _labels(labels: Any) -> IntArray:
+    """Looked at one by one: a list that holds itself would keep NumPy busy for ever."""
+    if not isinstance(labels, list) or not all(type(label) is int for label in labels):
+        raise ValueError("its labels are no list of numbers")
+    return np.array(labels, np.int64)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str | bytes):
+        raise ValueError(f"a {type(value).__name__} where a text belongs")
     return value.decode("latin-1") if isinstance(value, bytes) else value

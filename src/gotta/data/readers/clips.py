@@ -1,11 +1,13 @@
 """Clips: frames that show one object one after the other, and how they are split and thinned."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.content import Content
 from gotta.errors import GottaError, unknown
 from gotta.types import Images, IntArray
 
@@ -54,6 +56,16 @@ class Clips:
         return Clips(Chosen(self.frames, kept), self.labels[kept], self.clips[kept], self.classes)
 
 
+def frames_content(frames: Any) -> Iterator[Content]:
+    """The arrays and files that frames come from, whatever kind of frames they are."""
+    for field in fields(frames) if is_dataclass(frames) else ():
+        value = getattr(frames, field.name)
+        if is_dataclass(value):
+            yield from frames_content(value)
+        elif isinstance(value, np.ndarray | tuple):
+            yield value
+
+
 def position_in_clip(clips: IntArray) -> IntArray:
     """For each frame how many frames of its clip come before it.
 
@@ -86,11 +98,11 @@ def in_part(label_of_clip: IntArray, classes: tuple[str, ...], part: str) -> NDA
         raise unknown("split", part, SPLITS)
     if part == "all":
         return np.ones(len(label_of_clip), bool)
-    held = held_out(label_of_clip, classes)
+    held = hold_out(label_of_clip, classes)
     return held if part == "held_out" else ~held
 
 
-def held_out(label_of_clip: IntArray, classes: tuple[str, ...]) -> NDArray[np.bool_]:
+def hold_out(label_of_clip: IntArray, classes: tuple[str, ...]) -> NDArray[np.bool_]:
     """Which clips are held out: of each class the fourth, eighth, ...; the last one of two or three."""
     held = np.zeros(len(label_of_clip), bool)
     for label in np.unique(label_of_clip):

@@ -2,12 +2,12 @@
 
 import io
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from gotta.data.archives import UNREADABLE, read_zip_member
 from gotta.data.readers.clips import Clips, Stored, in_part
 from gotta.errors import GottaError
 from gotta.types import Images
@@ -32,8 +32,10 @@ def read_sheets(path: str | Path, part: str = "all") -> Clips:
             classes = tuple(sorted({_class(name) for name in names}))
             label_of_track = np.array([classes.index(_class(name)) for name in names], np.int64)
             chosen = np.flatnonzero(in_part(label_of_track, classes, part))
-            sheets = [_frames(f"{path}: {names[track]}", archive.read(names[track])) for track in chosen]
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
+            sheets = [_frames(f"{path}: {names[track]}", read_zip_member(archive, names[track])) for track in chosen]
+    except GottaError:
+        raise
+    except (*UNREADABLE, OSError) as error:
         raise GottaError(f"{path} is not a readable zip file: {error}. Fetch it again; expected {LAYOUT}.") from None
     sides = sorted({sheet.shape[1] for sheet in sheets})
     if len(sides) > 1:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
+from gotta.data.archives import LARGEST, UNREADABLE, read_zip_member
 from gotta.errors import GottaError
+from gotta.reading import read_bytes
 from gotta.types import Images, IntArray
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".webp"}
@@ -80,6 +82,10 @@ class Pictures:
         chosen = [self.names[row] for row in rows], [self.members[row] for row in rows]
         return Pictures(self.root, *chosen, self.classes)
 
+    def files(self) -> Path | tuple[Path, ...]:
+        """The archive, or the files."""
+        return self.root if self.root.is_file() else tuple(self.root / member for member in self.members)
+
     def image(self, row: int) -> Image.Image:
         """One image, upright, in RGB."""
         return decode(io.BytesIO(self.data(row)), self.root / self.members[row])
@@ -96,11 +102,11 @@ class Pictures:
         member = self.members[row]
         try:
             if not self.root.is_file():
-                return (self.root / member).read_bytes()
+                return read_bytes(self.root / member, LARGEST, links=True)
             if self._archive is None:
                 self._archive = zipfile.ZipFile(self.root)
-            return self._archive.read(member)
-        except (OSError, zipfile.BadZipFile, KeyError) as error:
+            return read_zip_member(self._archive, member)
+        except (*UNREADABLE, OSError) as error:
             raise GottaError(f"{self.root / member} cannot be read: {error}. Fetch it again.") from None
 
 
@@ -154,7 +160,7 @@ def archive_names(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.namelist()
-    except (OSError, zipfile.BadZipFile) as error:
+    except (*UNREADABLE, OSError) as error:
         raise GottaError(
             f"no images at {path}: it is not a readable zip archive ({error}). "
             f"Expected {path}/<class>/<image>, in a folder or a zip."

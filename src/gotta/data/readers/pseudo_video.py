@@ -75,15 +75,15 @@ def _between(images: NDArray[np.uint8] | Shades, place: Floats) -> Shades:
     side, first = images.shape[1], np.floor(place).astype(np.int64)
     share = (place - first).astype(np.float32)[:, :, None, None]
     n = np.arange(len(images))[:, None]
-    mixed: Shades = images[n, _mirrored(first, side)] * (1 - share)
-    mixed += images[n, _mirrored(first + 1, side)] * share
+    mixed: Shades = images[n, _mirror(first, side)] * (1 - share)
+    mixed += images[n, _mirror(first + 1, side)] * share
     return mixed
 
 
-def _mirrored(index: IntArray, side: int) -> IntArray:
+def _mirror(index: IntArray, side: int) -> IntArray:
     """Positions beyond the border as in a mirror at the outermost pixel.
 
-    >>> _mirrored(np.array([-2, -1, 0, 3, 4, 5]), 4).tolist()
+    >>> _mirror(np.array([-2, -1, 0, 3, 4, 5]), 4).tolist()
     [2, 1, 0, 3, 2, 1]
     """
     period = max(2 * (side - 1), 1)

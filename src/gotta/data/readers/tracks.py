@@ -101,7 +101,9 @@ def cut(path: Path, box: Boxes, margin: float, size: int) -> Images:
 
 def in_time(path: Path) -> list[tuple[int, str]]:
     """Sorts file names by the numbers in them: 2 before 10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path.stem)]
+    return [
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part) for part in re.split(r"(\d+)", path.stem)
+    ]
 
 
 def image_files(folder: Path) -> list[Path]:

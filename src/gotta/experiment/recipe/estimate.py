@@ -11,6 +11,7 @@ from torch import nn
 
 from gotta.core.adapted import Adapted
 from gotta.core.clock import forwards
+from gotta.errors import GottaError
 from gotta.experiment.run.run import data_of, model_of, run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
@@ -49,14 +50,27 @@ class Pace:
 
 def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = (), device: str = "cpu") -> Estimate:
     """The time for these runs. Finished runs of the same cells, or of others, stand over what was counted."""
-    actual = {_cell(run.spec): float(run.summary["seconds"]) for run in finished}
+    actual = {_cell(run.spec): _spent(run) for run in finished if _spent(run) > 0}
     counted = {spec.id: _seconds(spec, device) for spec in todo}
-    known = [(actual[_cell(run.spec)], _seconds(RunSpec.of(run.spec), device)) for run in finished[:20]]
+    known = [pair for run in finished[:20] if (pair := _compared(run, device))]
     ratio = sum(was for was, _ in known) / sum(guess for _, guess in known) if known else 1.0
     computing = sum(actual.get(_cell(spec.model_dump()), counted[spec.id] * ratio) for spec in todo)
     # Each process reads what it needs once; small data sets remember what they corrupted.
     reading = {_images(spec): _samples(spec) * _pace(spec, device).first_read for spec in todo}
     return Estimate(computing + processes * sum(reading.values()), processes)
+
+
+def _spent(run: Run) -> float:
+    seconds = run.summary.get("seconds")
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
+
+
+def _compared(run: Run, device: str) -> tuple[float, float] | None:
+    """What a finished run took and what would have been counted; None where its spec is not one that can be run."""
+    try:
+        return _spent(run), _seconds(RunSpec.of(run.spec), device)
+    except GottaError:
+        return None
 
 
 def _seconds(spec: RunSpec, device: str) -> float:
@@ -87,12 +101,12 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
     method = methods.build(
         settings["name"],
         model=_dummy(num_classes, batch_norm, sure, generator),
-        statistics=Statistics(settings["statistics"], **given),
+        statistics=Statistics(settings["statistics"] or "source", **given),
         **settings["arguments"],
     )
     # Every memory is taken to be full, as fifo soon is.
     memory = Memory("none" if capacity is None else "fifo", capacity, num_classes)
-    adapted = Adapted(method, memory, regime["adapt_every"], regime["score"])
+    adapted = Adapted(method, memory, regime["adapt_every"], regime["score"] or method.native_score)
     size = regime["batch_size"]
     batches = 1 + -(-max(capacity or 0, regime["adapt_every"] or 0) // size)
     spent = [adapted.step(torch.rand(size, 3, *PROBED, generator=generator)).cost for _ in range(batches)]

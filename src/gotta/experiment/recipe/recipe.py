@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
@@ -57,7 +58,12 @@ class Recipe(Part):
     axes: Axes = {}
     cells: Annotated[list[Cells], Field(min_length=1)]
     leave_out: list[str] = []  # memories that wildcards pass over
+    imports: list[str] = []  # modules of one's own whose classes it names
     quick: Quick = Quick()
+
+    def record(self, name: str) -> dict[str, Any]:
+        """What is kept with each of its runs."""
+        return {"name": name, **self.model_dump(mode="json", exclude_defaults=True)}
 
     def runs(
         self,
@@ -76,11 +82,14 @@ class Recipe(Part):
         """
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
+        permit(over)  # what the caller names may be imported when it is run
+        for name in memories:
+            permit({"memory": {"name": name}})
         chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
         given = [merged(cell, fitting(over, cell)) for cell in cells]
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
         try:
-            specs = [spec for seed in chosen for spec in _specs(given, seed)]
+            specs = [spec for seed in chosen for spec in _specs(given, seed, self.imports)]
         except Mistakes as error:
             wrong += error.mistakes
         if wrong:
@@ -179,13 +188,13 @@ def load_recipe(name_or_path: str) -> Recipe:
         raise GottaError(f"{path} is no recipe: {together(found, 'it')}") from None
 
 
-def _specs(cells: Sequence[Sections], seed: int) -> list[RunSpec]:
+def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list[RunSpec]:
     """All cells with this seed; or all their mistakes, each with the cells it is in."""
     specs: list[RunSpec] = []
     wrong: dict[str, list[str]] = {}
     for cell in cells:
         try:
-            specs.append(RunSpec.of({**cell, "seed": seed}))
+            specs.append(RunSpec.of({**cell, "seed": seed}, imports))
         except Mistakes as error:
             for mistake in error.mistakes:
                 wrong.setdefault(mistake, []).append(_label(cell))

@@ -7,7 +7,8 @@ import torch
 
 from gotta.data.home import locate
 from gotta.errors import GottaError
-from gotta.models import Backbone, load
+from gotta.experiment.spec.outside import is_outside
+from gotta.models import Backbone, architectures, load
 from gotta.models.zoo import RANDOM, check
 
 
@@ -29,6 +30,8 @@ def find_weights(named: str | None) -> Path | str | None:
 
 def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
     """The network of a spec. Only untrained ones are told the classes of the data; the others have their own."""
+    if is_outside("model", name):
+        architectures.get(name)  # refused unless it is registered or the caller gave it
     found = find_weights(weights)
     return _kept(name, found, num_classes if weights == RANDOM else None, preprocessing, stamp(found))
 

@@ -10,21 +10,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import gotta
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard, GuardWarning
 from gotta.core.loop import OracleMemory, Record, evaluate
-from gotta.data import dataset
+from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
+from gotta.experiment.run.inputs import inputs_used
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.model import shared_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
-from gotta.experiment.run.weights import weights_used
-from gotta.experiment.spec.run_spec import ORACLE, PRIOR, DataSpec, RunSpec
-from gotta.memory import Memory
+from gotta.experiment.spec.run_spec import ORACLE, PRIOR, DataSpec, RunSpec, statistics_of
+from gotta.memory import Memory, policies
 from gotta.methods import Statistics, methods
 from gotta.methods.parts.prior import OrderWarning
 from gotta.models import Backbone
@@ -45,6 +46,7 @@ def shared_dataset(spec: DataSpec) -> Dataset:
     """Cells of a sweep share images, and a worker runs many cells."""
     if (named := spec.model_dump_json()) in _placed:
         return _placed[named]
+    DATASETS.get(spec.name)  # refused unless it is registered or the caller gave it
     return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
@@ -70,21 +72,22 @@ def run(
     workers: int | None = None,
     recording: Path | None = None,
     recorder: Recorder | None = None,
+    hashes: Path | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
     With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
     goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
     `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is not there.
-    A `recorder` looks on, and keeps what the memory held.
+    A `recorder` looks on, and keeps what the memory held. `hashes` is a file that remembers hashes of data.
     """
     if (journal is not None or recorder is not None) and snapshots is not None:
         raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
     stream = Stream(data_of(spec), spec.stream_spec())
-    weights = weights_used(spec)
+    inputs = inputs_used(spec, stream, hashes)
     model = deepcopy(model_of(spec)).to(device)
     if snapshots is not None:
-        snapshots.beside = weights
+        snapshots.beside = inputs
     pointless = no_effect(spec, model)
     done = as_source(spec) if pointless and spec.control != "running_statistics" else spec
 
@@ -110,7 +113,8 @@ def run(
         adapted.memory.journal.save(journal)
     summary = {
         **scoring.summary(),
-        **weights,
+        "gotta": gotta.__version__,
+        **inputs,
         **({"guard": guard_summary(spec.guard, scoring.steps)} if spec.guard else {}),
         **({"no_effect": pointless} if pointless else {}),
     }
@@ -152,13 +156,11 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     guard = None
     if spec.guard:
         guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
-    given = settings.model_dump(include={"fed_by", "rate"}, exclude_none=True)
-    statistics = Statistics(settings.statistics or "source", **given)
     prior = settings.model_dump(include=set(PRIOR), exclude_none=True)
     method = methods.build(
         settings.name,
         model=model,
-        statistics=statistics,
+        statistics=_statistics(spec),
         embed=settings.embedding,
         seed=spec.seed,
         **prior,
@@ -166,6 +168,13 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     )
     memory = _memory(spec, data.num_classes, journal)
     return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
+
+
+def _statistics(spec: RunSpec) -> Statistics:
+    """As the spec says; it leaves that open for a method that had to be imported first."""
+    if spec.method.statistics is None:
+        return statistics_of(spec, methods.get(spec.method.name))
+    return Statistics(spec.method.statistics, **spec.method.model_dump(include={"fed_by", "rate"}, exclude_none=True))
 
 
 def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
@@ -188,6 +197,7 @@ def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
     if spec.memory.name == ORACLE:
         assert spec.memory.capacity
         return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
+    policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
     return Memory(
         spec.memory.name,
         spec.memory.capacity if spec.has_memory else None,

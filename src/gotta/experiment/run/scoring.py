@@ -12,6 +12,7 @@ from gotta.core.adapted import Adapted
 from gotta.core.loop import Record
 from gotta.experiment.sweep.store import plain
 from gotta.metrics import Buffer, Online
+from gotta.reading import parse_json
 from gotta.streams import Stream
 
 
@@ -62,6 +63,7 @@ class Scoring:
             "missed": sum(step["missed"] for step in self.steps),
             "trained_parameters": sum(p.numel() for p in method.trained.values()),
             "stream": self.stream.summary(),
+            **({"notes": self.adapted.notes} if self.adapted.notes else {}),
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -79,7 +81,7 @@ class Scoring:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.online.load_state_dict(state["online"])
         self.buffer.load_state_dict(state["buffer"])
-        self.steps = json.loads(np.asarray(state["steps"]).tobytes())
+        self.steps = parse_json(np.asarray(state["steps"]).tobytes())
         self._right, self._seen = state["right"], state["seen"]
         self._since, self._before = perf_counter(), state["seconds"]
 

@@ -14,7 +14,7 @@ from gotta.experiment.run.scoring import Scoring
 EVERY = 60.0  # seconds
 # With any of these changed the rest of the stream would not be what it would have been.
 MUST_AGREE = ("gotta", "commit", "python", "torch", "numpy", "scipy", "platform", "torch_threads", "cuda")
-UNREADABLE = (GottaError, KeyError, ValueError, TypeError, OSError)
+UNREADABLE = (GottaError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError, OSError)
 
 
 class Snapshots:
@@ -34,6 +34,8 @@ class Snapshots:
         """Keep the state after the last scored step. A disk that refuses it costs the snapshot, not the cell."""
         made_by = self._now()
         try:
+            if self.folder.is_symlink():
+                raise GottaError(f"'{self.folder}' is a link")
             adapted.save(self.folder, {"made_by": made_by, "scoring": scoring.state_dict()})
         except (GottaError, OSError) as error:
             self.notice(f"no snapshots from here on: {error}")

@@ -16,6 +16,7 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import write_atomically
 from gotta.models import Backbone
+from gotta.reading import read_json
 from gotta.streams import Stream
 
 REHEARSAL = 12  # steps, so that a refresh every 10 adaptations is among them; the first warms up
@@ -74,7 +75,7 @@ def forward_seconds(model: Backbone, x: torch.Tensor, times: int = FORWARDS) -> 
 
 def _read(path: Path) -> dict[str, float]:
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = read_json(path)
         costs = {name: float(content[name]) for name in ("step", "forward")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GottaError(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.outside import is_outside
 from gotta.memory import policies
 from gotta.methods import methods
 
@@ -14,6 +15,8 @@ SECTIONS = ("memory", "method")
 
 def known_arguments(section: str, name: Any) -> list[str] | None:
     """What the chosen memory or method takes as arguments; None if that cannot be told."""
+    if is_outside(section, name):
+        return None
     try:
         cls = policies.get(name) if section == "memory" else methods.get(name)
     except (GottaError, TypeError):

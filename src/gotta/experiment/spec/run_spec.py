@@ -1,9 +1,9 @@
 """RunSpec: everything that decides a run's numbers, complete, frozen, and checked with all mistakes shown at once."""
 
-import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, fields
+from functools import cached_property
 from math import inf
 from typing import Any, Literal
 
@@ -14,11 +14,15 @@ from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.core.regime import REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
+from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
+from gotta.experiment.spec.run_id import run_id
+from gotta.experiment.spec.source_files import changed_since_import
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
-from gotta.methods import methods
+from gotta.methods import Method, Statistics, methods
 from gotta.methods.method import StatisticsName
 from gotta.models.zoo import check as check_model
 from gotta.streams import StreamSpec, check
@@ -77,10 +81,6 @@ class MethodSpec(Section):
         """Without a prior if there is none, so that such runs keep the name they had before there were priors."""
         return {name: value for name, value in inner(self).items() if name not in PRIOR or value is not None}
 
-    @property
-    def prior_name(self) -> str:
-        return self.prior or methods.get(self.name).native_prior
-
 
 class RegimeSpec(Section):
     name: str = "steps_of_M"
@@ -116,10 +116,15 @@ class RunSpec(Section):
     seed: int = 0
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "RunSpec":
-        """A complete spec from a partial one. Arguments of method and memory may stand beside their settings."""
+    def of(cls, given: Mapping[str, Any], imports: Collection[str] = ()) -> "RunSpec":
+        """A complete spec from a partial one. Arguments of method and memory may stand beside their settings.
+
+        Nothing is imported. A `module:Class` in it is refused unless its module is among `imports`, or the caller has
+        given it before; what is left open of such a part stays open until it is run.
+        """
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
+        outside.permit(given, imports)
         given = sunk(given, FIELDS, DEFAULTS)
         mistakes: list[str] = []
         try:
@@ -136,18 +141,37 @@ class RunSpec(Section):
             raise Mistakes(mistakes)
         return _complete(spec)
 
-    @property
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What the name covers besides the spec, as it was when first asked for: in a worker, by the driver."""
+        return identity_of(self)
+
+    @cached_property
     def id(self) -> str:
-        """The content as a name: the same for the same content on every machine."""
-        content = self.model_dump()
-        if self.guard is None:
-            del content["guard"]  # so that runs from before there was a guard keep their names
-        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+        return run_id(self.model_dump(), self.identity)
+
+    def check_unchanged(self) -> None:
+        """Complain if this process would compute something else than the name says."""
+        for name, now in identity_of(self)["parts"].items():
+            if self.identity["parts"].get(name) != now:
+                raise GottaError(
+                    f"the code or the defaults of its {name} are not those that the sweep began with. Start it again."
+                )
+            if stale := changed_since_import(now.get("files", {})):
+                raise GottaError(f"{', '.join(stale)} changed after it was imported. Start Python again.")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "RunSpec":
+        """A copy is another run, so it gets a name of its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("identity", "id"):
+            copied.__dict__.pop(name, None)
+        return copied
 
     @property
     def has_memory(self) -> bool:
-        return self.memory.name == ORACLE or not getattr(policies.get(self.memory.name), "holds_batch", False)
+        if self.memory.name == ORACLE or outside.is_outside("memory", self.memory.name):
+            return True
+        return not getattr(policies.get(self.memory.name), "holds_batch", False)
 
     @property
     def label(self) -> str:
@@ -168,18 +192,11 @@ def _complete(spec: RunSpec) -> RunSpec:
     """The spec with every open setting decided, so that it says by itself what was run."""
     spec = _with_control(_with_declared_numbers(spec))
     steps = spec.memory.capacity if spec.has_memory or spec.control else None
-    score = spec.regime.score or methods.get(spec.method.name).native_score
-    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score)
+    own = _own_method(spec)
+    score = spec.regime.score or (own.native_score if own else None)
+    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score or "before")
     batch_size = spec.regime.batch_size or regime.batch_size
     adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
-    statistics = choose_statistics(
-        methods.get(spec.method.name),
-        spec.has_memory,
-        spec.pairing,
-        spec.method.arguments.get("preset", "official"),
-        **spec.method.model_dump(include={"statistics", "fed_by", "rate"}),
-    )
-    running = statistics.source == "running"
     pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
     stream = asdict(StreamSpec.of(**spec.stream))
     changes = {
@@ -187,36 +204,50 @@ def _complete(spec: RunSpec) -> RunSpec:
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
         ),
-        "method": spec.method.model_copy(
-            update={
-                "statistics": statistics.source,
-                "fed_by": statistics.fed_by if running else None,
-                "rate": statistics.rate if running else None,
-                **_prior(spec.method),
-            }
-        ),
+        "method": spec.method if own is None else _with_statistics(spec, own),
     }
     # Through JSON, so that a spec read back from a file is the same content.
     return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
 
 
-def _prior(method: MethodSpec) -> dict[str, str | None]:
+def _own_method(spec: RunSpec) -> type[Method] | None:
+    """The method, if it can be looked at without importing it."""
+    return None if outside.is_outside("method", spec.method.name) else methods.get(spec.method.name)
+
+
+def statistics_of(spec: RunSpec, method: type[Method]) -> Statistics:
+    """Which statistics this method predicts with in this run."""
+    given = spec.method.model_dump(include={"statistics", "fed_by", "rate"})
+    return choose_statistics(
+        method, spec.has_memory, spec.pairing, spec.method.arguments.get("preset", "official"), **given
+    )
+
+
+def _with_statistics(spec: RunSpec, method: type[Method]) -> MethodSpec:
+    statistics = statistics_of(spec, method)
+    running = statistics.source == "running"
+    return spec.method.model_copy(
+        update={
+            "statistics": statistics.source,
+            "fed_by": statistics.fed_by if running else None,
+            "rate": statistics.rate if running else None,
+            **_prior(spec.method, method),
+        }
+    )
+
+
+def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:
     """The settings of the prior; none where there is none and the method has none of its own."""
-    name = method.prior_name
+    name = spec.prior or method.native_prior
     if name == "none":
-        own = methods.get(method.name).native_prior
-        return {"prior": None if own == "none" else "none", "labels": None, "order_in_batch": None}
-    return {
-        "prior": name,
-        "labels": method.labels or "filtered",
-        "order_in_batch": method.order_in_batch or "time",
-    }
+        return {"prior": None if method.native_prior == "none" else "none", "labels": None, "order_in_batch": None}
+    return {"prior": name, "labels": spec.labels or "filtered", "order_in_batch": spec.order_in_batch or "time"}
 
 
 def _with_declared_numbers(spec: RunSpec) -> RunSpec:
     changes = {}
     for section, chosen in (("memory", spec.memory), ("method", spec.method)):
-        if chosen.arguments and chosen.name != ORACLE:
+        if chosen.arguments and chosen.name != ORACLE and not outside.is_outside(section, chosen.name):
             arguments = as_declared(section, chosen.name, chosen.arguments)
             changes[section] = chosen.model_copy(update={"arguments": arguments})
     return spec.model_copy(update=changes)
@@ -229,25 +260,28 @@ def _with_control(spec: RunSpec) -> RunSpec:
     name = ORACLE if spec.control == "oracle" else "none"
     changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
     if spec.control == "running_statistics":
-        rate = spec.method.rate or methods.get(spec.method.name).paired.rate
+        rate = spec.method.rate or (_own_method(spec) or Method).paired.rate
         running = {"statistics": "running", "fed_by": "batch", "rate": rate}
         changes["method"] = spec.method.model_copy(update=running)
     return spec.model_copy(update=changes)
 
 
 def _mistakes(spec: RunSpec) -> list[str]:
+    parts: dict[str, Callable[[], object]] = {
+        "data": lambda: check_dataset(spec.data.name, spec.data.arguments),
+        "model": lambda: check_model(**dict(spec.model)),  # its name; whether its weights are here is another question
+        "method": lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
+        "memory": lambda: _known_memory(spec.memory),
+    }
     looks: list[Callable[[], object]] = [
-        lambda: check_dataset(spec.data.name, spec.data.arguments),
-        lambda: check_model(**dict(spec.model)),  # what it is called; whether its weights are here is another question
-        lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
-        lambda: _known_memory(spec.memory),
+        *(look for section, look in parts.items() if not outside.is_outside(section, getattr(spec, section).name)),
         lambda: _known("regime", spec.regime.name, REGIMES),
         lambda: _known("pairing", spec.pairing, PAIRINGS),
         lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
         lambda: _known("clock", spec.regime.clock, CLOCKS),
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
-    found = messages(looks) + _stream_mistakes(spec.stream)
+    found = outside.refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if spec.memory.name == ORACLE and spec.control != "oracle":
         found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
@@ -264,9 +298,13 @@ def _mistakes(spec: RunSpec) -> list[str]:
 
 def _prior_mistakes(method: MethodSpec) -> list[str]:
     given = [name for name in PRIOR[1:] if getattr(method, name) is not None]
-    if not given or messages([lambda: methods.get(method.name)]) or method.prior_name != "none":
+    if not given or outside.is_outside("method", method.name) or messages([lambda: methods.get(method.name)]):
         return []
-    return [f"method.{given[0]} says what a prior does, and there is none. Use it with method.prior=sticky, or leave it out."]
+    if (method.prior or methods.get(method.name).native_prior) != "none":
+        return []
+    return [
+        f"method.{given[0]} is a setting of the prior, and there is none. Use method.prior=sticky, or leave it out."
+    ]
 
 
 def _known_memory(memory: MemorySpec) -> None:

@@ -1,6 +1,5 @@
 """Specs and settings as text: YAML in and out, and dotted names such as `method.lr=1e-4`."""
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,31 +8,19 @@ import yaml
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.reading import parse_yaml, read_bytes
 
 WHOLE = ("data", "model")  # sections whose settings belong to the thing they name
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML as people write numbers: 1e-4 is one, although YAML 1.1 wants 1.0e-4. A key that stands twice is refused."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key, _ in reversed(node.value):
-            if names.count(key.value) > 1:
-                raise yaml.MarkedYAMLError(problem=f"'{key.value}' stands twice", problem_mark=key.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)[eE][-+]?\d+")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
 
 
 def parse(text: str, where: str) -> Any:
     """The value that a YAML text stands for; `where` names the text in an error."""
     try:
-        return yaml.load(text, _Loader)
+        return parse_yaml(text)
     except yaml.YAMLError as error:
         raise GottaError(f"{where} is not YAML: {_reason(error)}.") from None
+    except ValueError as error:
+        raise GottaError(f"{where} cannot be used: {error}. Expected plain settings.") from None
 
 
 def _reason(error: yaml.YAMLError) -> str:
@@ -47,10 +34,11 @@ def _reason(error: yaml.YAMLError) -> str:
 def read(path: Path) -> Any:
     """The content of a YAML file."""
     try:
-        return parse(path.read_text(encoding="utf-8"), str(path))
+        text = read_bytes(path, links=True).decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise GottaError(f"'{path}' cannot be read: {reason}. Expected a YAML file.") from None
+    return parse(text, str(path))
 
 
 def dump(spec: RunSpec | Mapping[str, Any]) -> str:

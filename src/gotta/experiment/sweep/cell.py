@@ -1,6 +1,6 @@
 """One cell wherever it is run: claimed, computed, stored, given back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,14 +12,17 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.run.environment import environment
-from gotta.experiment.run.memory_film import record_path, recorder_of
+from gotta.experiment.run.inputs import KEPT
+from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import EVERY, Snapshots
 from gotta.experiment.run.step_costs import recording
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
+from gotta.reading import read_bytes
 
 LAST = ("finished", "failed", "taken")
 
@@ -51,10 +54,11 @@ class Work:
     beat: float = BEAT
     limit: float = LIMIT
     record: frozenset[str] = frozenset()  # the ids of the cells to record
+    recipe: Mapping[str, Any] | None = None  # that asks for the cells
 
     def done(self, id: str) -> bool:
         """Is the run stored, and its recording as well if there is to be one?"""
-        return Store(self.root).has(id) and (id not in self.record or record_path(self.root, id).exists())
+        return Store(self.root).has(id) and (id not in self.record or is_recorded(self.root, id))
 
     def leases(self) -> Leases:
         return _leases(self.root, self.beat, self.limit)
@@ -88,6 +92,12 @@ class LeaseLost(Exception):
     """Somebody found this process dead and took its cell over."""
 
 
+def receive(spec: RunSpec) -> RunSpec:
+    """A spec as the driver of this sweep sent it, which has seen to it that its parts may be imported."""
+    permit(spec.model_dump())
+    return spec
+
+
 def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
     """One run, claimed before and stored when complete; its last event."""
     last = _attempt(spec, work, listen)
@@ -113,6 +123,7 @@ def compute(
     def notice(message: str) -> None:
         listen(Event("notice", spec.id, message=message))
 
+    spec.check_unchanged()
     listen(Event("started", spec.id))
     snapshots, recorder = work.snapshots(spec.id, notice), recorder_of(spec) if spec.id in work.record else None
     if recorder is not None and work.shared and snapshots.folder.exists():
@@ -125,6 +136,7 @@ def compute(
             snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
             recording=kept,
             recorder=recorder,
+            hashes=Path(work.root) / KEPT if work.shared else None,
         )
         costs = kept.read_text(encoding="utf-8") if kept.exists() else None
     return Computed(steps, summary, environment(), None if recorder is None else recorder.text(), costs)
@@ -133,7 +145,10 @@ def compute(
 def kept_costs(spec: RunSpec, work: Work) -> str | None:
     """The measured costs that the store has of a cell."""
     path = recording(Path(work.root), spec)
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    try:
+        return read_bytes(path).decode(errors="replace")
+    except OSError:
+        return None
 
 
 @contextmanager
@@ -158,8 +173,16 @@ def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: List
     costs = recording(Path(work.root), spec)
     if result.costs is not None and not costs.exists():
         write_atomically(costs, result.costs)  # before the run, so that nobody finds numbers that cannot be repeated
-    content: dict[str, Any] = {"steps": result.steps, "summary": result.summary, "environment": result.made_by}
-    if not store.write(spec.id, spec=spec.model_dump(), **content):
+    stored = store.write(
+        spec.id,
+        spec=spec.model_dump(),
+        steps=result.steps,
+        summary=result.summary,
+        environment=result.made_by,
+        identity=spec.identity,
+        recipe=work.recipe,
+    )
+    if not stored:
         accuracy = store.read(spec.id).summary["accuracy"]  # stored before, and here for its recording
     if result.recording is not None:
         _keep_recording(record_path(work.root, spec.id), result.recording)

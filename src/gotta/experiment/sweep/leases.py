@@ -9,8 +9,10 @@ import errno
 import json
 import os
 import platform
+import re
 import secrets
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -22,10 +24,14 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.sweep.processes import alive, machine, started
+from gotta.reading import open_plain, parse_json, read_json
 
 BEAT = 5.0  # seconds between two heartbeats
 LIMIT = 60.0  # seconds without a heartbeat after which a holder on another machine counts as dead
 PROGRESS = "progress.json"
+CLAIM = re.compile("[0-9]{6}|[1-8][0-9]{6,8}")
+SMALL = 1 << 16  # bytes of a claim or a note
+LOG = 1 << 24  # bytes of the log that are looked at
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -38,6 +44,11 @@ class Holder:
     pid: int
     started: str
     token: str
+
+    def is_somebody(self) -> bool:
+        """Whether these are a name, a process id and so on, whoever wrote them."""
+        texts = (self.node, self.machine, self.started, self.token)
+        return type(self.pid) is int and 0 < self.pid < 1 << 31 and all(isinstance(text, str) for text in texts)
 
 
 @dataclass
@@ -77,7 +88,7 @@ class Leases:
         me = Holder(platform.node(), machine(), os.getpid(), started(os.getpid()), secrets.token_hex(8))
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            before = _numbers(folder)
+            before = numbers(folder)
             if before and self._lives(_file(folder, before[-1])):
                 return None
             lease = Lease(id, _file(folder, before[-1] + 1 if before else 1), before[-1] + 1 if before else 1)
@@ -88,7 +99,7 @@ class Leases:
                 f"cannot claim a run in '{self.folder}': {error.strerror or error}. "
                 "Make room there or choose a folder that can be written."
             ) from error
-        if _numbers(folder) != [*before, lease.number]:  # the folder was cleared meanwhile: the cell is finished
+        if numbers(folder) != [*before, lease.number]:  # the folder was cleared meanwhile: the cell is finished
             lease.path.unlink(missing_ok=True)
             return None
         self._held[id] = lease
@@ -98,17 +109,17 @@ class Leases:
 
     def holder(self, id: str) -> Holder | None:
         """Who is running a cell now, if anybody who lives is."""
-        numbers = _numbers(self.folder / id)
-        path = _file(self.folder / id, numbers[-1]) if numbers else None
-        return _read(path)[0] if path and self._lives(path) else None
+        claims = numbers(self.folder / id)
+        path = _file(self.folder / id, claims[-1]) if claims else None
+        return read_claim(path)[0] if path and self._lives(path) else None
 
     def progress(self, id: str) -> dict[str, Any]:
         """What the holder last noted about its progress."""
         try:
-            noted = json.loads((self.folder / id / PROGRESS).read_text())
+            noted = read_json(self.folder / id / PROGRESS, SMALL)
         except (OSError, ValueError):
             return {}
-        return noted if isinstance(noted, dict) and {"step", "steps", "accuracy"} <= noted.keys() else {}
+        return noted if is_progress(noted) else {}
 
     def release(self, lease: Lease, event: str, done: bool = False) -> None:
         """Give a lease back. Nobody needs the files of a `finished` cell; another one may be claimed at once."""
@@ -125,7 +136,8 @@ class Leases:
         """Add a line to the log of claims. The log is for looking back; a disk that refuses it stops nothing."""
         line = {"time": time.time(), "id": lease.id, "event": event, "number": lease.number, "pid": os.getpid()}
         try:
-            handle = os.open(self.folder / "log.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            own = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link to elsewhere, no pipe
+            handle = os.open(self.folder / "log.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | own, 0o644)
             try:
                 os.write(handle, (json.dumps({**line, "node": platform.node()}) + "\n").encode())
             finally:
@@ -135,18 +147,10 @@ class Leases:
 
     def history(self) -> Iterator[dict[str, Any]]:
         """The lines of the log; one that a full disk cut off is left out."""
-        try:
-            lines = (self.folder / "log.jsonl").read_text().splitlines()
-        except OSError:
-            return
-        for line in lines:
-            try:
-                yield json.loads(line)
-            except ValueError:
-                continue
+        yield from read_log(self.folder)
 
     def _lives(self, path: Path) -> bool:
-        holder, touched = _read(path)
+        holder, touched = read_claim(path)
         if touched == 0:  # released
             return False
         if holder is not None and holder.machine == machine() and not alive(holder.pid, holder.started):
@@ -181,33 +185,61 @@ def _file(folder: Path, number: int) -> Path:
     return folder / f"{number:06}"
 
 
-def _numbers(folder: Path) -> list[int]:
+def numbers(folder: Path) -> list[int]:
+    """The claims in a cell's folder. What is not called as a claim would be is none."""
     try:
-        return sorted(int(name) for name in os.listdir(folder) if name.isdigit())
+        return sorted(int(name) for name in os.listdir(folder) if CLAIM.fullmatch(name))
     except (FileNotFoundError, NotADirectoryError):  # a file in its place shows when the cell is claimed
         return []
 
 
-def _read(path: Path) -> tuple[Holder | None, float]:
-    """The holder and the time of the last heartbeat. Opening asks a file server for the state of now."""
+def read_claim(path: Path) -> tuple[Holder | None, float]:
+    """The holder and the time of the last heartbeat, 0 if it never had one. Opening asks a file server for now."""
     try:
-        with path.open("rb") as file:
-            text, touched = file.read(), os.fstat(file.fileno()).st_mtime
+        with open_plain(path) as file:
+            text, touched = file.read(SMALL), os.fstat(file.fileno()).st_mtime
     except FileNotFoundError:
         return None, inf  # not ours to claim now
-    except OSError:  # it cannot be read: its age decides, if that can be told
+    except OSError:  # it cannot be read: its age decides, if it is a file at all
         return None, _touched(path)
     try:
-        return Holder(**json.loads(text)), touched
+        holder = Holder(**parse_json(text))
     except (ValueError, TypeError):  # being written, or damaged: its age decides
         return None, touched
+    return holder if holder.is_somebody() else None, touched
+
+
+def read_log(folder: Path) -> Iterator[dict[str, Any]]:
+    """The last lines of the log of claims, oldest first; what a full disk cut off, or is no line, is left out."""
+    try:
+        with open_plain(folder / "log.jsonl") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LOG))
+            lines = file.read(LOG).splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            entry = parse_json(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict) and isinstance(entry.get("time", 0.0), int | float):
+            yield entry
+
+
+def is_progress(noted: Any) -> bool:
+    """Whether this is what a holder notes of its progress."""
+    if not isinstance(noted, dict) or not all(type(noted.get(name)) is int for name in ("step", "steps")):
+        return False
+    return 0 <= noted["step"] <= noted["steps"] and isinstance(noted.get("accuracy"), int | float)
 
 
 def _touched(path: Path) -> float:
     try:
-        return path.stat().st_mtime
+        status = path.lstat()
     except OSError:
         return inf
+    known = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return status.st_mtime if known else 0.0  # a link or a pipe has no heart
 
 
 def _create(path: Path, content: str, token: str) -> bool:

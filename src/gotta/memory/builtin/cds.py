@@ -32,6 +32,9 @@ class CDS(Policy):
     the most redundant of rows and newcomer leaves: of the closest pair the one with the larger H, of equal H the one
     stored earlier. Where there are not two rows to compare, and in a full memory, CSTU's rule decides.
 
+    The two of the closest pair are always equally redundant, and the paper does not say which leaves: by `ties` it is
+    the one with the larger H (`score`), the one stored `earlier`, or the `later` one, the newcomer before all others.
+    `one_row` says what happens in a class of one row: `cstu`, or the same rule as in larger classes (`compare`).
     `subset` compares the newcomer with that many random rows of the class in the first test; None means with all.
     """
 
@@ -40,11 +43,15 @@ class CDS(Policy):
     lambda_t: float = 1.0
     lambda_u: float = 1.0
     quota: str = "real"
+    ties: str = "score"
+    one_row: str = "cstu"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
 
     def __post_init__(self) -> None:
         one_of("quota", self.quota, balance.QUOTAS)
+        one_of("ties", self.ties, ("score", "earlier", "later"))
+        one_of("one_row", self.one_row, ("cstu", "compare"))
         at_least("epsilon", self.epsilon, 0.0)
         at_least("subset", 1 if self.subset is None else self.subset, 1)
 
@@ -55,7 +62,7 @@ class CDS(Policy):
             return Decision(table.free(), ROOM)
         partition = table.members(new.label)
         h_new = score.of_new(table, new.uncertainty, *weights)
-        if rivals != [new.label] or len(partition) < 2:
+        if rivals != [new.label] or (len(partition) < 2 and self.one_row == "cstu"):
             slot, h = score.worst(table, rivals, *weights)
             reason = CLASS_FULL if rivals == [new.label] else MEMORY_FULL
             return Decision(slot, REPLACED_WORST) if h > h_new else reject(reason)
@@ -67,6 +74,10 @@ class CDS(Policy):
             return reject(REDUNDANT)
 
         tied, newcomer_tied = neighbours.most_redundant(new.label, similarity)
+        if self.ties == "earlier":
+            return Decision(tied[0], REPLACED_REDUNDANT)
+        if self.ties == "later":
+            return reject(REDUNDANT) if newcomer_tied else Decision(tied[-1], REPLACED_REDUNDANT)
         slot, h = score.first_worst(table, tied, *weights)
         if newcomer_tied and h_new > h:
             return reject(REDUNDANT)

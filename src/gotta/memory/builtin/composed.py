@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gotta.memory.builtin.fps import AGAINST
 from gotta.memory.policy import (
     CLASS_FULL,
     COIN,
@@ -38,7 +39,8 @@ class Composed(Policy):
     newcomer's class (the worst, where other classes compete).
 
     `admit` says when that happens: `always`; by a `coin` that keeps a uniform sample; if the newcomer is `better` by H;
-    or if it is better and `diverse`, farther than `epsilon` from the rows of its class that would remain.
+    or if it is better and `diverse`, farther than `epsilon` from the rows of its class: from `against="all"` of them,
+    or only from those `remaining` once the leaving row has left.
 
     fifo = all, oldest, always. reservoir = all, random, coin. pbrs = largest, random, coin.
     cstu = quota, worst, better. fps = quota, nearest, diverse.
@@ -51,6 +53,7 @@ class Composed(Policy):
     lambda_t: float = 1.0
     lambda_u: float = 1.0
     quota: str = "real"
+    against: str = "all"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
 
@@ -59,6 +62,7 @@ class Composed(Policy):
         one_of("evict", self.evict, ("oldest", "random", "worst", "nearest"))
         one_of("admit", self.admit, ("always", "coin", "better", "diverse"))
         one_of("quota", self.quota, balance.QUOTAS)
+        one_of("against", self.against, AGAINST)
         at_least("epsilon", self.epsilon, 0.0)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
@@ -107,6 +111,7 @@ class Composed(Policy):
         return stored >= own if accept.reason == REPLACED_NEAREST else stored > own
 
     def diverse(self, table: Table, new: Candidate, accept: Decision) -> bool:
-        partition = table.members(new.label)
-        remaining = partition[partition != accept.slot]
-        return geometry.two_nearest(table, remaining, new.embedding)[1] > self.epsilon
+        asked = table.members(new.label)
+        if self.against == "remaining":
+            asked = asked[asked != accept.slot]
+        return geometry.two_nearest(table, asked, new.embedding)[1] > self.epsilon

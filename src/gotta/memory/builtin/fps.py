@@ -8,6 +8,7 @@ import numpy as np
 from gotta.memory.policy import (
     MEMORY_FULL,
     REDUNDANT,
+    REJECT,
     REPLACED_NEAREST,
     REPLACED_WORST,
     ROOM,
@@ -23,45 +24,60 @@ from gotta.memory.policy import (
 from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
+AGAINST = ("all", "remaining")
+
 
 @policies.register("fps")
 @dataclass(frozen=True)
 class FPS(Policy):
     """In a full class the newcomer replaces its nearest neighbour if that one's H is no smaller; in a full memory the
-    worst row of the largest classes if that one's H is larger. Either way it must be farther than `epsilon` from all
-    rows of its class that would remain; otherwise nothing changes.
+    worst row of the largest classes if that one's H is larger. Either way it enters only if it is farther than
+    `epsilon` from every row of its class.
+
+    Two points of the paper can be read in two ways. `against` says which rows epsilon is asked of: `all` of the class,
+    as the paper's formula has it, or only those `remaining` once the nearest has left. `order` says what a newcomer
+    that is too near does: with `check_first` nothing; with `evict_first` its nearest neighbour has left by then, so
+    that both are gone.
     """
 
     epsilon: float = 0.005
     lambda_t: float = 1.0
     lambda_u: float = 1.0
     quota: str = "real"
+    against: str = "all"
+    order: str = "check_first"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
 
     def __post_init__(self) -> None:
         one_of("quota", self.quota, balance.QUOTAS)
+        one_of("against", self.against, AGAINST)
+        one_of("order", self.order, ("check_first", "evict_first"))
         at_least("epsilon", self.epsilon, 0.0)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         weights = self.lambda_t, self.lambda_u
         partition = table.members(new.label)
-        nearest, remaining, next_nearest = geometry.two_nearest(table, partition, new.embedding)
+        nearest, distance, next_distance = geometry.two_nearest(table, partition, new.embedding)
 
         rivals = balance.rivals(table, new.label, self.quota)
+        refuse = reject(REDUNDANT)
         if rivals is None:
             accept = Decision(table.free(), ROOM)
         elif rivals == [new.label]:
             accept = Decision(int(partition[nearest]), REPLACED_NEAREST)
             if score.of_row(table, accept.slot, *weights) < score.of_new(table, new.uncertainty, *weights):
                 return reject(WORSE_THAN_NEAREST)
-            remaining = next_nearest
+            if self.against == "remaining":
+                distance = next_distance
+            if self.order == "evict_first":
+                refuse = Decision(REJECT, REDUNDANT, clear=accept.slot)
         else:
             slot, h = score.worst(table, rivals, *weights)
             accept = Decision(slot, REPLACED_WORST)
             if h <= score.of_new(table, new.uncertainty, *weights):
                 return reject(MEMORY_FULL)
-        return accept if remaining > self.epsilon else reject(REDUNDANT)
+        return accept if distance > self.epsilon else refuse
 
 
 @policies.register("fpsd")

@@ -15,18 +15,18 @@ Augment = Callable[[Tensor], Tensor]
 BORDER = 2  # half the width of the blur, which needs that many pixels around the image
 
 
-def augmented(x: Tensor, given: Augment | None, generator: torch.Generator) -> Tensor:
+def augment(x: Tensor, given: Augment | None, generator: torch.Generator) -> Tensor:
     """The batch changed by the given function, or at random."""
     return random_augmentation(x, generator) if given is None else given(x)
 
 
-def augmented_copy(x: Tensor, copy: int, given: Any, generator: torch.Generator) -> Tensor:
+def augment_copy(x: Tensor, copy: int, given: Any, generator: torch.Generator) -> Tensor:
     """Copy number `copy`: by a function of the batch, of batch and number, by functions in turn, or at random."""
     if isinstance(given, Sequence):
-        return augmented(x, given[copy % len(given)], generator)
+        return augment(x, given[copy % len(given)], generator)
     if given is not None and len(inspect.signature(given).parameters) > 1:
         return given(x, copy)  # type: ignore[no-any-return]
-    return augmented(x, given, generator)
+    return augment(x, given, generator)
 
 
 def random_augmentation(x: Tensor, generator: torch.Generator) -> Tensor:

@@ -2,16 +2,16 @@
 
 Every layer has a *level*: the mean and variance it normalises with. It starts at the source's and moves in two ways.
 
-- **Inside the forward, at a change.** The shallow half of the layers compares what it sees with its level, in units of the
-  noise of single samples. Where that is too far off, this layer and all later ones jump to what they see, each after the
-  ones before it have jumped: the shift of deep layers is mostly a cascade of the shallow ones.
+- **Inside the forward, at a change.** The shallow half of the layers compares what it sees with its level, in units of
+  the noise of single samples. Where that is too far off, this layer and all later ones jump to what they see, each
+  after the ones before it have jumped: the shift of deep layers is mostly a cascade of the shallow ones.
 - **After the forward, slowly.** The level becomes the long average of what was seen since the last change.
 
-With `classes` each class has a *signature*: its usual offset from the level, and its usual mean square. What the classes of
-a batch explain does not move the level. Without, these are running statistics with a gate.
+With `classes` each class has a *signature*: its usual offset from the level, and its usual mean square. What the
+classes of a batch explain does not move the level. Without, these are running statistics with a gate.
 
-Nothing is kept in the network: `applied` lends it the levels as constants, `watching` looks on during one prediction, and
-what it saw counts only once `learn` is called with the labels.
+Nothing is kept in the network: `applied` lends it the levels as constants, `watching` looks on during one prediction,
+and what it saw counts only once `learn` is called with the labels.
 """
 
 from collections.abc import Iterator, Mapping
@@ -141,7 +141,7 @@ class ClassStatistics:
 
     def state_dict(self) -> dict[str, Any]:
         gathered = {
-            str(at): {**part.level._asdict(), "moments": part.moments, "count": part.count}
+            str(at): {**part.level._asdict(), "moments": part.moments, "number": part.number}
             for at, part in self.gathered.items()
         }
         return {name: getattr(self, name) for name in (*TENSORS, *NUMBERS)} | {"gathered": gathered}
@@ -156,7 +156,7 @@ class ClassStatistics:
         self.gathered = {}
         for at, part in state["gathered"].items():
             level = Level(*(part[name].to(device) for name in Level._fields))
-            self.gathered[int(at)] = Gathered(level, part["moments"].to(device), part["count"])
+            self.gathered[int(at)] = Gathered(level, part["moments"].to(device), part["number"])
         self.least_var, self._sight = self.least_var.to(device), None
         self._cut()
 
@@ -240,16 +240,16 @@ class ClassStatistics:
     def _expect(self, mix: Tensor) -> Tensor:
         """Mean and mean square of a mix of classes, in units of the level: [2, P]."""
         if len(self.mix) > 1:
-            return torch.tensordot(self.signature, mix, ([1], [0]))
+            return (self.signature * mix[:, None]).sum(1)
         return torch.stack([torch.zeros_like(self.mean), torch.ones_like(self.mean)])
 
     def _cut(self) -> None:
         """The vectors layer by layer, as a forward needs them."""
         vectors = (self.mean, self.var, self.noise, self._expect(self.mix))
-        parts = zip(*(vector.split(self.sizes, -1) for vector in vectors), self.age.unbind(), strict=True)
+        parts = zip(*(torch.split(vector, self.sizes, -1) for vector in vectors), self.age.unbind(), strict=True)
         self._levels = [Level(*part) for part in parts]
-        self._windows = self.window.split(self.sizes, -1)
-        self._least_vars = self.least_var.split(self.sizes)
+        self._windows = torch.split(self.window, self.sizes, -1)
+        self._least_vars = torch.split(self.least_var, self.sizes)
         self._widths = torch.tensor(self.sizes, device=self.mean.device)
 
 

@@ -5,7 +5,7 @@ from math import prod, sqrt
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.methods.parts.normalization import ONE_VALUE, ReplacedBatchNorm, moments, per_channel, widened
+from gotta.methods.parts.normalization import ONE_VALUE, ReplacedBatchNorm, moments, per_channel, widen
 
 
 class IABN(ReplacedBatchNorm):
@@ -20,7 +20,7 @@ class IABN(ReplacedBatchNorm):
         self.k = k
 
     def forward(self, x: Tensor) -> Tensor:
-        wide = widened(x)
+        wide = widen(x)
         mean, var = (per_channel(value, x) for value in self._centre(wide))
         places = prod(x.shape[2:])
         if places > 1:

@@ -29,7 +29,7 @@ class Gathered(NamedTuple):
 
     level: Level  # but noise and expectation are those of now
     moments: Tensor  # [2, c]
-    count: int
+    number: int  # of samples
 
 
 def deviations(moments: Tensor, mean: Tensor, var: Tensor) -> Tensor:
@@ -48,15 +48,15 @@ def gather(before: Gathered | None, level: Level, seen: Tensor, count: int) -> G
     """Add the moments of some samples to those since the change."""
     if before is None:
         return Gathered(level, seen, count)
-    share = max(count / (count + before.count), 1 - (1 - FORGET) ** count)
+    share = max(count / (count + before.number), 1 - (1 - FORGET) ** count)
     start = level._replace(mean=before.level.mean, var=before.level.var, age=before.level.age)
-    return Gathered(start, before.moments.lerp(seen, share), before.count + count)
+    return Gathered(start, before.moments.lerp(seen, share), before.number + count)
 
 
 def jump(gathered: Gathered, last: int, least_var: Tensor) -> Level:
-    """The level after a change, for `last` samples that came last: as far from the old one as chance does not explain."""
-    level, (mean, square), count = gathered
-    number = count if count == last else min(count, 2 / FORGET)
+    """The level after a change, `last` samples of which came last: moved as far as chance does not explain."""
+    level, (mean, square), number = gathered
+    number = number if number == last else min(number, int(2 / FORGET))
     way = max(0.0, 1 - (DOUBT + 1 / number) / max(distance(gathered.moments, level), 1e-9))
     offset, share = level.expected
     var = (square - mean.square()) / (share - offset.square()).clamp_min(LEAST_SHARE)

@@ -104,7 +104,7 @@ def replace_batch_norms(model: nn.Module, make: Callable[[_BatchNorm], nn.Module
                 parent._modules[name] = made.setdefault(child, make(child))
 
 
-def widened(x: Tensor) -> Tensor:
+def widen(x: Tensor) -> Tensor:
     """Sums over many values need more than half precision."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 

@@ -1,7 +1,7 @@
 """What the classes of the samples before say of the next one: `none`, `sticky`, or `ema`.
 
-A prior is given the network's prediction of samples in the order in which they came, and answers with another. It is causal:
-a sample's answer depends on that sample and those before it. `follow` moves it; `look` only asks.
+A prior is given the network's prediction of samples in the order in which they came, and answers with another. It is
+causal: a sample's answer depends on that sample and those before it. `follow` moves it; `look` only asks.
 """
 
 import warnings
@@ -76,7 +76,9 @@ class Prior:
         return None if self.belief is None else self.belief.stay
 
     def state_dict(self) -> dict[str, Any]:
-        return {name: belief and belief.to_state() for name, belief in (("belief", self.belief), ("before", self.before))}
+        return {
+            name: belief and belief.to_state() for name, belief in (("belief", self.belief), ("before", self.before))
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.belief, self.before = (
@@ -117,8 +119,8 @@ class _Filter(Prior):
 class Sticky(_Filter):
     """A hidden Markov filter: a class stays with probability s, or is drawn anew from the network's long-run marginal.
 
-    Dividing by that marginal is what makes it safe: what the network says all the time is no sign of a run. s is learned by
-    one step of online EM per sample; it falls towards 0 on streams without runs, and the filter with it.
+    Dividing by that marginal is what makes it safe: what the network says all the time is no sign of a run. s is
+    learned by one step of online EM per sample; it falls towards 0 on streams without runs, and the filter with it.
     """
 
     name = "sticky"
@@ -133,9 +135,9 @@ class Sticky(_Filter):
         if not self.told and self.belief is not None and self.belief.stay > self.loud:
             self.told = True
             warnings.warn(
-                f"successive samples share their class so often (stickiness {self.belief.stay:.2f}) that predictions lean "
-                "on the order of the samples. Right for video and other streams; on a test set sorted by class the "
-                "score is no accuracy. prior='none' switches it off.",
+                f"successive samples share their class so often (stickiness {self.belief.stay:.2f}) that predictions "
+                "lean on the order of the samples. Right for video and other streams; on a test set sorted by class "
+                "the score is no accuracy. prior='none' switches it off.",
                 OrderWarning,
                 stacklevel=2,
             )

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widened
+from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widen
 
 
 class RobustBN(ReplacedBatchNorm):
@@ -15,7 +15,7 @@ class RobustBN(ReplacedBatchNorm):
     def forward(self, x: Tensor) -> Tensor:
         if not self.sees_batch:
             return self.with_running_statistics(x)
-        mean, var = moments(widened(x), (0, *range(2, x.ndim)), unbiased=False)
+        mean, var = moments(widen(x), (0, *range(2, x.ndim)), unbiased=False)
         if self.moves:
             assert self.running_mean is not None
             assert self.running_var is not None

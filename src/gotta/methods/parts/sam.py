@@ -8,7 +8,7 @@ from torch import nn
 
 
 @contextmanager
-def displaced(parameters: Sequence[nn.Parameter], rho: float) -> Iterator[None]:
+def displace(parameters: Sequence[nn.Parameter], rho: float) -> Iterator[None]:
     """The parameters moved by rho along their gradients (one norm over all), and exactly back at the end."""
     before = [parameter.detach().clone() for parameter in parameters]
     with torch.no_grad():

@@ -18,7 +18,9 @@ from urllib.parse import unquote, urlsplit
 from gotta.errors import GottaError
 from gotta.experiment.run.memory_film import FOLDER, record_path
 from gotta.experiment.sweep.store import NAME, Store
+from gotta.reading import read_bytes
 from gotta.report.page.webpage import page
+from gotta.report.results import read_results
 from gotta.report.store.status import look
 
 FRESH = 2.0  # seconds for which a look at the store is good enough
@@ -51,7 +53,7 @@ class Served:
         id = name.removesuffix(".json")
         if folder == FOLDER and name.endswith(".json") and NAME.fullmatch(id):
             try:
-                return "application/json", record_path(self.store.root, id).read_bytes()
+                return "application/json", read_bytes(record_path(self.store.root, id))
             except OSError:
                 return None
         return None
@@ -61,7 +63,7 @@ class Served:
         with self._lock:
             version = self.version()
             if self._page[0] != version:
-                self._page = version, page(self.store, live=True).encode()
+                self._page = version, page(read_results(self.store), live=True).encode()
             return self._page[1]
 
     def state(self) -> bytes:

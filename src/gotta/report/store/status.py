@@ -1,15 +1,18 @@
 """How far a folder of runs is, by looking only: finished, damaged, being written, claimed."""
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from gotta.experiment.sweep.leases import PROGRESS, SMALL, Holder, is_progress, numbers, read_claim, read_log
 from gotta.experiment.sweep.processes import alive, machine
-from gotta.experiment.sweep.store import ASIDE, Run, Store
+from gotta.experiment.sweep.store import ASIDE, Store
+from gotta.reading import read_json
+from gotta.report.run import Damaged, Run, read_runs
 
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
 
@@ -31,7 +34,7 @@ class State:
     """A store at one moment."""
 
     runs: tuple[Run, ...]
-    damaged: tuple[tuple[str, str], ...]
+    damaged: tuple[Damaged, ...]
     claims: tuple[Claim, ...]
     newest: float | None  # seconds since the last run was finished
     seconds_left: float | None  # until the runs under way are done, by the pace of the finished ones
@@ -43,44 +46,39 @@ class State:
 def look(store: Store, now: float | None = None) -> State:
     """Nothing is written, not even a probe: the folder may be read-only or somebody else's."""
     now = time.time() if now is None else now
-    runs = store.runs()
+    runs, damaged = read_runs(store)
     finished = {run.id for run in runs}
     claims = [claim for claim in (*_leases(store.root, now), *_asides(store, now)) if claim.id not in finished]
     by_id = {claim.id: claim for claim in reversed(claims)}
     ages = [now - run.folder.stat().st_mtime for run in runs if run.folder is not None and run.folder.exists()]
     ordered = tuple(sorted(by_id.values(), key=lambda claim: (claim.state, claim.id)))
-    return State(tuple(runs), tuple(store.damaged()), ordered, min(ages, default=None), _left(runs, ordered))
+    return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None), _left(runs, ordered))
 
 
 def _leases(root: Path, now: float) -> Iterator[Claim]:
     folder = root / "leases"
-    events = _last_events(folder / "log.jsonl")
+    events = {str(entry.get("id")): entry for entry in read_log(folder)}
     for cell in sorted(folder.iterdir()) if folder.is_dir() else []:
         if not cell.is_dir() or cell.name.startswith("."):
             continue
-        numbers = sorted(path for path in cell.iterdir() if path.name.isdigit())
-        try:
-            touched = numbers[-1].stat().st_mtime if numbers else 0.0
-        except OSError:  # finished meanwhile
+        claims = numbers(cell)
+        holder, touched = read_claim(cell / f"{claims[-1]:06}") if claims else (None, 0.0)
+        if touched == inf:  # finished meanwhile
             continue
         event = events.get(cell.name, {})
-        noted = _document(cell / "progress.json")
         if touched == 0.0:  # given back without having finished
             age = now - float(event.get("time", now))
             yield Claim(cell.name, "failed" if event.get("event") == "failed" else "waiting", age)
             continue
-        holder = _document(numbers[-1])
-        by = f"{holder.get('node', '?')}, process {holder.get('pid', '?')}"
+        by = "?, process ?" if holder is None else f"{holder.node}, process {holder.pid}"
         state = "running" if abs(now - touched) <= SILENT and not _gone(holder) else "silent"
+        noted = _progress(cell / PROGRESS)
         yield Claim(cell.name, state, now - touched, by, _shown(noted), _share(noted))
 
 
-def _gone(holder: dict[str, Any]) -> bool:
+def _gone(holder: Holder | None) -> bool:
     """Whether the holder is a process of this machine that has ended."""
-    pid = holder.get("pid")
-    return (
-        holder.get("machine") == machine() and isinstance(pid, int) and not alive(pid, str(holder.get("started", "")))
-    )
+    return holder is not None and holder.machine == machine() and not alive(holder.pid, holder.started)
 
 
 def _asides(store: Store, now: float) -> Iterator[Claim]:
@@ -95,49 +93,27 @@ def _asides(store: Store, now: float) -> Iterator[Claim]:
             yield Claim(match["id"], "running" if age <= SILENT else "silent", age, f"process {match['pid']}")
 
 
-def _last_events(path: Path) -> dict[str, dict[str, Any]]:
-    """The last line of the log of claims for each cell."""
-    found: dict[str, dict[str, Any]] = {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return {}
-    for line in lines:
-        entry = _parsed(line)
-        if "id" in entry:
-            found[str(entry["id"])] = entry
-    return found
-
-
 def _left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None:
     """The longest that a run under way still takes if it is like the usual finished one; None if nobody knows."""
-    seconds = [run.summary["seconds"] for run in runs if isinstance(run.summary.get("seconds"), int | float)]
+    seconds = [run.numbers["seconds"] for run in runs if "seconds" in run.numbers]
     shares = [claim.done for claim in claims if claim.state == "running" and claim.done is not None]
     return float(median(seconds)) * (1 - min(shares)) if seconds and shares else None
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _progress(path: Path) -> dict[str, Any]:
+    """What a holder noted; nothing where that cannot be read."""
     try:
-        return _parsed(path.read_text(encoding="utf-8"))
+        noted = read_json(path, SMALL)
     except (OSError, ValueError):
         return {}
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return noted if is_progress(noted) else {}
 
 
 def _shown(noted: dict[str, Any]) -> str:
-    step, steps, accuracy = (noted.get(name) for name in ("step", "steps", "accuracy"))
-    parts = [f"step {step} of {steps}"] if step is not None and steps else []
-    parts += [f"accuracy {accuracy:.1f}"] if isinstance(accuracy, int | float) else []
-    return ", ".join(parts)
+    if not noted:
+        return ""
+    return f"step {noted['step']} of {noted['steps']}, accuracy {noted['accuracy']:.1f}"
 
 
 def _share(noted: dict[str, Any]) -> float | None:
-    step, steps = noted.get("step"), noted.get("steps")
-    return step / steps if isinstance(step, int) and isinstance(steps, int) and steps else None
+    return noted["step"] / noted["steps"] if noted.get("steps") else None

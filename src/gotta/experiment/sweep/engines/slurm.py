@@ -23,8 +23,9 @@ import torch
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.cell import Event, Listener, Work, execute
+from gotta.experiment.sweep.cell import Event, Listener, Work, execute, receive
 from gotta.files import write_atomically
+from gotta.reading import read_json
 
 ATTEMPTS = 3
 LOOK = 1.0  # seconds between two looks at the store
@@ -82,7 +83,7 @@ class Slurm:
 class Cell:
     """What a job does. Preempted or out of time it is submitted again as it is: the snapshot knows where it was."""
 
-    given: dict[str, Any]
+    spec: RunSpec
     work: Work
     outcome: Path
 
@@ -94,7 +95,7 @@ class Cell:
             if event.kind == "notice":
                 notices.append(event.message)
 
-        last = execute(RunSpec.model_validate(self.given), self.work, hear)
+        last = execute(receive(self.spec), self.work, hear)
         write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
         return last.kind
 
@@ -130,7 +131,7 @@ class _Driver:
             return
         self.tried.update(spec.id for spec in specs)
         with _environment(self.work.threads):
-            cells = [Cell(spec.model_dump(), self.work, self._outcome(spec.id)) for spec in specs]
+            cells = [Cell(spec, self.work, self._outcome(spec.id)) for spec in specs]
             jobs = self._accepted(cells)
         self.running.update((spec.id, (spec, job)) for spec, job in zip(specs, jobs, strict=True))
 
@@ -195,12 +196,14 @@ class _Driver:
 
 def _last_event(path: Path, listen: Listener) -> Event | None:
     try:
-        told = json.loads(path.read_text())
-    except (OSError, ValueError):
+        told = read_json(path)
+        notices = [Event("notice", told["id"], message=str(message)) for message in told.pop("notices")]
+        last = Event(**told)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    for message in told.pop("notices"):
-        listen(Event("notice", told["id"], message=message))
-    return Event(**told)
+    for notice in notices:
+        listen(notice)
+    return last
 
 
 def _tail(job: Any) -> str:

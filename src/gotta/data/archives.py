@@ -1,0 +1,53 @@
+"""Archives that anybody may have packed: their members in bounded time, and files only so large."""
+
+import lzma
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+
+LARGEST = 1 << 29  # bytes of one file that is read into memory; the largest of CIFAR has 155 MB
+# What a damaged archive makes Python raise, besides OSError.
+UNREADABLE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,  # a password, an unknown compression, headers that go on and on
+    ValueError,
+)
+
+
+def tar_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The members from first to last; Python itself follows a header that points backwards for ever."""
+    last = -1
+    while (member := tar.next()) is not None:
+        if member.size < 0 or member.offset <= last:
+            raise tarfile.ReadError(f"the entry '{member.name}' has an impossible size")
+        last = member.offset
+        yield member
+
+
+def read_tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes | None:
+    """The content of a file; None of what is no file."""
+    if not member.isfile():
+        return None
+    _check_size(member.name, member.size)
+    file = tar.extractfile(member)
+    return None if file is None else file.read()
+
+
+def read_zip_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    _check_size(name, archive.getinfo(name).file_size)
+    return archive.read(name)
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > LARGEST:
+        raise ValueError(f"'{name}' has {size:,} bytes, more than the {LARGEST:,} that are read")
