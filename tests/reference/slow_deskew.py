@@ -36,6 +36,9 @@ class SlowStatistics:
         self.mix = np.full(classes, 1 / classes)
         self.windowed = self.since = self.samples = self.jumps = 0
 
+    def skew(self, mix):
+        return (self.classes * np.sum(mix**2) - 1) / (self.classes - 1) if self.with_classes else 0.35
+
     def forward(self, images):
         """The outputs of the last layer, one image after the other; layers jump on the way."""
         maps, count, farthest = [np.array(image, float) for image in images], len(images), 0.0
@@ -59,27 +62,29 @@ class SlowStatistics:
 
     def jump(self, layer, first, second, count):
         if layer.old is None or self.changed:
-            layer.old = [layer.mean, layer.var, layer.age, first, second, count]
+            layer.old = [layer.mean, layer.var, first, second, count]
             number = count
         else:
-            share = max(count / (count + layer.old[5]), 1 - (15 / 16) ** count)
-            layer.old[3] = layer.old[3] + share * (first - layer.old[3])
-            layer.old[4] = layer.old[4] + share * (second - layer.old[4])
-            layer.old[5] += count
-            number = min(layer.old[5], 32)
-        mean, var, age, first, second, _ = layer.old
+            share = max(count / (count + layer.old[4]), 1 - (15 / 16) ** count)
+            layer.old[2] = layer.old[2] + share * (first - layer.old[2])
+            layer.old[3] = layer.old[3] + share * (second - layer.old[3])
+            layer.old[4] += count
+            number = min(layer.old[4], 32)
+        mean, var, first, second, _ = layer.old
         distance = layer.distance(first, second, self.mix, mean, var)
-        way = max(0.0, 1 - (0.5 + 1 / number) / distance)
+        skew = 1.0 if self.samples == 0 else self.skew(self.mix)
+        way = max(0.0, 1 - (0.1 + 0.6 * skew + 1 / number) / distance)
         offset, square = self.mix @ layer.offset, self.mix @ layer.square
         target = np.maximum((second - first**2) / np.maximum(square - offset**2, 0.2), 0.01 * layer.source_var)
         layer.mean = mean + way * (first - np.sqrt(target) * offset - mean)
         layer.var = var * (target / var) ** way
-        layer.age = age * (1 - way)
+        layer.age = 0.0
 
     def learn(self, labels):
         count = len(labels)
         per_class = np.bincount(labels, minlength=self.classes)
         share = per_class / count
+        self.mix = self.mix + count / (count + 16) * (share - self.mix)
         for layer, (first, second) in zip(self.layers, self.seen, strict=True):
             z, u = layer.units(first, second)
             offset, square = share @ layer.offset, np.maximum(share @ layer.square, 0.2)
@@ -87,7 +92,7 @@ class SlowStatistics:
                 chance = np.mean([(seen[i] - usual[y]) ** 2 for i, y in enumerate(labels)], 0)
                 step = np.minimum(chance, 4 * layer.noise[row]) - layer.noise[row]
                 layer.noise[row] = np.maximum(layer.noise[row] + (1 - 0.99**count) * step, 1e-4)
-            rate = 1 - (1 - max(0.01, 1 / (layer.age + 8))) ** (count / 64)
+            rate = 1 - (1 - max(0.01, 1 / (layer.age + 1 + 20 * self.skew(self.mix)))) ** (count / 64)
             layer.mean = layer.mean + rate * np.sqrt(layer.var) * (z.mean(0) - offset)
             grown = layer.var * (1 + rate * (np.clip(u.mean(0) / square, 0.05, 20) - 1))
             layer.var = np.maximum(grown, 0.01 * layer.source_var)
@@ -99,7 +104,6 @@ class SlowStatistics:
                     layer.square[y] += slow * (u[labels == y].mean(0) - layer.square[y])
                 layer.offset -= layer.offset.mean(0)
                 layer.square /= layer.square.mean(0)
-        self.mix = self.mix + count / (count + 16) * (share - self.mix)
         self.go_on(count)
 
     def go_on(self, count):

@@ -39,7 +39,8 @@ from gotta.methods.parts.level_jumps import (
 from gotta.methods.parts.normalization import batch_norms, sample_moments
 
 UNIT = 64  # samples that the next two are for
-FIRST = 8.0  # units that a level counts for right after a jump
+FIRST, SKEWED = 1.0, 20.0  # units that a level counts for after a jump, and more if the last samples are of one class
+UNKNOWN_SKEW = 0.35  # of the classes, where they do not count
 SLOWEST = 0.01  # share by which a level moves per unit, in the long run
 LEARN = 0.003  # share by which a signature moves per sample of its class
 MIX = 16  # samples that the expected mix of classes counts for
@@ -120,7 +121,7 @@ class ClassStatistics:
             if sight.open:
                 before = None if sight.changed else self.gathered.get(at)
                 sight.gathered[at] = gather(before, level, seen, count)
-                sight.levels[at] = jump(sight.gathered[at], count, self._least_vars[at])
+                sight.levels[at] = jump(sight.gathered[at], count, self._skew, self._least_vars[at])
         if at in sight.levels:
             _lend(layer, sight.levels[at])
 
@@ -210,7 +211,8 @@ class ClassStatistics:
         average, expected = seen.mean(1), self._expect(share)
         chance = (seen - self.signature[:, group]).square().mean(1)
         noise = self.noise.lerp(torch.minimum(chance, 4 * self.noise), 1 - (1 - NOISE) ** count)
-        rate = (1 / (self.age + FIRST)).clamp_min(SLOWEST)
+        self.mix = self.mix.lerp(share, count / (count + MIX))
+        rate = (1 / (self.age + FIRST + SKEWED * skew_of(self.mix))).clamp_min(SLOWEST)
         rate = (1 - (1 - rate) ** (count / UNIT)).repeat_interleave(self._widths)
         excess = (average[1] / expected[1].clamp_min(LEAST_SHARE)).clamp(0.05, 20) - 1
         self.mean = self.mean + rate * self.var.sqrt() * (average[0] - expected[0])
@@ -222,7 +224,6 @@ class ClassStatistics:
             self.signature = self.signature.lerp(of_class, (1 - (1 - LEARN) ** of_group)[:, None])
             offset, square = self.signature
             self.signature = torch.stack([offset - offset.mean(0), square / square.mean(0)])
-        self.mix = self.mix.lerp(share, count / (count + MIX))
 
     def _go_on(self, sight: Sight, found: Tensor) -> None:
         """Count the samples of a window or of a jump, and start the next one."""
@@ -248,9 +249,16 @@ class ClassStatistics:
         vectors = (self.mean, self.var, self.noise, self._expect(self.mix))
         parts = zip(*(torch.split(vector, self.sizes, -1) for vector in vectors), self.age.unbind(), strict=True)
         self._levels = [Level(*part) for part in parts]
+        self._skew = skew_of(self.mix) if len(self.mix) else 1.0
         self._windows = torch.split(self.window, self.sizes, -1)
         self._least_vars = torch.split(self.least_var, self.sizes)
         self._widths = torch.tensor(self.sizes, device=self.mean.device)
+
+
+def skew_of(mix: Tensor) -> float:
+    """0 for an even mix of classes, 1 for a single class."""
+    classes = len(mix)
+    return UNKNOWN_SKEW if classes == 1 else float(classes * mix.square().sum() - 1) / (classes - 1)
 
 
 def tracked_norms(net: nn.Module) -> list[_BatchNorm]:

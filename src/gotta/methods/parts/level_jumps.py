@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 CHANGED = 1.25  # distance from the level, in units of noise, above which the domain has changed
-DOUBT = 0.5  # of a distance that may be chance, or the classes of these samples
+DOUBT, SKEWED_DOUBT = 0.1, 0.6  # of a distance that may be chance, and that the skew of classes may explain
 WINDOW = 16  # samples that are compared together, at least
 SETTLE = 32  # samples that a jump is made of, at least
 FORGET = 1 / 16  # share of the newest sample in them, at least: earlier layers are moving meanwhile
@@ -49,22 +49,23 @@ def gather(before: Gathered | None, level: Level, seen: Tensor, count: int) -> G
     if before is None:
         return Gathered(level, seen, count)
     share = max(count / (count + before.number), 1 - (1 - FORGET) ** count)
-    start = level._replace(mean=before.level.mean, var=before.level.var, age=before.level.age)
+    start = level._replace(mean=before.level.mean, var=before.level.var)
     return Gathered(start, before.moments.lerp(seen, share), before.number + count)
 
 
-def jump(gathered: Gathered, last: int, least_var: Tensor) -> Level:
-    """The level after a change, `last` samples of which came last: moved as far as chance does not explain."""
+def jump(gathered: Gathered, last: int, skew: float, least_var: Tensor) -> Level:
+    """The level after a change, `last` samples of which came last: moved as far as chance and skew do not explain."""
     level, (mean, square), number = gathered
     number = number if number == last else min(number, int(2 / FORGET))
-    way = max(0.0, 1 - (DOUBT + 1 / number) / max(distance(gathered.moments, level), 1e-9))
+    doubt = DOUBT + SKEWED_DOUBT * skew + 1 / number
+    way = max(0.0, 1 - doubt / max(distance(gathered.moments, level), 1e-9))
     offset, share = level.expected
     var = (square - mean.square()) / (share - offset.square()).clamp_min(LEAST_SHARE)
     var = torch.maximum(var, least_var)
     return level._replace(
         mean=level.mean + way * (mean - var.sqrt() * offset - level.mean),
         var=level.var * (var / level.var) ** way,
-        age=level.age * (1 - way),
+        age=torch.zeros_like(level.age),
     )
 
 
