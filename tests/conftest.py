@@ -1,7 +1,42 @@
+"""Before any test is collected: can this processor compute with bfloat16, and where are large data?"""
+
 import os
 from pathlib import Path
 
 import pytest
+
+from gotta.processor import LIMIT, PROBE, probe_bfloat16
+
+FOUND = "GOTTA_TESTS_BFLOAT16"  # why tests with bfloat16 are skipped, if they are; for workers, which inherit it
+CHILD = "GOTTA_TESTS_PROBE"  # what the child runs instead of bfloat16; for the test of this file
+
+
+def ask_once() -> str:
+    """Why tests with bfloat16 have to be skipped, or nothing. A limit that they need is set for all that follows.
+
+    Here and not in a fixture, because the limit must be set before torch is imported. Workers of pytest-xdist and other
+    children inherit limit and answer.
+    """
+    if FOUND not in os.environ:
+        found = probe_bfloat16(os.environ.get(CHILD, PROBE))
+        if found.limit is not None:
+            os.environ[LIMIT] = found.limit
+        os.environ[FOUND] = "" if found.works else f"bfloat16 {found}"
+    return os.environ[FOUND]
+
+
+WITHOUT_BFLOAT16 = ask_once()
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if WITHOUT_BFLOAT16 and item.get_closest_marker("bfloat16"):
+            item.add_marker(pytest.mark.skip(reason=WITHOUT_BFLOAT16))
+
+
+def pytest_report_header():
+    limit = os.environ.get(LIMIT)
+    return WITHOUT_BFLOAT16 or (f"{LIMIT}={limit}" if limit else None)
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,9 @@ import torch
 from tiny import seeded_net
 from torch import nn
 
-from gotta import GottaError, list_methods
+from gotta import GottaError, doctor, list_methods
 from gotta.doctor import AS_EXPECTED, CANNOT_TELL, NOT_AT_ALL, TWICE, examine, kind_of_outputs
+from gotta.processor import Bfloat16
 
 pytestmark = pytest.mark.thorough
 
@@ -107,3 +108,20 @@ def test_kinds_of_outputs():
     assert kind_of_outputs(logits.softmax(1)) == "probabilities"
     assert kind_of_outputs(logits.log_softmax(1)) == "log-probabilities"
     assert kind_of_outputs(logits.abs()) == kind_of_outputs(-logits.abs()) == "logits"
+
+
+ONLY_LIMITED = Bfloat16(True, "AVX2", "a process that tries dies of SIGILL")
+
+
+def test_there_is_a_line_on_bfloat16(monkeypatch):
+    monkeypatch.setattr(doctor, "probe_bfloat16", lambda: ONLY_LIMITED)
+    report = examine(sick_models.model, tried="source")
+    assert "bfloat16              works only with ONEDNN_MAX_CPU_ISA=AVX2 set before torch" in str(report)
+    monkeypatch.setattr(doctor, "probe_bfloat16", Bfloat16)
+    assert "bfloat16              works\n" in str(examine(sick_models.model, tried="source"))
+
+
+def test_a_model_in_bfloat16_is_not_tried_where_that_would_end_the_process(monkeypatch):
+    monkeypatch.setattr(doctor, "probe_bfloat16", lambda: ONLY_LIMITED)
+    with pytest.raises(GottaError, match="weights in bfloat16, which works only with ONEDNN_MAX_CPU_ISA=AVX2"):
+        examine(seeded_net().bfloat16())

@@ -21,10 +21,11 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.instancenorm import _InstanceNorm
 
-from gotta.core.adapted import adapt
+from gotta.core.build import adapt
 from gotta.data import bundled
 from gotta.errors import GottaError
 from gotta.methods import methods
+from gotta.processor import Bfloat16, probe_bfloat16
 from gotta.types import torch_images
 
 AS_EXPECTED, TWICE, NOT_AT_ALL, CANNOT_TELL = "as expected", "normalised twice", "not normalised", "cannot tell"
@@ -60,6 +61,7 @@ class Report:
     outputs: str  # logits, probabilities or log-probabilities
     inputs: str
     evidence: str
+    bfloat16: Bfloat16 = field(default_factory=Bfloat16)
     steps: dict[str, Step] = field(default_factory=dict)
 
     @property
@@ -90,6 +92,7 @@ class Report:
             f"mode                  {'train' if self.train_mode else 'evaluation'}",
             f"outputs               {self.outputs}",
             f"inputs                {self.inputs} ({self.evidence})",
+            f"bfloat16              {self.bfloat16}",
             "",
             f"one step on {STEP} images",
         ]
@@ -106,13 +109,16 @@ def examine(model: nn.Module, images: Tensor | None = None, tried: str = "*") ->
     `tried` names the methods whose step is measured, as comma-separated wildcards.
     """
     names = methods.match(tried)
+    bfloat16 = probe_bfloat16()
+    if bfloat16.end and any(value.dtype == torch.bfloat16 for value in (*model.parameters(), *model.buffers())):
+        raise GottaError(f"the model has weights in bfloat16, which {bfloat16}. Use float32, or another processor.")
     train_mode = any(module.training for module in model.modules() if not isinstance(module, nn.ModuleList))
     layers = Counter(type(module).__name__ for module in model.modules() if isinstance(module, NORMALISATION))
     x, predict = _probes(model, images)
     inputs, evidence = _inputs(model, x, predict)
     outputs = kind_of_outputs(predict(x))
     steps = {name: _step(model, name, x[:STEP]) for name in names}
-    return Report(dict(layers), train_mode, outputs, inputs, evidence, steps)
+    return Report(dict(layers), train_mode, outputs, inputs, evidence, bfloat16, steps)
 
 
 def kind_of_outputs(outputs: Tensor) -> str:

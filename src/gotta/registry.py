@@ -115,7 +115,7 @@ class Registry(Generic[T]):
         item = self.get(name)
         assert callable(item)
         self.check_arguments(name, arguments)
-        return item(**arguments)
+        return build_part(self.kind, item, **arguments) if ":" in name else item(**arguments)
 
     def check_arguments(self, name: str, arguments: dict[str, Any]) -> None:
         parameters = inspect.signature(self.get(name)).parameters  # type: ignore[arg-type]
@@ -125,22 +125,21 @@ class Registry(Generic[T]):
             if argument not in parameters:
                 raise unknown(f"argument of {self.kind} '{name}'", argument, parameters)
 
+    def accepts(self, found: Any) -> bool:
+        """Whether something of the caller's is one of these things; it is not called to find out."""
+        return isinstance(found, type) and self.is_kind is not None and self.is_kind(found)
+
     def _import(self, name: str) -> T:
         """The class that is meant, known to be of this kind before anybody calls it."""
         if self.is_kind is None:
             raise unknown(self.kind, name, self.names())
-        module, _, attribute = name.partition(":")
-        try:
-            found: Any = getattr(importlib.import_module(module), attribute)
-        except (Exception, SystemExit) as error:  # whatever a module of the caller's own raises
-            raise GottaError(
-                f"{self.kind} '{name}' cannot be imported: {type(error).__name__}: {error}. "
-                f"Expected module:Class, importable from here."
-            ) from error
-        if not isinstance(found, type) or not self.is_kind(found):
-            what = "a class of another kind" if isinstance(found, type) else f"a {type(found).__name__}"
-            raise GottaError(f"{self.kind} '{name}' is {what} and was not called. Expected {self.expected}.")
-        return found  # type: ignore[return-value]
+        found = import_named(self.kind, name)
+        if not self.accepts(found):
+            raise GottaError(f"{self.kind} '{name}' is {what_is(found)} and was not called. Expected {self.expected}.")
+        return self._usable(found)
+
+    def _usable(self, found: Any) -> T:
+        return found  # type: ignore[no-any-return]
 
     def _load(self) -> None:
         if self._loaded:
@@ -164,7 +163,7 @@ class Registry(Generic[T]):
                 f"the plug-in {self.kind} '{point.name}' ({point.value}) cannot be imported: "
                 f"{type(error).__name__}: {error}. Repair or uninstall its package."
             ) from error
-        wrong_class = isinstance(found, type) and self.is_kind is not None and not self.is_kind(found)
+        wrong_class = isinstance(found, type) and self.is_kind is not None and not self.accepts(found)
         if wrong_class or not callable(found):
             expected = self.expected or "something to call"
             raise GottaError(
@@ -172,6 +171,53 @@ class Registry(Generic[T]):
                 f"Expected {expected}."
             )
         return found  # type: ignore[no-any-return]
+
+
+class Functions(Registry[Callable[..., T]], Generic[T]):
+    """The known functions of one kind. One of the caller's is `module:function`, or a class of objects to be called."""
+
+    def __init__(self, kind: str, package: str, parameter: str) -> None:
+        super().__init__(kind, package, callable, f"a function with the argument {parameter}")
+        self.parameter = parameter
+
+    def accepts(self, found: Any) -> bool:
+        """A function that names what it is given, so that none that was meant for something else is called."""
+        try:
+            called = inspect.signature(found.__call__ if isinstance(found, type) else found).parameters
+        except (TypeError, ValueError, AttributeError):
+            return False
+        return self.parameter in called and (inspect.isfunction(found) or isinstance(found, type))
+
+    def _usable(self, found: Any) -> Callable[..., T]:
+        return build_part(self.kind, found) if isinstance(found, type) else found  # type: ignore[no-any-return]
+
+
+def import_named(kind: str, name: str) -> Any:
+    """What `module:name` names, imported and not called."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (Exception, SystemExit) as error:  # whatever a module of the caller's own raises
+        raise GottaError(
+            f"{kind} '{name}' cannot be imported: {type(error).__name__}: {error}. "
+            f"Expected module:Class, importable from here."
+        ) from error
+
+
+def what_is(found: Any) -> str:
+    return "a class of another kind" if isinstance(found, type) else f"a {type(found).__name__}"
+
+
+def build_part(kind: str, found: Callable[..., T], **arguments: Any) -> T:
+    """Call what somebody else wrote; whatever goes wrong is one message."""
+    try:
+        return found(**arguments)
+    except GottaError:
+        raise
+    except (Exception, SystemExit) as error:
+        name = getattr(found, "__name__", repr(found))
+        way_out = " Give the arguments that it takes." if isinstance(error, TypeError) else ""
+        raise GottaError(f"{kind} '{name}' cannot be built: {type(error).__name__}: {error}.{way_out}") from error
 
 
 def has_method(name: str, *arguments: str) -> Callable[[type], bool]:

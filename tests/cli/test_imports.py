@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 
 import pytest
 from cli.test_cli import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
@@ -144,6 +145,28 @@ def test_a_spec_file_names_no_code(mine, section, name):
 def test_what_the_caller_names_must_be_of_the_kind(mine, setting):
     told = gotta("run", setting, "memory.capacity=8", "--out", mine / "out", cwd=mine, code=2)
     assert "was not called. Expected a " in told or "cannot be imported" in told
+
+
+def test_an_argument_goes_to_the_policy_and_not_to_the_memory(mine):
+    (mine / "mine.py").write_text(
+        MINE
+        + "\n\nclass Greedy(Newest):\n    def __init__(self, **rest):\n        assert rest == {'storage': 'taken'}\n"
+    )
+    settings = ("memory.name=mine:Greedy", "memory.storage=taken", "memory.capacity=8", "stream.per_class=1")
+    gotta("run", *settings, "stream.domains=snow", "--out", mine / "out", cwd=mine)
+    assert not (mine / "taken").exists()
+
+
+def test_a_plug_in_is_not_imported_to_be_listed(mine, monkeypatch):
+    monkeypatch.syspath_prepend(str(mine))
+    policies.names()
+    monkeypatch.setitem(policies._plug_ins, "plugged", EntryPoint("plugged", "mine:Newest", "gotta.memory"))
+    command = ("bench", "mini", "--quick", "--method", "norm", "--out", mine / "out", "--jobs", 1)
+    assert "norm + plugged, seed 0" in gotta(*command, "--dry-run", cwd=mine)
+    assert not imported(mine)
+    assert policies.get("plugged").__name__ == "Newest"
+    del policies._items["plugged"]
+    assert imported(mine)
 
 
 @pytest.mark.parametrize("setting", ["stream.order=os:system", "stream.schedule=subprocess:Popen"])

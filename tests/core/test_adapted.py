@@ -336,6 +336,7 @@ class TrainsAll(methods.get("source")):
         return {"loss": float(loss.detach())}
 
 
+@pytest.mark.bfloat16
 @pytest.mark.parametrize("memory", ["none", "fps"])
 def test_bfloat16_autocast_around_one_step_or_around_many(memory):
     def build():
@@ -356,6 +357,7 @@ def test_bfloat16_autocast_around_one_step_or_around_many(memory):
     assert unchanged(inside, weights(outside))
 
 
+@pytest.mark.bfloat16
 def test_outputs_have_the_type_of_the_nets():
     class Float(methods.get("source")):
         """Computes with float32 whatever the network gives."""

@@ -353,6 +353,7 @@ def test_saving_and_loading_in_inference_mode(tmp_path):
     assert_same_continuation(model, other)
 
 
+@pytest.mark.bfloat16
 def test_weights_in_bfloat16_and_a_real_network_come_back(tmp_path):
     net = seeded_net().bfloat16()
     model = adapt(net, "tent", "fifo", 4, CLASSES)

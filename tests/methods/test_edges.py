@@ -113,6 +113,7 @@ def test_channels_last(method):
         torch.testing.assert_close(last(x.to(memory_format=torch.channels_last)), logits, atol=2e-3, rtol=2e-3)
 
 
+@pytest.mark.bfloat16
 @EVERY
 def test_half_precision_by_autocast(method):
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from gotta.checks.memory_cases import Case, Samples
 from gotta.errors import GottaError
-from gotta.memory import Candidate, Decision, Memory, Policy, Table
+from gotta.memory import Candidate, Decision, Memory, Policy, Table, memory_class
 from gotta.memory.policy import make_policy
+from gotta.registry import build_part
 
 
 class Subject:
@@ -28,15 +29,15 @@ class Subject:
         if isinstance(self._policy, str):
             return make_policy(self._policy, self._arguments)
         if isinstance(self._policy, type):
-            return make_policy(self._policy(**self._arguments), {})
+            return make_policy(build_part("memory", self._policy, **self._arguments), {})
         return make_policy(deepcopy(self._policy), {})
 
     def memory(self, case: Case, seed: int = 0, **options: Any) -> Memory:
         return Memory(self.build(), capacity=case.capacity, num_classes=case.num_classes, seed=seed, **options)
 
     @property
-    def holds_batch(self) -> bool:
-        return self.build().holds_batch
+    def lasts(self) -> bool:
+        return memory_class(self.build()).lasts
 
 
 Property = Callable[[Subject, Case], None]
@@ -56,7 +57,7 @@ def fits(subject: Subject, case: Case) -> None:
     memory = subject.memory(case)
     for part in case.stream().parts(case.batch_size):
         slots = memory.observe(**part)
-        limit = len(slots) if subject.holds_batch else case.capacity
+        limit = case.capacity if subject.lasts else len(slots)
         assert slots.shape == (len(part["label"]),), f"{slots.shape} slots for {len(part['label'])} samples"
         assert ((slots >= -1) & (slots < limit)).all(), f"slots {slots.tolist()} with capacity {limit}"
         assert len(memory) == len(memory.batch()) <= limit, f"{len(memory)} rows with capacity {limit}"
@@ -68,7 +69,7 @@ def stored_rows_are_real(subject: Subject, case: Case) -> None:
     where: dict[int, int] = {}
     for start in range(0, len(stream), case.batch_size):
         slots = memory.observe(**stream.part(start, start + case.batch_size))
-        if subject.holds_batch:
+        if not subject.lasts:
             where = {}
         where.update({int(slot): start + i for i, slot in enumerate(slots) if slot >= 0})
     batch = memory.batch()
@@ -78,7 +79,7 @@ def stored_rows_are_real(subject: Subject, case: Case) -> None:
         assert np.array_equal(getattr(batch, name).numpy(), getattr(stream, name)[ids]), (
             f"{name} of a stored row differs"
         )
-    expected = np.zeros(len(ids)) if subject.holds_batch else len(stream) - ids
+    expected = len(stream) - ids if subject.lasts else np.zeros(len(ids))
     assert np.array_equal(batch.age.numpy(), expected), "ages do not count the samples since storing"
 
 
@@ -109,7 +110,7 @@ def counts_agree(subject: Subject, case: Case) -> None:
     stats = memory.stats
     total = {name: stats.pop(name) for name in ("stored", "rejected", "evicted")}
     assert total["stored"] + total["rejected"] == len(stream) == sum(stats.values()), f"{total} and {stats}"
-    if not subject.holds_batch:
+    if subject.lasts:
         assert total["stored"] - total["evicted"] == len(memory), f"{total} with {len(memory)} rows"
 
 
@@ -125,7 +126,7 @@ def repeatable(subject: Subject, case: Case) -> None:
 
 @named("one batch equals two halves equals one sample at a time")
 def batching_does_not_matter(subject: Subject, case: Case) -> None:
-    if subject.holds_batch:
+    if not subject.lasts:
         return
     whole = len(case.stream())
     expected = offered(subject, case, whole)
@@ -195,7 +196,7 @@ def kept_on(policy: Any) -> bytes | str:
 
 @named("place() decides by its arguments alone and changes neither table nor policy")
 def pure(subject: Subject, case: Case) -> None:
-    if subject.holds_batch:
+    if not subject.lasts:
         return
     case = replace(case, batches=min(case.batches, 2))
     memory = Memory(Watched(subject.build()), capacity=case.capacity, num_classes=case.num_classes)

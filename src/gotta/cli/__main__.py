@@ -20,23 +20,25 @@ from gotta.cli.commands import (
     show,
     status,
     stream,
+    teaser,
     train,
     watch,
 )
 from gotta.cli.data import data
 from gotta.cli.options import imports_from_here, reads_data
+from gotta.cli.terminal import guarded_output
 from gotta.errors import GottaError
 
 app = typer.Typer(
     help="Memory for test-time adaptation: a library and a benchmark.",
     epilog="Start with: gotta bench --quick",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 app.command("bench")(imports_from_here(reads_data(bench.bench, workers=True)))
 app.command("run")(imports_from_here(reads_data(run.run, workers=True)))
+app.command("teaser")(imports_from_here(reads_data(teaser.teaser)))
 app.command("report")(report.report)
 app.command("watch")(watch.watch)
 app.command("status")(status.status)
@@ -76,11 +78,12 @@ def main() -> None:
     """Run the command; a mistake of the caller's is one message and exit code 2."""
     # Before torch is imported: two threads beside a busy neighbour are far slower than one.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    try:
-        app()
-    except GottaError as error:
-        print(f"gotta: {error}", file=sys.stderr)
-        sys.exit(2)
+    with guarded_output():
+        try:
+            app(prog_name="gotta")
+        except GottaError as error:
+            print(f"gotta: {error}", file=sys.stderr)
+            sys.exit(2)
 
 
 if __name__ == "__main__":

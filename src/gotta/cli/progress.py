@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from gotta.cli.terminal import Console
 from gotta.experiment.sweep.sweep import Event, Listener
 from gotta.report.tables.cells import Table
 from gotta.report.tables.render import plain, rich_table

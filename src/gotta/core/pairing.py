@@ -5,7 +5,7 @@ from typing import Any
 
 from gotta.errors import GottaError, unknown
 from gotta.methods import Method, Statistics
-from gotta.methods.method import BY_LEVEL
+from gotta.methods.settings import BY_LEVEL
 
 PAIRINGS = ("paper", "memory", "safe")
 

@@ -1,10 +1,12 @@
 """When things happen: samples per prediction, samples between adaptations, resets, and which prediction is scored."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from gotta.errors import GottaError
 
+MOST = 1_000_000  # samples in one step
 Reset = Literal["never", "each_domain", "each_batch"]
 Score = Literal["before", "after"]
 
@@ -23,6 +25,8 @@ class Regime:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise GottaError(f"{name}={value} is too small. Expected at least 1.")
+            if value is not None and value > MOST:
+                raise GottaError(f"{name}={value} is too large. Expected at most {MOST:,}.")
         if self.reset not in ("never", "each_domain", "each_batch"):
             raise GottaError(f"reset='{self.reset}' is unknown. Known: each_batch, each_domain, never.")
         if self.score not in ("before", "after"):
@@ -41,3 +45,12 @@ def fixed(capacity: int | None, reset: Reset = "never", score: Score = "before")
 
 
 REGIMES = {"steps_of_M": steps_of_m, "fixed": fixed}
+
+
+def parts_of(size: int, offered: int, adapt_every: int | None) -> Iterator[tuple[slice, bool]]:
+    """A batch cut where an adaptation is due, after so many samples were offered."""
+    start, every = 0, adapt_every or offered + size
+    while start < size:
+        stop = min(size, start + every - (offered + start) % every)
+        yield slice(start, stop), (offered + stop) % every == 0
+        start = stop

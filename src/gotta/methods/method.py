@@ -1,25 +1,32 @@
 """What a method is: it predicts, it adapts on the samples a memory holds, and it can go back to the source."""
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import replace
+from types import NoneType, SimpleNamespace
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from gotta import seeds
 from gotta.cost import Cost
-from gotta.errors import GottaError, unknown
-from gotta.methods.parts.class_statistics import ClassStatistics, tracked_norms
-from gotta.methods.parts.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
-from gotta.methods.parts.outputs import logits_of
+from gotta.errors import GottaError
+from gotta.methods.parts.class_statistics import ClassStatistics
+from gotta.methods.parts.following import Following
+from gotta.methods.parts.normalization import (
+    ONE_VALUE,
+    batch_statistics,
+    has_batch_norm,
+    running_statistics,
+    shield_group_norms,
+)
+from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
-from gotta.methods.parts.prior import LABELS, make_prior
 from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Statistics as Statistics
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
 
@@ -39,45 +46,6 @@ class Methods(Registry[type["Method"]]):
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
-StatisticsName = Literal["source", "batch", "running", "class", "gated"]
-STATISTICS: tuple[StatisticsName, ...] = get_args(StatisticsName)
-BY_LEVEL = ("class", "gated")
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """Where the statistics that normalise a prediction come from.
-
-    `source`: the source model's own. `batch`: those of the batch that is predicted. `running`: an average that starts
-    at the source's and moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
-    `class`: levels that follow a change of domain at once and that the mix of classes does not move; `gated`: the same
-    without the classes. These two are fed by the prediction's own forward and have no rate to choose.
-    """
-
-    source: StatisticsName = "source"
-    fed_by: Literal["batch", "memory"] | None = None  # open: the memory, except for `class` and `gated`
-    rate: float = 0.05
-
-    def __post_init__(self) -> None:
-        if self.source not in STATISTICS:
-            raise unknown("statistics", self.source, STATISTICS)
-        if self.fed_by not in ("batch", "memory", None):
-            raise unknown("fed_by", self.fed_by, ("batch", "memory"))
-        if self.by_level and self.fed_by == "memory":
-            raise GottaError(
-                f"statistics='{self.source}' is moved by the samples that are predicted, not by a memory. Leave fed_by "
-                "out, or use statistics='running'."
-            )
-        if self.fed_by is None:
-            object.__setattr__(self, "fed_by", "batch" if self.by_level else "memory")
-        if not 0 < self.rate <= 1:
-            raise GottaError(f"rate={self.rate} is no share. Expected 0 < rate <= 1.")
-
-    @property
-    def by_level(self) -> bool:
-        return self.source in BY_LEVEL
-
-
 class Method:
     """The base of all methods: owns the adapted model, its optimizer, and the snapshot that `reset` goes back to.
 
@@ -95,6 +63,7 @@ class Method:
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[tuple[str, ...]] = ()  # attributes that are state: tensors, numbers or None
+    large: ClassVar[tuple[str, ...]] = ()  # those of them whose changes are told to `undo_log`, to spare a copy
     follow: float = 0.0  # how fast the running statistics follow predictions made with batch statistics
 
     def __init__(
@@ -111,22 +80,29 @@ class Method:
         **hyper: Any,
     ) -> None:
         self.model, self.embed = model, embed
-        if labels not in LABELS:
-            raise unknown("labels", labels, LABELS)
-        self.prior, self.labels = make_prior(prior or self.native_prior, order_in_batch), labels
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
         self.quirks = choose_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
-        self.capacity = 1  # of the memory, which relative ages are measured by
-        self.keep_graph = False  # set where the batch that is predicted is the very batch to adapt on
+        self.keep_graph = False  # while the batch that is predicted is the very batch to adapt on
+        self.output_type: torch.dtype | None = None  # of what the network gave last, whatever is computed from it
+        self.undo_log: list[Callable[[], object]] | None = None  # there while somebody may want changes back
         self._kept: Tensor | None = None
         self.check(model)
         model.eval().requires_grad_(False)
+        shield_group_norms(model)
         self.optimizer = self.configure()
-        self.levels = self._make_levels()
+        self.following = Following(
+            self.statistics.source, prior or self.native_prior, labels, order_in_batch, self.predictor
+        )
         self._snapshot = deepcopy(self._state())
+
+    @classmethod
+    def arguments(cls) -> list[str]:
+        """The names of what it may be given: hyper-parameters, data and functions, and what every method takes."""
+        taken = [name for name in inspect.signature(cls).parameters if name != "hyper"]
+        return [*taken, *cls.presets["official"], *cls.inputs]
 
     @classmethod
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
@@ -149,40 +125,33 @@ class Method:
         self._kept = logits if keep else None
         return Prediction(logits.detach(), features, self.embed)
 
-    def predict_next(self, x: Tensor) -> Prediction:
-        """The network's prediction of the next samples of the stream. What it saw of them waits for `follow_stream`."""
-        with nullcontext() if self.levels is None else self.levels.watching(self.predictor):
+    def predict_to_adapt(self, x: Tensor) -> Prediction:
+        """Predict the batch that is adapted on next, whole, so that `training_logits` can use this forward."""
+        self.keep_graph = True
+        try:
             return self.predict(x)
+        finally:
+            self.keep_graph = False
 
-    def follow_stream(self, raw: Prediction) -> Prediction:
-        """Move prior and statistics by the prediction of `predict_next`, and give the one to use."""
-        prediction = self.prior.follow(raw)
-        if self.levels is not None:
-            self.levels.learn(self.as_labels(prediction).label, raw.logits.shape[1])
-        return prediction
+    @contextmanager
+    def only_predicting(self, statistics: Statistics | None = None) -> Iterator[None]:
+        """Predictions inside keep no graph and move no statistics, and may use others than usual."""
+        before = self.keep_graph, self.follow, self.statistics
+        self.keep_graph, self.follow, self.statistics = False, 0.0, statistics or self.statistics
+        try:
+            yield
+        finally:
+            self.keep_graph, self.follow, self.statistics = before
 
-    def as_labels(self, prediction: Prediction) -> Prediction:
-        """The prediction that memory and statistics take labels from."""
-        return prediction if self.labels == "filtered" else prediction.raw
+    @property
+    def source_state(self) -> Mapping[str, Any]:
+        """What the network was when this method took it over."""
+        source: Mapping[str, Any] = self._snapshot["model"]
+        return source
 
-    def measure_stream(self) -> dict[str, float]:
-        """What prior and statistics think of the stream, by name."""
-        found = {} if self.prior.stickiness is None else {"stickiness": self.prior.stickiness}
-        return found if self.levels is None else {**found, "jumps": float(self.levels.jumps)}
-
-    def describe_stream(self) -> list[str]:
-        """The same in words."""
-        lines = list(self.notes)
-        if self.prior.name != "none":
-            s = self.prior.stickiness
-            lines.append(
-                f"prior={self.prior.name}: predictions use the order of samples"
-                + ("" if s is None else f", stickiness s={s:.2f}")
-            )
-        if self.levels is not None:
-            layers, jumps, size = len(self.levels.sizes), self.levels.jumps, self.levels.num_bytes
-            lines.append(f"levels of {layers} BatchNorm layers, {jumps} jumps, {size:,} bytes")
-        return lines
+    def drop_graph(self) -> None:
+        """Forget the forward that `predict_to_adapt` kept."""
+        self._kept = None
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         """One adaptation on what the memory holds. What was measured on the way, by name."""
@@ -209,6 +178,11 @@ class Method:
         """Every network this method owns, by name."""
         return {"model": self.model}
 
+    def changing(self) -> list[Tensor]:
+        """The parameters that `adapt` may change. Buffers, optimizer and `remembers` need not be told."""
+        others = [net for name, net in self.networks().items() if name != "model"]
+        return [*self.trained.values(), *(parameter for net in others for parameter in net.parameters())]
+
     @property
     def predictor(self) -> nn.Module:
         """The network whose predictions are given."""
@@ -229,9 +203,14 @@ class Method:
         return self.statistics.source == "running" and has_batch_norm(self.model)
 
     @property
+    def levels(self) -> ClassStatistics | None:
+        """The statistics of BatchNorm where these are `class` or `gated`."""
+        return self.following.levels
+
+    @property
     def stands_still(self) -> bool:
         """Whether predictions do not depend on the samples before."""
-        return not (self.trained or self.moves_statistics or self.levels or self.prior.name != "none")
+        return not (self.trained or self.moves_statistics or self.following.state_dict())
 
     @property
     def needs_batch(self) -> bool:
@@ -243,13 +222,13 @@ class Method:
         net = self.model if net is None else net
         self.cost.count(forwards=1, samples=len(x))
         try:
-            return logits_of(net(x))
+            return self._read(net(x))
         except ValueError as error:
             if len(x) > 1 or not str(error).startswith(ONE_VALUE):
                 raise
         # One row of 1 x 1 maps has no statistics of its own, so those there are must do.
         with running_statistics(net):
-            return logits_of(net(x))
+            return self._read(net(x))
 
     def training_logits(self, x: Tensor, net: nn.Module | None = None, moving: bool = True) -> Tensor:
         """The logits to compute a loss on, under the statistics of these samples.
@@ -298,7 +277,11 @@ class Method:
             raise GottaError("embedding='features' needs a model with features(x) and classify(features). Use 'probs'.")
         self.cost.count(forwards=1, samples=len(x))
         found = features(x)
-        return logits_of(classify(found)), found.detach()
+        return self._read(classify(found)), found.detach()
+
+    def _read(self, output: Any) -> Tensor:
+        self.output_type = find_logits(output).dtype
+        return logits_of(output)
 
     @contextmanager
     def _prediction_mode(self, net: nn.Module) -> Iterator[None]:
@@ -329,8 +312,7 @@ class Method:
             "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
             "generators": {name: generator.get_state() for name, generator in self.generators.items()},
             "remembers": {name: getattr(self, name) for name in self.remembers},
-            **({} if self.levels is None else {"levels": self.levels.state_dict()}),
-            **({} if self.prior.name == "none" else {"prior": self.prior.state_dict()}),
+            **self.following.state_dict(),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -342,13 +324,8 @@ class Method:
         for name, generator in self.generators.items():
             generator.set_state(state["generators"][name].cpu())
         for name in self.remembers:
-            setattr(self, name, state["remembers"][name])
-        if self.levels is not None:
-            self.levels.load_state_dict(state["levels"], self.predictor)
-        if self.prior.name != "none":
-            self.prior.load_state_dict(state["prior"])
-
-    def _make_levels(self) -> ClassStatistics | None:
-        if not self.statistics.by_level or not tracked_norms(self.predictor):
-            return None
-        return ClassStatistics(self.predictor, classes=self.statistics.source == "class")
+            value = state["remembers"][name]
+            if not isinstance(value, Tensor | int | float | NoneType):
+                raise TypeError(f"{name} is a {type(value).__name__}")
+            setattr(self, name, value)
+        self.following.load_state_dict(state, self.predictor)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gotta.errors import GottaError, unknown
-from gotta.registry import Registry
+from gotta.registry import Functions
 from gotta.types import IntArray
 
 Rng = np.random.RandomState | np.random.Generator
 Floats = NDArray[np.float64]
-ORDERS: Registry[Callable[..., IntArray]] = Registry("order", "gotta.streams")
+ORDERS: Functions[IntArray] = Functions("order", "gotta.streams", "labels")
 
 UNDERFLOW = ("published", "one_slot")
 MOST_SLOTS = 100

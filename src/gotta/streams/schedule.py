@@ -6,14 +6,14 @@ per visit.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gotta.errors import GottaError, unknown
-from gotta.registry import Registry
+from gotta.registry import Functions
 from gotta.types import CORRUPTIONS, domain_name
 
 Pool = tuple[str, ...]
-SCHEDULES: Registry[Callable[..., list[Pool]]] = Registry("schedule", "gotta.streams")
+SCHEDULES: Functions[list[Pool]] = Functions("schedule", "gotta.streams", "names")
 
 STANDARD_ORDER = CORRUPTIONS
 

@@ -125,7 +125,7 @@ def model_and_images(method="norm", **settings):
 
 
 def frozen_state(model):
-    return deepcopy((model.method.levels.state_dict(), model.method.prior.state_dict()))
+    return deepcopy((model.method.levels.state_dict(), model.method.following.prior.state_dict()))
 
 
 def same(a, b):

@@ -139,7 +139,7 @@ def test_the_network_itself_and_the_memory_can_be_had_without_the_prior():
 def test_it_composes_with_a_network_without_batch_norm():
     model = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "tent", prior="sticky")
     assert model(torch.rand(5, 3, 8, 8)).shape == (5, 10)
-    assert model.method.prior.stickiness is not None
+    assert model.method.following.prior.stickiness is not None
 
 
 def test_unknown_names_are_one_error():

@@ -60,3 +60,17 @@ def test_without_pyarrow_the_way_out_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(GottaError, match=r"gotta\[parquet\]"):
         as_parquet(rows(RUNS))
+
+
+def test_names_of_anybodys_are_neither_formulas_nor_control_characters():
+    table = rows(
+        [made("=1+1", seed=1), made("a\x1b[31m\nb", method="@sum"), made("-1.5", **{"memory__arguments": {"+x": 1}})]
+    )
+    text = as_csv(table).decode()
+    (head, *_), read = csv.reader(io.StringIO(text)), list(csv.DictReader(io.StringIO(text)))
+    assert {row["spec.memory.name"] for row in read} == {"'=1+1", "a\\x1b[31m\\nb", "-1.5"}
+    assert {row["spec.method.name"] for row in read} == {"norm", "'@sum"}
+    assert not [name for name in head if name.startswith(("=", "+", "-", "@"))]
+    assert len(text.splitlines()) == 4
+    assert as_json(table).isascii()
+    assert "\x1b" not in text + as_json(table).decode()

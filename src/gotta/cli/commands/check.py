@@ -1,4 +1,4 @@
-"""`gotta check`: does a memory policy keep the rules?"""
+"""`gotta check`: does a part keep the rules of its kind?"""
 
 from typing import Annotated
 
@@ -6,17 +6,32 @@ import typer
 
 
 def check(
-    policy: Annotated[str, typer.Argument(help="A memory by name, or module:Class.")],
-    examples: Annotated[int, typer.Option(help="Random streams per property.")] = 30,
-    seed: Annotated[int, typer.Option(help="Another seed draws other streams.")] = 0,
+    part: Annotated[
+        str, typer.Argument(help="A method, memory, data set, order or schedule: by name, or module:Class.")
+    ],
+    settings: Annotated[list[str] | None, typer.Argument(help="Its settings as name=value.")] = None,
+    kind: Annotated[str, typer.Option(help="Which kind is meant, where several have the name.")] = "",
+    examples: Annotated[
+        int | None, typer.Option(min=1, help="Random cases per property. Default: by the kind.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other cases.")] = 0,
 ) -> None:
-    """Try a memory policy on random and awkward streams and say which properties hold. Exit code 1 if one does not.
+    """Try a part on random and awkward cases and say which properties of its kind hold. Exit code 1 if one does not.
 
-    Example: `gotta check my_module:MyPolicy`
+    Examples:
+
+    - `gotta check my_module:MyPolicy`
+
+    - `gotta check my_module:MyMethod lr=1e-4`
+
+    - `gotta check my_module:MyData folder=photos`
+
+    - `gotta check note --kind order`
     """
-    from gotta.checks.memory import run
+    from gotta.checks.parts import check_part
+    from gotta.experiment.spec.text import dotted as parse_settings
 
-    report = run(policy, examples=examples, seed=seed)
+    report = check_part(part, kind, examples=examples, seed=seed, settings=parse_settings(settings or []))
     print(report)
     if not report.passed:
         raise typer.Exit(1)

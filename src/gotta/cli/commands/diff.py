@@ -17,10 +17,9 @@ def diff(
 
     Example: `gotta diff runs/mini runs/mini-new`
     """
-    from rich.console import Console
-
     from gotta.cli.progress import show_table
     from gotta.cli.stores import finished
+    from gotta.cli.terminal import Console
     from gotta.report.store.diff import change_table, compare
 
     changes = compare(finished(a), finished(b))

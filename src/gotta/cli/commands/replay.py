@@ -25,9 +25,9 @@ def replay(
 
     Example: `gotta replay fifo.npz --memory fps,cstu`
     """
-    from rich.console import Console
     from rich.table import Table
 
+    from gotta.cli.terminal import Console
     from gotta.memory import journal as journals
     from gotta.memory import policies
 

@@ -16,9 +16,8 @@ def report(
 
     Example: `gotta report runs/mini`
     """
-    from rich.console import Console
-
     from gotta.cli.progress import show_table
+    from gotta.cli.terminal import Console
     from gotta.experiment.sweep.store import Store
     from gotta.report.results import read_results
     from gotta.report.write import write_report

@@ -1,4 +1,4 @@
-"""`gotta show`: all settings of a method, a memory or a data set, or the spec of a run."""
+"""`gotta show`: all settings of a part of any kind, or the spec of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="A method, a memory, a data set (gotta ls), or a run: its folder or id.")],
+    name: Annotated[str, typer.Argument(help="A part by name (gotta ls) or module:Class, or a run: its folder or id.")],
     store: Annotated[Path, typer.Option(help="Where a run that is named by its id is kept.")] = Path("runs/single"),
 ) -> None:
-    """Print what a method, memory or data set is and every setting it takes; or the complete spec of a run.
+    """Print what a method, memory, data set, order or schedule is and every setting it takes; or the spec of a run.
 
     Examples:
 
@@ -25,28 +25,22 @@ def show(
 
     - `gotta show imagenet_c`
 
+    - `gotta show my_module:MyPolicy`
+
     - `gotta show 3f0c2a --store runs/mini > spec.yaml` : the beginning of an id will do; `gotta run spec.yaml` takes it
     """
     import yaml
 
-    from gotta.data import DATASETS
+    from gotta.checks.parts import KINDS, find_kinds
     from gotta.experiment.spec.text import dump
-    from gotta.memory import policies
-    from gotta.methods import describe, methods
 
-    if name in methods.names():
-        described = describe(name)
-    elif name in policies.names() or ":" in name:
-        described = _memory(name, policies.take(name))
-    elif name in DATASETS.names():
-        described = _settings(name, DATASETS.get(name))
+    if kinds := find_kinds(name):
+        described = [_described(kind, name) for kind in kinds]
+        print(yaml.safe_dump_all(described, sort_keys=False, allow_unicode=True, width=110), end="")
     elif (found := _run(name, store)) is not None:
         print(dump(found.spec), end="")
-        return
     else:
-        known = [*methods.names(), *policies.names(), *DATASETS.names()]
-        raise unknown("method, memory, data set or run", name, known)
-    print(yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=110), end="")
+        raise unknown("part or run", name, {known for registry in KINDS.values() for known in registry.names()})
 
 
 def _run(name: str, folder: Path) -> "Run | None":
@@ -63,20 +57,42 @@ def _run(name: str, folder: Path) -> "Run | None":
     return Store(folder).read(found[0]) if found else None
 
 
-def _settings(name: str, thing: Any) -> dict[str, Any]:
+def _described(kind: str, name: str) -> dict[str, Any]:
+    """What there is to say of a part; whatever goes wrong with one of the caller's own is one message."""
+    from gotta.checks.parts import KINDS
+    from gotta.methods import describe
+
+    part = KINDS[kind].take(name)
+    try:
+        described = describe(name) if kind == "method" else _settings(kind, name, part)
+        return {key: _plain(value) for key, value in described.items()}
+    except Exception as error:
+        if ":" not in name:
+            raise
+        raise GottaError(f"{kind} '{name}' cannot be described: {type(error).__name__}: {error}.") from error
+
+
+def _settings(kind: str, name: str, part: Any) -> dict[str, Any]:
     import inspect
 
-    parameters = inspect.signature(thing).parameters.values()
-    return {
-        "name": name,
-        "summary": " ".join((inspect.getdoc(thing) or "").split()),
-        "settings": {p.name: None if p.default is p.empty else p.default for p in parameters},
+    from gotta.streams import StreamSpec
+
+    defaults = {
+        p.name: None if p.default is p.empty else p.default for p in inspect.signature(part).parameters.values()
     }
+    if kind in ("order", "schedule"):  # they take their settings from the stream's; the rest comes with its data set
+        stream = vars(StreamSpec())
+        defaults = {name: stream[name] for name in defaults if name in stream}
+    described = {"name": name, "summary": " ".join((inspect.getdoc(part) or "").split()), "settings": defaults}
+    if kind != "memory":
+        return {**described, "kind": kind}
+    return {**described, "needs": getattr(part, "needs", ()), "refresh_every": getattr(part, "refresh_every", None)}
 
 
-def _memory(name: str, policy: Any) -> dict[str, Any]:
-    return {
-        **_settings(name, policy),
-        "needs": list(getattr(policy, "needs", ())),
-        "refresh_every": getattr(policy, "refresh_every", None),
-    }
+def _plain(value: Any) -> Any:
+    """A value as it is written in a file of settings; what has no such form, as Python shows it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value if value is None or type(value) in (bool, int, float, str) else repr(value)

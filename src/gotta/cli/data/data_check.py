@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from gotta.cli.terminal import Console
     from gotta.data.local.holdings import Finding
 
 COLOURS = {"complete": "green", "packed": "cyan", "partial": "yellow", "damaged": "red", "absent": "dim"}
@@ -28,8 +27,7 @@ def check(
 
     - `gotta data check --hash --json`
     """
-    from rich.console import Console
-
+    from gotta.cli.terminal import Console
     from gotta.data.home import home
     from gotta.data.local.holdings import check as look
     from gotta.data.local.holdings import strangers

@@ -99,7 +99,6 @@ def _unpack(form: "Form", folder: "Path") -> None:
 @contextmanager
 def bar(name: str) -> "Iterator[Callable[[int, int | None], None]]":
     """Bytes, rate and time left; ten lines where there is no terminal."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -108,6 +107,8 @@ def bar(name: str) -> "Iterator[Callable[[int, int | None], None]]":
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
+
+    from gotta.cli.terminal import Console
 
     console = Console()
     columns = (

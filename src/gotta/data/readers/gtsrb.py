@@ -22,7 +22,7 @@ def is_sheets(path: Path) -> bool:
 def read_sheets(path: str | Path, part: str = "all") -> Clips:
     """The tracks of the file, or of a part of its split, classes and tracks sorted by name; it is not unpacked."""
     path = Path(path)
-    if not path.exists():
+    if not path.is_file():
         raise GottaError(f"no tracks at {path}. Expected {LAYOUT}.")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -57,7 +57,7 @@ def _is_sheet(name: str) -> bool:
 def _frames(what: str, data: bytes) -> Images:
     """[T, S, S, 3] from a sheet of S x TS pixels."""
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
             sheet = np.asarray(image.convert("RGB"))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise GottaError(f"{what} is not a readable image: {error}. Fetch the file again.") from None

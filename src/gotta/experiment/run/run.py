@@ -12,8 +12,10 @@ from typing import Any
 
 import gotta
 from gotta.core.adapted import Adapted
-from gotta.core.guard import Guard, GuardWarning
+from gotta.core.build import build as build_adapted
+from gotta.core.guard import GuardWarning
 from gotta.core.loop import OracleMemory, Record, evaluate
+from gotta.core.undo import UndoneWarning
 from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
@@ -26,6 +28,7 @@ from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.spec.run_spec import ORACLE, PRIOR, DataSpec, RunSpec, statistics_of
 from gotta.memory import Memory, policies
+from gotta.memory.policy import make_policy
 from gotta.methods import Statistics, methods
 from gotta.methods.parts.prior import OrderWarning
 from gotta.models import Backbone
@@ -138,10 +141,11 @@ def _start(
 
 
 def quietly(records: Iterator[Record]) -> Iterator[Record]:
-    """Without warnings about what the records hold."""
+    """Without the warnings about a model's health: the records hold what they say."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GuardWarning)
+            warnings.simplefilter("ignore", UndoneWarning)
             warnings.simplefilter("ignore", OrderWarning)
             record = next(records, None)
         if record is None:
@@ -153,21 +157,19 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     """The adapted model that a spec describes."""
     check_classes(spec, model, data)
     settings = spec.method
-    guard = None
-    if spec.guard:
-        guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
-    prior = settings.model_dump(include=set(PRIOR), exclude_none=True)
-    method = methods.build(
+    return build_adapted(
+        model,
         settings.name,
-        model=model,
-        statistics=_statistics(spec),
-        embed=settings.embedding,
-        seed=spec.seed,
-        **prior,
+        _memory(spec, data.num_classes, journal),
+        _statistics(spec),
+        spec.regime.adapt_every,
+        spec.regime.score,
+        settings.embedding,
+        spec.seed,
+        spec.guard,
+        **settings.model_dump(include=set(PRIOR), exclude_none=True),
         **settings.arguments,
     )
-    memory = _memory(spec, data.num_classes, journal)
-    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
 
 
 def _statistics(spec: RunSpec) -> Statistics:
@@ -198,12 +200,14 @@ def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
         assert spec.memory.capacity
         return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
     policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
+    policy = make_policy(
+        spec.memory.name, spec.memory.arguments
+    )  # they are its alone: none says where samples are kept
     return Memory(
-        spec.memory.name,
+        policy,
         spec.memory.capacity if spec.has_memory else None,
         num_classes,
         spec.seed,
         refresh_every=spec.memory.refresh_every,
         journal=journal,
-        **spec.memory.arguments,
     )

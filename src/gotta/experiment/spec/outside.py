@@ -15,6 +15,7 @@ from gotta.memory.policy import make_policy
 from gotta.methods import methods
 from gotta.models import architectures
 from gotta.models.foreign import is_foreign
+from gotta.models.own import find as find_network
 from gotta.registry import Registry
 
 REGISTRIES: dict[str, Registry[Any]] = {
@@ -77,6 +78,9 @@ def mistakes(specs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _look(section: str, name: str, arguments: dict[str, Any]) -> Callable[[], object]:
     def look() -> None:
+        if section == "model":  # a function, a class or a network
+            find_network(name)
+            return
         REGISTRIES[section].get(name)
         if section == "memory":
             make_policy(name, arguments)

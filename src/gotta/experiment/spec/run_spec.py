@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, Valid
 
 from gotta.core.clock import CLOCKS
 from gotta.core.pairing import PAIRINGS, choose_statistics
-from gotta.core.regime import REGIMES, Regime
+from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
@@ -20,15 +20,19 @@ from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.experiment.spec.run_id import run_id
 from gotta.experiment.spec.source_files import changed_since_import
-from gotta.memory import policies
+from gotta.memory import memory_class
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
-from gotta.methods.method import StatisticsName
+from gotta.methods.settings import StatisticsName
 from gotta.models.zoo import check as check_model
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build
-CONTROLS = ("running_statistics", "same_samples", "oracle")
+CONTROLS = {  # names, and what each of them is
+    "running_statistics": "no memory; the method predicts with running statistics that the batches move",
+    "same_samples": "no memory, and as many samples per step as the rows with a memory",
+    "oracle": "a memory that knows the true labels: k-centre within each class",
+}
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
 
@@ -171,7 +175,7 @@ class RunSpec(Section):
     def has_memory(self) -> bool:
         if self.memory.name == ORACLE or outside.is_outside("memory", self.memory.name):
             return True
-        return not getattr(policies.get(self.memory.name), "holds_batch", False)
+        return memory_class(self.memory.name).lasts
 
     @property
     def label(self) -> str:
@@ -286,6 +290,8 @@ def _mistakes(spec: RunSpec) -> list[str]:
         found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
         found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
+    if spec.memory.capacity is not None and spec.memory.capacity > MOST:
+        found.append(f"capacity={spec.memory.capacity} is too large. Expected at most {MOST:,}.")
     if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:

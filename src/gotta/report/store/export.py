@@ -8,6 +8,7 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.settings import flatten
+from gotta.printable import csv_value
 from gotta.report.run import Run
 
 Rows = list[dict[str, Any]]
@@ -27,15 +28,14 @@ def rows(runs: Sequence[Run]) -> Rows:
 def as_csv(table: Rows) -> bytes:
     """With a line of names; a missing value is empty."""
     text = StringIO(newline="")
-    writer = csv.DictWriter(text, list(table[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(map(csv_value, line) for line in (table[0], *(row.values() for row in table)))
     return text.getvalue().encode()
 
 
 def as_json(table: Rows) -> bytes:
     """A list of objects, a line for each run."""
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in table)
+    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in table)
     return f"[\n{lines}\n]\n".encode()
 
 

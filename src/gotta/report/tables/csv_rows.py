@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator
 from io import StringIO
 
+from gotta.printable import csv_value
 from gotta.report.results import Results
 from gotta.report.tables.cells import Table
 
@@ -18,7 +19,7 @@ def table_csv(results: Results) -> str:
     for part in results.parts:
         lines = [line for view in part.views for line in _matrix(view.key, view.table)]
         lines += [line for table in part.details for line in _lines(table)]
-        writer.writerows((part.panel.title, *line) for line in lines)
+        writer.writerows(map(csv_value, (part.panel.title, *line)) for line in lines)
     return text.getvalue()
 
 

@@ -1,9 +1,12 @@
 """Tables as Markdown, as plain text and for a terminal. Marks can be read without colour everywhere."""
 
+from dataclasses import replace
+
 from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from gotta.printable import one_line, printable
 from gotta.report.tables.cells import BEST, SECOND, Cell, Table
 
 PLAIN_MARKS = {BEST: "*", SECOND: "+", "": ""}
@@ -12,7 +15,7 @@ STYLES = {BEST: "bold green", SECOND: "cyan", "": ""}
 
 def markdown(table: Table) -> str:
     """A heading, the table, its caption."""
-    lines = [f"### {table.title}", ""]
+    lines = [f"### {prose(table.title)}", ""]
     lines += [_markdown_line([_name(name) for name in (*table.heading, *table.columns)])]
     lines += ["|" + "---|" * len(table.heading) + "---:|" * len(table.columns)]
     for row in table.rows:
@@ -26,6 +29,7 @@ def markdown(table: Table) -> str:
 
 def plain(table: Table) -> str:
     """Aligned text for any terminal or log."""
+    table = _in_lines(table)
     grid = [[*table.heading, *table.columns]]
     grid += [[*row.names, *(_plain_cell(cell, table.seeds) for cell in row.cells)] for row in table.rows]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
@@ -36,6 +40,7 @@ def plain(table: Table) -> str:
 
 def rich_table(table: Table) -> Group:
     """For rich's console: colours, the same marks as in plain text, and the caption as wide as the console."""
+    table = _in_lines(table)
     result = RichTable(title=table.title, title_justify="left")
     for name in table.heading:
         result.add_column(Text(name))
@@ -50,7 +55,18 @@ def rich_table(table: Table) -> Group:
 
 def prose(text: str) -> str:
     """Somebody's words as one line of Markdown in which nothing is taken for HTML."""
-    return " ".join(text.split()).replace("<", "&lt;")
+    return printable(" ".join(text.split())).replace("<", "&lt;")
+
+
+def _in_lines(table: Table) -> Table:
+    """The table with names that stay in their lines and hold no control characters."""
+    rows = tuple(replace(row, names=_each_in_a_line(row.names)) for row in table.rows)
+    heading, columns, caption = map(_each_in_a_line, (table.heading, table.columns, table.caption))
+    return Table(one_line(table.title), heading, columns, rows, caption)
+
+
+def _each_in_a_line(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(one_line, names))
 
 
 def _name(text: str) -> str:

@@ -1,0 +1,190 @@
+"""The properties of methods: each takes a method and a case and raises AssertionError where the method breaks it."""
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gotta.checks.method_cases import Case
+from gotta.checks.report import Refused
+from gotta.core.adapted import Adapted
+from gotta.core.pairing import choose_statistics
+from gotta.errors import GottaError
+from gotta.memory import Memory
+from gotta.methods import Method
+
+
+class Subject:
+    """The method under test, built anew for every model."""
+
+    def __init__(self, cls: type[Method], arguments: dict[str, Any]) -> None:
+        self._cls, self._arguments = cls, arguments
+
+    def build(self, case: Case, seed: int = 0) -> Adapted:
+        """The case's network adapted by this method. A network that it refuses is not for it."""
+        has_memory = case.memory != "none"
+        memory = Memory(case.memory, case.capacity if has_memory else None, case.num_classes, seed=seed)
+        statistics = choose_statistics(self._cls, has_memory, "paper", self._arguments.get("preset", "official"))
+        try:
+            method = self._cls(model=case.net(), statistics=statistics, seed=seed, **self._arguments)
+        except GottaError as error:
+            raise Refused(str(error)) from error
+        if method.needs_batch and case.batch_size == 1:
+            raise Refused("a batch of one sample has no statistics")
+        return Adapted(method, memory, case.capacity if has_memory else None, self._cls.native_score)
+
+
+Property = Callable[[Subject, Case], None]
+PROPERTIES: dict[str, Property] = {}
+
+
+def named(title: str) -> Callable[[Property], Property]:
+    def keep(holds: Property) -> Property:
+        PROPERTIES[title] = holds
+        return holds
+
+    return keep
+
+
+@named("gives finite logits [B, C] without a graph, whatever the memory, the batch and the network")
+def gives_logits(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    for x in case.stream():
+        logits = model.step(x).prediction.logits
+        expected = (case.batch_size, case.num_classes)
+        assert tuple(logits.shape) == expected, f"logits of shape {tuple(logits.shape)}, expected {expected}"
+        assert bool(torch.isfinite(logits).all()), "logits that are not finite"
+        assert not logits.requires_grad, "logits with a graph, which would keep the memory of every step"
+
+
+@named("a prediction changes nothing but generators that it draws from (and statistics, where `follow` says so)")
+def predict_changes_nothing(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    for x in case.stream():
+        before = model.method.state_dict()
+        first, again = (model.method.predict(x).logits for _ in range(2))
+        after = model.method.state_dict()
+        drawn = not _equal_states(before.pop("generators"), after.pop("generators"))
+        assert drawn or torch.equal(first, again), "two predictions of one batch differ, and nothing was drawn for them"
+        if not model.method.follow:
+            same(before, after, "predict() changed")
+        model.step(x)
+
+
+@named("adapting moves only the parameters that are announced as `trained`, and statistics only where they count")
+def adapts_what_it_announced(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    method = model.method
+    trained, modes = set(method.trained), [module.training for module in model.model.modules()]
+    start = {name: value.clone() for name, value in model.model.state_dict().items()}
+    for x in case.stream():
+        diagnostics = model.step(x).diagnostics
+        assert all(isinstance(name, str) and isinstance(value, int | float) for name, value in diagnostics.items()), (
+            f"adapt() returned {diagnostics}, expected numbers by name"
+        )
+    moved = {name for name, value in model.model.state_dict().items() if not torch.equal(value, start[name])}
+    parameters = {name for name, _ in model.model.named_parameters()}
+    stray = (moved & parameters) - trained
+    assert not stray, f"moved without being announced: {', '.join(sorted(stray))}"
+    stray = moved - parameters
+    assert not stray or method.moves_statistics or method.follow, f"buffers moved: {', '.join(sorted(stray))}"
+    assert set(method.trained) == trained, "what is trained changed on the way"
+    assert [module.training for module in model.model.modules()] == modes, "a network was left in another mode"
+
+
+@named("reset goes back bit for bit, and the same stream then gives the same logits")
+def reset_is_new(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    start = model.method.state_dict()
+    first = [model(x) for x in case.stream()]
+    model.reset()
+    same(start, model.method.state_dict(), "after reset() differ")
+    second = [model(x) for x in case.stream()]
+    assert all(map(torch.equal, first, second)), "after reset() the same stream gives other logits"
+
+
+@named("a saved state is tensors and plain values, stays as it was, and goes on identically in a new model")
+def state_goes_on(subject: Subject, case: Case) -> None:
+    one, two = subject.build(case), subject.build(case, seed=1)
+    stream = case.stream()
+    half = len(stream) // 2
+    for x in stream[:half]:
+        one(x)
+    saved = one.method.state_dict()
+    kept = deepcopy(saved)
+    json.dumps([value for value in flat(saved).values() if not isinstance(value, Tensor)])
+    two.method.load_state_dict(saved)
+    two.memory.load_state_dict(one.memory.state_dict())
+    two.offered, two.adaptations = one.offered, one.adaptations
+    for x in stream[half:]:
+        assert torch.equal(one(x), two(x)), "a loaded method goes on with other logits"
+    same(one.method.state_dict(), two.method.state_dict(), "after going on from a saved state differ")
+    same(kept, saved, "after it was saved, there changed")
+
+
+@named("same seed, same logits; no global randomness")
+def repeatable(subject: Subject, case: Case) -> None:
+    states = random.getstate(), repr(np.random.get_state()), torch.get_rng_state()  # noqa: NPY002
+    first, second = ([model(x) for x in case.stream()] for model in (subject.build(case), subject.build(case)))
+    assert all(map(torch.equal, first, second)), "two models with one seed and one stream differ"
+    assert random.getstate() == states[0], "Python's global generator was used"
+    assert repr(np.random.get_state()) == states[1], "NumPy's global generator was used"  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), states[2]), "torch's global generator was used"
+
+
+@named("works alike for callers without gradients, and for a deep copy")
+def works_without_gradients(subject: Subject, case: Case) -> None:
+    expected = list(map(subject.build(case), case.stream()))
+    for quiet in (torch.no_grad, torch.inference_mode):
+        model = subject.build(case)
+        with quiet():
+            got = [model(x) for x in case.stream()]
+        assert all(map(torch.equal, expected, got)), f"other logits inside torch.{quiet.__name__}"
+    model = deepcopy(subject.build(case))
+    assert all(torch.equal(a, model(x)) for a, x in zip(expected, case.stream(), strict=True)), "a copy differs"
+
+
+@named("leaves the batches as they were, and counts each of its forward passes")
+def counts_forwards(subject: Subject, case: Case) -> None:
+    model, passes = subject.build(case), [0]
+
+    def count(*_: Any) -> None:
+        passes[0] += 1
+
+    for net in model.method.networks().values():
+        net.register_forward_pre_hook(count)
+    for x in case.stream():
+        passes[0], before = 0, x.clone()
+        cost = model.step(x).cost
+        assert torch.equal(x, before), "a batch was changed"
+        counted = sum(tally["forwards"] for tally in cost.values())
+        assert counted >= passes[0], f"{passes[0]} forward passes, {counted} counted: use self.logits()"
+
+
+def flat(value: Any, path: str = "") -> dict[str, Any]:
+    """Every leaf of a nested state, by its path; anything but dicts and lists of plain values is refused."""
+    if isinstance(value, Mapping):
+        return {k: v for key, inner in value.items() for k, v in flat(inner, f"{path}/{key}").items()}
+    if isinstance(value, list):
+        return {k: v for place, inner in enumerate(value) for k, v in flat(inner, f"{path}/{place}").items()}
+    assert value is None or isinstance(value, Tensor | int | float | bool | str), f"{path} is a {type(value).__name__}"
+    return {path: value}
+
+
+def same(expected: Any, got: Any, message: str) -> None:
+    a, b = flat(expected), flat(got)
+    different = [path for path in a.keys() | b.keys() if path not in a or path not in b or not _equal(a[path], b[path])]
+    assert not different, f"{message}: {', '.join(sorted(different)[:4])}"
+
+
+def _equal_states(a: Any, b: Any) -> bool:
+    return all(_equal(value, flat(b).get(path)) for path, value in flat(a).items())
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else bool(type(a) is type(b) and a == b)

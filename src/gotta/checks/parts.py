@@ -1,0 +1,69 @@
+"""Parts of every kind by their names: which kind is meant, and the suite for it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from gotta.checks import dataset, memory, method, stream
+from gotta.checks.report import Report
+from gotta.data import DATASETS
+from gotta.errors import GottaError, unknown
+from gotta.memory import policies
+from gotta.methods import methods
+from gotta.registry import Registry, import_named
+from gotta.streams import ORDERS, SCHEDULES
+
+KINDS: dict[str, Registry[Any]] = {
+    registry.kind: registry for registry in (methods, policies, DATASETS, ORDERS, SCHEDULES)
+}
+SUITES: dict[str, Callable[..., Report]] = {
+    "method": method.run,
+    "memory": memory.run,
+    "data set": dataset.run,
+    "order": partial(stream.run, "order"),
+    "schedule": partial(stream.run, "schedule"),
+}
+
+
+def find_kinds(name: str) -> list[str]:
+    """The kinds of part that have this name, or that `module:Class` is of; it is imported for that and not called."""
+    found = [kind for kind, registry in KINDS.items() if name in registry.names()]
+    if not found and ":" in name:
+        thing = import_named("part", name)
+        found = [kind for kind, registry in KINDS.items() if registry.accepts(thing)]
+        if not found:
+            expected = "; ".join(f"{kind}: {registry.expected}" for kind, registry in KINDS.items())
+            what = "class" if isinstance(thing, type) else type(thing).__name__
+            raise GottaError(f"'{name}' is a {what} that is no part of gotta's. Expected one of {expected}.")
+    return found
+
+
+def find_kind(name: str, kind: str = "") -> str:
+    """The one kind that is meant."""
+    if kind and kind not in KINDS:
+        raise unknown("kind", kind, KINDS)
+    found = find_kinds(name)
+    if not found:
+        raise unknown("part", name, {known for registry in KINDS.values() for known in registry.names()})
+    if kind and kind not in found:
+        raise GottaError(f"'{name}' is no {kind}, but {_listed(found)}.")
+    if len(found) > 1 and not kind:
+        raise GottaError(f"'{name}' is {_listed(found)}. Say which is meant, as in --kind '{found[-1]}'.")
+    return kind or found[0]
+
+
+def check_part(
+    name: str,
+    kind: str = "",
+    *,
+    examples: int | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> Report:
+    """Check a part of any kind by its name or `module:Class`; `examples` as many as usual for its kind."""
+    limits = {} if examples is None else {"examples": examples}
+    return SUITES[find_kind(name, kind)](name, seed=seed, settings=settings, **limits)
+
+
+def _listed(kinds: list[str]) -> str:
+    return " and ".join(f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in kinds)

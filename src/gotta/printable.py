@@ -1,0 +1,47 @@
+"""Text that is safe to show: names come from files and folders of anybody, and may hold anything."""
+
+import re
+
+# Control characters, lone surrogates (bytes of file names that are no UTF-8), separators of lines, and marks that turn
+# the direction of writing, so that a name looks like another one.
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff{_BIDI}]")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+
+
+def printable(text: str) -> str:
+    r"""The text with control characters spelled out, but for tabs and ends of lines.
+
+    >>> printable("red \x1b[31m\u202e name\n")
+    'red \\x1b[31m\\u202e name\n'
+    """
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    r"""A name, with tabs and ends of lines spelled out too.
+
+    >>> one_line("two\nlines")
+    'two\\nlines'
+    """
+    return printable(text).replace("\t", "\\t").replace("\n", "\\n")
+
+
+def csv_value(value: object) -> object:
+    """A value for a line of CSV. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    >>> csv_value("=1+1"), csv_value("-fps"), csv_value("-1.5"), csv_value(-1.5), csv_value("fps")
+    ("'=1+1", "'-fps", '-1.5', -1.5, 'fps')
+    """
+    if not isinstance(value, str):
+        return value
+    text = one_line(value)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
