@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from gotta.experiment.sweep.store import Store
-from gotta.report.page.webpage import recorded
+from gotta.report.results import read_results
 from gotta.report.write import write_report
 
 HERE = Path(__file__).parent / "pictures"
@@ -16,8 +16,9 @@ FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-co
 
 def main(folder: str) -> None:
     """First screen in light, dark and on a phone; figures; and the memory of a recorded run, if there is one."""
-    address = write_report(folder).resolve().as_uri()
-    runs = sorted(recorded(Store(folder)))
+    results = read_results(Store(folder))
+    address = write_report(results).resolve().as_uri()
+    runs = sorted(results.filmed)
     with sync_playwright() as playwright:
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())

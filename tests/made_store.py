@@ -4,10 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
-from made_runs import DOMAINS, made
+from made_runs import DOMAINS, made, stored
 
 from gotta.experiment.run.memory_film import Recorder, record_path
-from gotta.experiment.sweep.store import Store
 from gotta.memory import Memory
 from gotta.types import Prediction, Truth
 
@@ -17,7 +16,7 @@ STEPS, BATCH = 8, 10
 
 def steps_of(run):
     """Records of steps that fit the run's accuracy in each domain."""
-    scores = [domain["accuracy"] for domain in run.summary["online"]["domains"]]
+    scores = list(run.scores().values())
     for k in range(STEPS):
         share = scores[k * len(scores) // STEPS]
         state = {"purity": 0.5 + k / 20, "balance": 0.9, "coverage": 0.2, "near_duplicates": 0.0, "age_mean": 5.0}
@@ -38,10 +37,7 @@ def many_runs(seeds=(0, 1)):
 
 def write(root, runs):
     """A store with these runs and their steps."""
-    store = Store(root)
-    for run in runs:
-        store.write(run.id, spec=run.spec, steps=steps_of(run), summary=run.summary, environment=run.environment)
-    return store
+    return stored(root, runs, steps_of)
 
 
 def fake_stream(classes=3, steps=STEPS, batch=BATCH):

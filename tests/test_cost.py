@@ -67,7 +67,7 @@ def test_take_returns_what_is_new_and_leaves_the_summary(clock):
         assert cost.take()["predict"]["seconds"] == 2  # an open phase is charged up to now
         clock[0] += 3
     assert cost.summary()["predict"]["seconds"] == 6
-    assert cost.step()["predict"]["seconds"] == 3
+    assert cost.take()["predict"]["seconds"] == 3
     assert cost.summary()["predict"]["seconds"] == 6
 
 

@@ -67,8 +67,6 @@ class Cost:
         self._recent = _tallies()
         return taken
 
-    step = take
-
     def summary(self) -> dict[str, Any]:
         """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""
         self._charge()

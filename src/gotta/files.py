@@ -1,9 +1,11 @@
 """Writing files so that a kill leaves the old one or the new one, never half of one."""
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterable
 from errno import EISDIR
+from functools import lru_cache
 from pathlib import Path
 
 from gotta.errors import GottaError
@@ -49,6 +51,18 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
             file.write(line + "\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def digest(path: Path) -> str:
+    """The sha256 of a file, read again only if its size or one of its dates has changed."""
+    status = path.stat()
+    return _digest(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
+
+
+@lru_cache(maxsize=8192)
+def _digest(path: Path, stamp: tuple[int, ...]) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sync_folder(path: Path) -> None:

@@ -99,6 +99,17 @@ class Registry(Generic[T]):
             f"things only. If you trust it, give it yourself where you start this."
         )
 
+    def module_of(self, name: str) -> str:
+        """The module that a thing is from; one named as `module:Class` is not imported for that."""
+        module, colon, _ = name.partition(":")
+        if colon:
+            return module
+        self._load()
+        if name in self._plug_ins:
+            return self._plug_ins[name].module
+        item = self.get(name)
+        return str(getattr(item, "__module__", None) or type(item).__module__)
+
     def build(self, name: str, **arguments: Any) -> Any:
         """Call the registered thing after checking the argument names against its signature."""
         item = self.get(name)

@@ -10,6 +10,8 @@ from made_runs import made, stored
 
 from gotta.cli.__main__ import main
 
+pytestmark = pytest.mark.usefixtures("readable_names")
+
 
 @pytest.fixture(autouse=True)
 def as_in_a_shell(monkeypatch):

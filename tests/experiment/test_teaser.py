@@ -10,10 +10,10 @@ from gotta.errors import GottaError
 from gotta.experiment.teaser import (
     Seen,
     Setting,
+    class_plane,
     compute,
     describe,
     even_cuts,
-    principal_plane,
     replay,
     run_teaser,
     shown_policies,
@@ -129,7 +129,7 @@ def test_the_plane_holds_the_variance_and_the_second_class_is_right():
     truth = np.arange(200) % 2
     features = rng.normal(size=(200, 5)) * (0.1, 0.1, 2.0, 0.1, 0.1)
     features[:, 4] -= 9.0 * truth
-    points, explained = principal_plane(features, truth)
+    points, explained = class_plane(features, truth)
     assert points[truth == 1, 0].mean() > points[truth == 0, 0].mean()
     assert abs(np.corrcoef(points[:, 0], features[:, 4])[0, 1]) > 0.999
     assert abs(np.corrcoef(points[:, 1], features[:, 2])[0, 1]) > 0.99

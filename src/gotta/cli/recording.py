@@ -48,7 +48,8 @@ def record_run(spec: RunSpec, store: Store, listen: Listener, device: str = "cpu
         listen(Event("moved", spec.id, step, steps, accuracy))
 
     steps, summary = run(spec, moved, device=device, recording=recording(store.root, spec), recorder=recorder)
-    store.write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment=environment())
+    content = {"spec": spec.model_dump(), "identity": spec.identity, "environment": environment()}
+    store.write(spec.id, steps=steps, summary=summary, **content)
     recorder.save(path)
     listen(Event("finished", spec.id, accuracy=summary["accuracy"]))
     return []

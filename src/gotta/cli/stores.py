@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from gotta.experiment.sweep.store import Run, Store
+    from gotta.experiment.sweep.store import Store
+    from gotta.report.run import Run
 
 
 def existing(folder: Path) -> "Store":
@@ -21,9 +22,10 @@ def existing(folder: Path) -> "Store":
 
 def finished(folder: Path) -> "list[Run]":
     """Its readable runs, at least one; damaged ones are named on standard error."""
-    store = existing(folder)
-    runs = store.runs()
-    for id, reason in store.damaged():
+    from gotta.report.run import read_runs
+
+    runs, damaged = read_runs(existing(folder))
+    for id, reason in damaged:
         print(f"left out: run {id} in {folder} is damaged: {reason}", file=sys.stderr)
     if not runs:
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")

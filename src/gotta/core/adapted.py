@@ -187,6 +187,11 @@ class Adapted(nn.Module):
         self.training = mode
         return self
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of its results should know about its memory and its method."""
+        return [*self.memory.notes, *self.method.notes]
+
     def __repr__(self) -> str:
         method, trained, spent = self.method, self.method.trained, self.method.cost.summary()["total"]
         names = ", ".join(list(trained)[:3]) + (", ..." if len(trained) > 3 else "")
@@ -202,6 +207,7 @@ class Adapted(nn.Module):
         ]
         if self.guard is not None:
             lines.append(repr(self.guard))
+        lines += self.notes
         return f"Adapted {type(self.model).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
     def _record(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from gotta.errors import GottaError
 
+MOST = 1_000_000  # samples in one step
 Reset = Literal["never", "each_domain", "each_batch"]
 Score = Literal["before", "after"]
 
@@ -23,6 +24,8 @@ class Regime:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise GottaError(f"{name}={value} is too small. Expected at least 1.")
+            if value is not None and value > MOST:
+                raise GottaError(f"{name}={value} is too large. Expected at most {MOST:,}.")
         if self.reset not in ("never", "each_domain", "each_batch"):
             raise GottaError(f"reset='{self.reset}' is unknown. Known: each_batch, each_domain, never.")
         if self.score not in ("before", "after"):

@@ -28,7 +28,7 @@ RECORD = "state.json"
 TENSORS = "tensors-{}.safetensors"
 KEYS = ("format", "gotta", "method", "guard", "source", "recipe", "give_again", "tensors", "state")
 MARK = "$"  # starts the name of whatever JSON cannot say by itself
-LARGEST = 1 << 28  # bytes of the record
+LARGEST = 1 << 26  # bytes of the record
 MOST_ROWS = 1 << 20  # that a state may make room for by itself
 
 

@@ -1,15 +1,17 @@
 """Data sets by name, as the streams take them: labels, domains, and the images of a domain.
 
 A data set may say how its pixels come about with `reading`: `memory`, `files` (decoded when asked for) or `corrupting`
-(costly work in Python); and with `require(domains)` it may complain beforehand of what it cannot show.
+(costly work in Python); with `require(domains)` it may complain beforehand of what it cannot show; and with
+`content(domains)` it names the files or arrays that these images come from, which tell one version of it from another.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, STANDARD, TABLES, corrupt
 from gotta.data.corruptions.inputs import check_seed
 from gotta.errors import GottaError, unknown
@@ -87,6 +89,9 @@ class Corrupted:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_made": {}}
+
+    def content(self, domains: Sequence[str]) -> Iterator[Content]:
+        yield from (self.clean, self.labels)
 
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.clean))

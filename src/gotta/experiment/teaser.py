@@ -23,7 +23,8 @@ from gotta.experiment.run.environment import environment
 from gotta.experiment.sweep.store import plain
 from gotta.files import write_atomically
 from gotta.memory import Memory, policies
-from gotta.metrics.buffer import FloatArray, balance, coverage, mean, nearest_in_class
+from gotta.metrics.measures import FloatArray, balance, coverage, mean, nearest_in_class
+from gotta.metrics.plane import principal_plane
 from gotta.models import load
 from gotta.streams import Stream, StreamSpec
 from gotta.types import IntArray, Prediction, torch_images
@@ -146,7 +147,7 @@ def compute(
         memory = replay(name, prediction, position, setting)
         held.append(describe(name, memory, seen, prediction, setting))
     progress(len(names), len(names), "")
-    points, explained = principal_plane(seen.features, seen.truth)
+    points, explained = class_plane(seen.features, seen.truth)
     facts = {"stream": stream.hash, "samples": stream.num_samples, **model_facts(seen, setting)}
     return TeaserResult(setting, seen.truth, points, explained, tuple(held), facts)
 
@@ -228,18 +229,15 @@ def describe(name: str, memory: Memory, seen: Seen, known: Prediction, setting: 
     return Held(name, image, label, measures, memory.stats)
 
 
-def principal_plane(features: FloatArray, truth: IntArray) -> tuple[FloatArray, tuple[float, float]]:
+def class_plane(features: FloatArray, truth: IntArray) -> tuple[FloatArray, tuple[float, float]]:
     """The first two principal components [N, 2] and their shares of the variance. The second class is to the right."""
-    centred = features - features.mean(0)
-    _, scale, directions = np.linalg.svd(centred, full_matrices=False)
-    points = centred @ directions[:2].T
+    points, (first, second) = principal_plane(features)
     if points[truth == 1, 0].mean() < points[truth == 0, 0].mean():
         points[:, 0] *= -1
     # The sign of a component is arbitrary and depends on the linear algebra library; this one does not.
     if points[np.abs(points[:, 1]).argmax(), 1] < 0:
         points[:, 1] *= -1
-    share = scale**2 / (scale**2).sum()
-    return points, (float(share[0]), float(share[1]))
+    return points, (float(first), float(second))
 
 
 def model_facts(seen: Seen, setting: Setting) -> dict[str, Any]:

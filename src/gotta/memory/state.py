@@ -1,6 +1,7 @@
 """The state of a memory as a flat dictionary of tensors and of values that JSON can hold."""
 
 from copy import deepcopy
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int) -> None
     wrong += [] if len(saved["seen"]) == num_classes + 1 else ["seen"]
     if wrong:
         raise ValueError(f"{', '.join(wrong)} do not have the length of the other columns")
-    if np.dtype(saved["dtype"]).kind != "f" or not isinstance(saved["fields"], dict | type(None)):
+    if np.dtype(saved["dtype"]).kind != "f" or not isinstance(saved["fields"], dict | NoneType):
         raise ValueError("what it says of its columns is damaged")
     label = array(saved["label"])
     if stored and not -1 <= label.min() <= label.max() < num_classes:

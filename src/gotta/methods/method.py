@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -265,4 +265,7 @@ class Method:
         for name, generator in self.generators.items():
             generator.set_state(state["generators"][name].cpu())
         for name in self.remembers:
-            setattr(self, name, state["remembers"][name])
+            value = state["remembers"][name]
+            if not isinstance(value, Tensor | int | float | NoneType):
+                raise TypeError(f"{name} is a {type(value).__name__}")
+            setattr(self, name, value)

@@ -1,19 +1,15 @@
-"""What a memory looks like: how full, balanced, pure, old, redundant, and how well it covers the stream."""
+"""Following a memory along its stream, so that it can be measured: the true label in each slot, the last samples."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from torch import Tensor
 
 from gotta.errors import GottaError
+from gotta.metrics.measures import MEASURES, UNKNOWN, FloatArray, Held
 from gotta.types import IntArray, MemoryBatch
-
-FloatArray = NDArray[np.float64]
-UNKNOWN = -1
-CHUNK = 1 << 20  # distances held at a time
 
 
 class Buffer:
@@ -69,22 +65,17 @@ class Buffer:
         slot, label, points = integers(slots), integers(batch.label), floats(batch.embedding)
         if len(slot) != len(batch):
             raise GottaError(f"a memory of {len(batch)} rows needs as many slots, got {len(slot)}.")
-        counts = np.bincount(label, minlength=self.num_classes)
-        age = floats(batch.age)
-        neighbour = nearest_in_class(points, label)
-        crowded = neighbour[np.isfinite(neighbour)]
-        return {
-            "rows": len(batch),
-            "occupancy": len(batch) / max(len(self._truth), len(batch)),
-            "classes": int((counts > 0).sum()),
-            "balance": balance(counts),
-            "purity": purity(label, self._truth_of(slot)),
-            "age_mean": mean(age),
-            "age_max": int(age.max()) if len(age) else None,
-            "near_duplicates": mean((neighbour <= self.duplicate_epsilon).astype(np.float64)),
-            "nn_distance": mean(crowded),
-            "coverage": coverage(self._last(), points),
-        }
+        held = Held(
+            label=label,
+            truth=self._truth_of(slot),
+            age=floats(batch.age),
+            points=points,
+            recent=self._last(),
+            capacity=len(self._truth),
+            num_classes=self.num_classes,
+            duplicate_epsilon=self.duplicate_epsilon,
+        )
+        return {name: measure.of(held) for name, measure in MEASURES.items()}
 
     def _truth_of(self, slot: IntArray) -> IntArray:
         """The true label in each slot; a slot that nothing was ever written to is unknown."""
@@ -112,58 +103,6 @@ def last_writers(slot: IntArray) -> tuple[IntArray, IntArray]:
     stored = np.flatnonzero(slot >= 0)[::-1]
     written, first = np.unique(slot[stored], return_index=True)
     return written, stored[first]
-
-
-def balance(counts: IntArray) -> float | None:
-    """Entropy of the class counts over its largest possible value: 1 = every class has as many rows."""
-    rows = counts.sum()
-    if not rows:
-        return None
-    if len(counts) == 1:
-        return 1.0
-    share = counts[counts > 0] / rows
-    return float(-(share * np.log(share)).sum() / np.log(len(counts))) + 0.0  # + 0.0: no negative zero
-
-
-def purity(label: IntArray, truth: IntArray) -> float | None:
-    """The share of rows whose stored label is the true one, among the rows whose true label is known."""
-    known = truth != UNKNOWN
-    return mean((label == truth)[known].astype(np.float64))
-
-
-def nearest_in_class(points: FloatArray, label: IntArray) -> FloatArray:
-    """For each row the distance to the nearest other row of its class; inf if there is none."""
-    result = np.full(len(points), np.inf)
-    for name in np.unique(label):
-        rows = np.flatnonzero((label == name) & np.isfinite(points).all(1))
-        if len(rows) > 1:
-            result[rows] = nearest(points[rows], points[rows], skip_self=True)
-    return result
-
-
-def coverage(stream: FloatArray, stored: FloatArray) -> float | None:
-    """Mean distance of the stream's samples to their nearest stored row."""
-    if not len(stream) or not len(stored):
-        return None
-    stream, stored = (rows[np.isfinite(rows).all(1)] for rows in (stream, stored))
-    return mean(nearest(stream, stored)) if len(stored) else None
-
-
-def nearest(points: FloatArray, others: FloatArray, skip_self: bool = False) -> FloatArray:
-    """For each point the Euclidean distance to the nearest of `others`, a bounded block of distances at a time."""
-    result = np.empty(len(points))
-    rows = max(1, CHUNK // len(others))
-    for start in range(0, len(points), rows):
-        distance = cdist(points[start : start + rows], others)
-        if skip_self:
-            own = np.arange(len(distance))
-            distance[own, start + own] = np.inf
-        result[start : start + rows] = distance.min(1)
-    return result
-
-
-def mean(values: FloatArray) -> float | None:
-    return float(values.mean()) if len(values) else None
 
 
 def integers(values: NDArray[Any] | Tensor) -> IntArray:

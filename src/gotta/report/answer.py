@@ -1,17 +1,13 @@
 """The answer in a sentence, computed from the runs and never stronger than they are."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import Difference, difference
-from gotta.report.places import SOURCE, places, settings
+from gotta.report.panel import CONTROLS, NONE, Panel, Runs, is_control
 from gotta.report.statistics import LEVEL, Estimate
-from gotta.report.tables.gains import BASELINES
 
-NONE = "none"
-CONTROL = BASELINES["running_statistics"]
+CONTROL = CONTROLS["running_statistics"]
 NAMED = 10  # memories that a sentence names; more are counted
 
 
@@ -92,15 +88,9 @@ class Finding:
         return f"{compared}, which account for {gain.mean - rest.mean:+.1f} of {gain.mean:+.1f}"
 
 
-def findings(runs: Sequence[Run], level: float = LEVEL) -> list[Finding]:
+def findings(panel: Panel, level: float = LEVEL) -> list[Finding]:
     """One finding for each method that has a memory beside something to compare it with: none, or another one."""
-    columns: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
-    for run, place in sorted(
-        zip(runs, places(runs), strict=True), key=lambda pair: (pair[1].column_order, pair[1].row_order)
-    ):
-        if place.column != SOURCE:
-            columns[place.column][place.row].append(run)
-    return [found for column, rows in columns.items() if (found := _finding(column, rows, level)) is not None]
+    return [found for column, rows in panel.methods.items() if (found := _finding(column, rows, level)) is not None]
 
 
 @dataclass(frozen=True)
@@ -122,21 +112,22 @@ class Answer:
         return " ".join(part for part in parts if part)
 
 
-def answer(runs: Sequence[Run], level: float = LEVEL) -> Answer:
+def answer(panel: Panel, level: float = LEVEL) -> Answer:
     """Computed from the runs of one table."""
-    found = findings(runs, level)
+    found = findings(panel, level)
     if not found:
         return Answer("No method was run with two memories, or with one and without, so nothing can be said.")
-    result = Answer(f"On {_where(runs)}:", tuple(found), _uncertainty(found, level))
+    where = _where(panel)
+    result = Answer(f"On {where}:", tuple(found), _uncertainty(found, level))
     helped, compared = result.helped
     baseline = any(finding.over_none is not None for finding in found)
     if len(found) == 1:
-        return result if baseline else replace(result, lead=f"On {_where(runs)}, without a row for no memory:")
+        return result if baseline else replace(result, lead=f"On {where}, without a row for no memory:")
     told = f", a memory is better than none for {helped} of {compared} methods"
     if not compared:
         told = " nothing can be told for sure" if baseline else " there is no row without a memory to compare with"
     shorter = tuple(replace(finding, ties_in_lead=all(f.alike for f in found)) for finding in found)
-    return replace(result, lead=f"On {_where(runs)}{told}{_which(found)}.", findings=shorter)
+    return replace(result, lead=f"On {where}{told}{_which(found)}.", findings=shorter)
 
 
 def _which(found: Sequence[Finding]) -> str:
@@ -158,13 +149,8 @@ def overall(answers: Sequence[Answer]) -> str:
     return f"Over {len(answers)} set-ups, a memory is better than none for {helped} of {compared} methods and set-ups."
 
 
-def headline(runs: Sequence[Run], level: float = LEVEL) -> str:
-    """The answer as one text, with its uncertainty."""
-    return str(answer(runs, level))
-
-
-def _finding(column: str, rows: dict[str, list[Run]], level: float) -> Finding | None:
-    memories = {row: runs for row, runs in rows.items() if row != NONE and not row.startswith("control: ")}
+def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | None:
+    memories = {row: runs for row, runs in rows.items() if row != NONE and not is_control(row)}
     means = {row: mean for row, runs in memories.items() if (mean := _mean(runs)) is not None}
     if not means or (NONE not in rows and len(means) == 1):
         return None
@@ -179,23 +165,18 @@ def _finding(column: str, rows: dict[str, list[Run]], level: float) -> Finding |
     return Finding(column, len(means), best, means[best], over_none, tied, control, covers, compared)
 
 
-def _mean(runs: Sequence[Run]) -> float | None:
-    values = [run.summary.get("accuracy") for run in runs]
-    numbers = [value for value in values if isinstance(value, int | float)]
+def _mean(runs: Runs) -> float | None:
+    numbers = [run.accuracy for run in runs if run.accuracy is not None]
     return sum(numbers) / len(numbers) if numbers else None
 
 
-def _where(runs: Sequence[Run]) -> str:
-    known = [settings(run) for run in runs]
+def _where(panel: Panel) -> str:
+    known = [run.settings for run in panel.runs]
     names = ("data.name", "model.name", "memory.capacity", "stream.gamma", "regime.reset")
     values = {name: list(dict.fromkeys(str(s[name]) for s in known if s.get(name) is not None)) for name in names}
     shown = {name: " and ".join(found) for name, found in values.items() if found}
-    extra = [f"capacity {shown['memory.capacity']}"] if "memory.capacity" in shown else []
-    extra += [f"gamma {shown['stream.gamma']}"] if "stream.gamma" in shown else []
-    extra += [f"reset {shown['regime.reset']}"] if "regime.reset" in shown else []
-    return f"{shown.get('data.name', 'these data')} with {shown.get('model.name', 'this model')}" + (
-        f" ({', '.join(extra)})" if extra else ""
-    )
+    extra = [f"{name.split('.')[-1]} {shown[name]}" for name in names[2:] if name in shown]
+    return f"{shown['data.name']} with {shown['model.name']}" + (f" ({', '.join(extra)})" if extra else "")
 
 
 def _uncertainty(found: Sequence[Finding], level: float) -> str:

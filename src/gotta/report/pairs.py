@@ -1,12 +1,11 @@
 """Differences between runs that met the same stream; others are never subtracted."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gotta.experiment.sweep.store import Run
+from gotta.report.run import Run
 from gotta.report.statistics import LEVEL, Estimate, estimate
 
 
@@ -56,7 +55,7 @@ def paired(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
         return "only one of the two was run"
     if not same_stream(ours, theirs):
         return "the streams differ"
-    mine, base = scores(ours), scores(theirs)
+    mine, base = ours.scores(), theirs.scores()
     if not mine or mine.keys() != base.keys():
         return "the domains differ"
     return {name: mine[name] - base[name] for name in mine}
@@ -67,42 +66,28 @@ def same_stream(a: Run, b: Run) -> bool:
 
     Stores written before the order had a hash of its own are told by the hash with the cuts, or else by their specs.
     """
-    first, second = a.summary.get("stream", {}), b.summary.get("stream", {})
-    if "order_hash" in first and "order_hash" in second:
-        return bool(first["order_hash"] == second["order_hash"]) and a.spec.get("data") == b.spec.get("data")
-    if "hash" in first and first.get("hash") == second.get("hash"):
-        return a.spec.get("data") == b.spec.get("data")
-    return all(a.spec.get(part) == b.spec.get(part) for part in ("data", "stream", "seed")) and _sizes(a) == _sizes(b)
+    first, second = a.summary.stream, b.summary.stream
+    if a.spec.data != b.spec.data or _other_content(a, b):
+        return False
+    if first.order_hash and second.order_hash:
+        return first.order_hash == second.order_hash
+    if first.hash and first.hash == second.hash:
+        return True
+    return a.spec.stream == b.spec.stream and a.seed == b.seed and _sizes(a) == _sizes(b)
 
 
-def scores(run: Run, metric: str = "accuracy") -> dict[str, float]:
-    """The metric in each domain; the second visit of `snow-5` is `snow-5 (2)`."""
-    found: dict[str, float] = {}
-    count: dict[str, int] = defaultdict(int)
-    for domain in run.summary.get("online", {}).get("domains", []):
-        name = str(domain.get("name"))
-        count[name] += 1
-        value = domain.get(metric)
-        if isinstance(value, int | float):
-            found[name if count[name] == 1 else f"{name} ({count[name]})"] = float(value)
-    return found
-
-
-def score_table(
-    runs: Sequence[Run], metric: str = "accuracy"
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
-    """`[seed, domain]` over the domains that all runs have; None if there are none."""
-    rows = [scores(run, metric) for run in _first_by_seed(runs).values()]
-    shared = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
-    return np.array([[row[name] for name in shared] for row in rows]) if shared else None
+def _other_content(a: Run, b: Run) -> bool:
+    """Is the data of that name known to have been another one?"""
+    known = {run.summary.data_sha256 for run in (a, b)} - {None}
+    return len(known) > 1
 
 
 def _first_by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     found: dict[int, Run] = {}
     for run in sorted(runs, key=lambda run: run.id):
-        found.setdefault(run.spec.get("seed", 0), run)
+        found.setdefault(run.seed, run)
     return dict(sorted(found.items()))
 
 
-def _sizes(run: Run) -> list[tuple[str, object]]:
-    return [(str(d.get("name")), d.get("samples")) for d in run.summary.get("online", {}).get("domains", [])]
+def _sizes(run: Run) -> list[tuple[str, int]]:
+    return [(domain.name, domain.samples) for domain in run.summary.online.domains]

@@ -76,23 +76,6 @@ def estimate(values: ArrayLike, level: float = LEVEL, over: str = "both") -> Est
     return Estimate(mean, half, level, seeds, domains, over)
 
 
-def bootstrap(values: ArrayLike, level: float = LEVEL, draws: int = 2000, seed: int = 0) -> tuple[float, float]:
-    """The percentile interval of a two-way bootstrap: seeds and domains drawn anew, each with replacement.
-
-    With three seeds it covers too seldom (docs/statistics.md), so no table uses it; it needs no normality.
-    """
-    from gotta.seeds import generator  # here, because it brings torch
-
-    table = _checked(values, level)
-    seeds, domains = table.shape
-    rng = generator(seed, "bootstrap")
-    rows = rng.integers(0, seeds, (draws, seeds))
-    columns = rng.integers(0, domains, (draws, domains))
-    means = table[rows[:, :, None], columns[:, None, :]].mean((1, 2))
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
 def _checked(values: ArrayLike, level: float) -> Floats:
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or not table.size or not np.isfinite(table).all():

@@ -18,7 +18,7 @@ from gotta.errors import GottaError
 from gotta.experiment.run.environment import environment
 from gotta.experiment.teaser import Held, Setting, TeaserResult, compute
 from gotta.files import write_atomically
-from gotta.metrics.buffer import FloatArray
+from gotta.metrics.measures import FloatArray
 from gotta.report.tables.cells import MEANINGLESS, Cell, Row, Table, over_seeds
 from gotta.report.tables.render import markdown
 from gotta.show.contact_sheet import FAINT, FEW, INK, Rgb

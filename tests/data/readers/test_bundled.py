@@ -1,14 +1,12 @@
 """The images that come with gotta."""
 
-import json
 import time
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from gotta.data import bundled, cifar10
-from gotta.data.readers.bundled import SHEET, write_bundle
+from gotta.data.readers.bundled import SHEET
 
 
 def test_two_thousand_images_two_hundred_per_class():
@@ -57,24 +55,6 @@ def test_nobody_can_change_what_others_read():
 
 def test_sheet_is_small():
     assert SHEET.stat().st_size + SHEET.with_suffix(".json").stat().st_size < 6_000_000
-
-
-def test_written_sheet_reads_back(tmp_path):
-    rng = np.random.default_rng(0)
-    images, labels = (
-        rng.integers(0, 256, (300, 32, 32, 3), dtype=np.uint8),
-        rng.permutation(np.repeat(np.arange(10), 30)),
-    )
-    path = tmp_path / "sheet.png"
-    write_bundle(images, labels, path, per_class=10)
-    listed = json.loads(path.with_suffix(".json").read_text())
-    index = np.array(listed["index"])
-    assert listed["label"] == labels[index].tolist()
-    assert np.bincount(listed["label"]).tolist() == [10] * 10
-    for c in range(10):
-        assert index[labels[index] == c].tolist() == np.flatnonzero(labels == c)[:10].tolist()
-    tiles = np.asarray(Image.open(path))
-    assert np.array_equal(tiles[32:64, 64:96], images[index[52]])
 
 
 @pytest.mark.slow

@@ -109,3 +109,12 @@ def test_impossible_side(tmp_path):
     photo(tmp_path / "a" / "1.png")
     with pytest.raises(GottaError, match="side of 0 pixels"):
         image_folder(tmp_path, 0)
+
+
+def test_a_picture_that_starts_a_program_to_be_shown_is_no_picture(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.png").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n"
+    )
+    with pytest.raises(GottaError, match="not a readable image"):
+        image_folder(tmp_path, 8)

@@ -1,4 +1,4 @@
-from gotta.experiment.recipe.labels import flat, labels
+from gotta.experiment.recipe.labels import labels
 from gotta.experiment.spec.run_spec import RunSpec
 
 
@@ -19,7 +19,3 @@ def test_runs_of_one_label_are_told_apart_by_what_differs():
     found = list(labels(crossed).values())
     assert len(set(found)) == 4
     assert all("epsilon=" in text and "gamma=" in text for text in found)
-
-
-def test_flat():
-    assert flat({"a": {"b": 1, "c": {"d": 2}}, "e": 3}) == {"a.b": 1, "a.c.d": 2, "e": 3}

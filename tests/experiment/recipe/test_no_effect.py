@@ -10,10 +10,12 @@ from gotta.experiment.recipe.no_effect import no_effect, without_effect
 from gotta.experiment.recipe.recipe import Recipe
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.store import Run
+from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.models import load
 from gotta.models.vit import ViTMini
 from gotta.models.zoo import save_model
+from gotta.report.panel import place
+from gotta.report.run import Run
 from gotta.report.tables.comparison import table
 from gotta.report.tables.details import domain_table
 from gotta.report.tables.render import markdown, plain
@@ -37,7 +39,7 @@ def cell(model, method, **changes):
 
 
 def finished(spec):
-    return Run(spec.id, spec.model_dump(), run(spec)[1], {})
+    return Run.of(StoredRun(spec.id, spec.model_dump(), run(spec)[1], {}))
 
 
 def test_norm_has_no_effect_on_layer_norm_and_tent_has(vit):
@@ -59,13 +61,13 @@ def test_each_kind_of_cell_is_told_once(vit):
 def test_the_summary_and_the_tables_carry_the_mark(vit):
     runs = [finished(cell(vit, method)) for method in ("source", "norm", "tent")]
     source, norm, tent = runs
-    assert norm.summary["accuracy"] == source.summary["accuracy"]
-    assert "BatchNorm" in norm.summary["no_effect"]
-    assert "no_effect" not in source.summary
-    assert "no_effect" not in tent.summary
-    for shown in (plain(table(runs)), markdown(table(runs)), plain(domain_table(runs))):
+    assert norm.accuracy == source.accuracy
+    assert "BatchNorm" in norm.summary.no_effect
+    assert source.summary.no_effect == tent.summary.no_effect == ""
+    (panel,) = place(runs).panels
+    for shown in (plain(table(panel)), markdown(table(panel)), plain(domain_table(panel))):
         assert "† without effect: method 'norm'" in shown
-    cells = dict(zip(table(runs).columns, table(runs).rows[0].cells, strict=True))
+    cells = dict(zip(panel.columns, table(panel).rows[0].cells, strict=True))
     assert cells["norm"].extras(1).startswith("†")
     assert not cells["norm"].mark
     assert "†" not in cells["tent"].extras(1) + cells["source"].extras(1)

@@ -1,7 +1,9 @@
+import time
+
 import pytest
 
 from gotta import GottaError, list_memories
-from gotta.experiment.recipe.recipe import load_recipe
+from gotta.experiment.recipe.recipe import Recipe, load_recipe
 
 
 def test_mini_is_what_its_description_says():
@@ -190,3 +192,33 @@ def test_unknown_and_missing():
         load_recipe("mni")
     with pytest.raises(GottaError, match="no recipe at"):
         load_recipe("nowhere.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "a: &a [x, x]\n"
+            + "".join(f"a{k}: &a{k} [*a{k - 1 if k else ''}, *a{k - 1 if k else ''}]\n" for k in range(40)),
+            "aliases",
+        ),
+        ("title: " + "[" * 50_000, "nested"),
+        ("title: &t [*t]", "nested"),
+        ("title: 1" + ":1" * 50_000, "whole number"),
+        ("title: !!python/object/apply:os.system [ls]", "could not determine a constructor"),
+        ("title: 2020-01-01", "Put it in quotes"),
+    ],
+)
+def test_a_recipe_that_no_program_should_hold_is_one_message(tmp_path, text, words):
+    (tmp_path / "r.yaml").write_text(text)
+    began = time.monotonic()
+    with pytest.raises(GottaError, match=words):
+        load_recipe(str(tmp_path / "r.yaml"))
+    assert time.monotonic() - began < 20
+
+
+def test_a_recipe_of_endless_runs_is_told_before_they_are_made():
+    axes = {f"method.a{k}": list(range(50)) for k in range(9)}
+    recipe = Recipe(title="", base={}, axes=axes, cells=[{"method": ["tent"]}])
+    with pytest.raises(GottaError, match=r"stands for up to [\d,]+ runs. Expected at most 1,000,000"):
+        recipe.runs()

@@ -143,3 +143,26 @@ def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
 def test_a_setting_that_must_not_be_empty_is_a_mistake_like_others():
     with pytest.raises(GottaError, match=r"2 mistakes(.|\n)*seed(.|\n)*'tnt'"):
         RunSpec.of({"seed": None, "method": {"name": "tnt"}})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"memory": {"name": "fifo", "capacity": 10**9}},
+        {"regime": {"batch_size": 10**9}},
+        {"regime": {"adapt_every": 10**30}},
+    ],
+)
+def test_sizes_that_no_machine_has_are_refused(given):
+    with pytest.raises(GottaError, match=r"is too large. Expected at most 1,000,000"):
+        RunSpec.of(given)
+
+
+def test_no_argument_of_a_memory_says_where_samples_are_kept(tmp_path):
+    for name in ("storage", "rng", "journal"):
+        with pytest.raises(GottaError, match=f"setting 'memory.{name}' is unknown"):
+            RunSpec.of({"memory": {"name": "fifo", "capacity": 8, name: str(tmp_path / "taken")}})
+        arguments = {name: str(tmp_path / "taken")}
+        with pytest.raises(GottaError, match=f"argument of memory 'fifo' '{name}' is unknown"):
+            RunSpec.of({"memory": {"name": "fifo", "capacity": 8, "arguments": arguments}})
+    assert not (tmp_path / "taken").exists()

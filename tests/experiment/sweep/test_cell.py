@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from multiprocessing import get_context
+from shutil import rmtree
 
 import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs, use_tiny
@@ -87,8 +88,10 @@ def test_a_recording_that_cannot_be_written_is_told_and_costs_no_numbers(tmp_pat
 
 def test_a_recording_of_other_numbers_than_the_stored_ones_says_so(tmp_path):
     swept(tmp_path)
-    path = tmp_path / "runs" / CELLS[0].id / "summary.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "accuracy": 12.5}))
+    run = Store(tmp_path).read(CELLS[0].id)
+    rmtree(run.folder)
+    parts = {"spec": run.spec, "environment": run.environment, "identity": run.identity}
+    Store(tmp_path).write(run.id, steps=[], summary={**run.summary, "accuracy": 12.5}, **parts)
     events = []
     last = execute(CELLS[0], Work(str(tmp_path), record=RECORDED), events.append)
     (notice,) = [event.message for event in events if event.kind == "notice"]

@@ -12,6 +12,8 @@ from experiment.tiny_sweep import completions, driver, leftovers, numbers, specs
 
 from gotta.experiment.sweep.leases import Leases
 from gotta.experiment.sweep.store import Store
+from gotta.report.panel import place
+from gotta.report.run import Run
 from gotta.report.tables.comparison import table
 from gotta.report.tables.render import plain as plain_table
 
@@ -60,8 +62,8 @@ def disturb(root, cells, kills, seed, drivers=2, pause=0.02, wait=0.4):
 
 def final_table(root):
     """The table as it is printed, as if every run had taken the same time."""
-    runs = [replace(run, summary=timeless(run.summary)) for run in Store(root).runs()]
-    return plain_table(table(runs))
+    runs = [Run.of(replace(run, summary=timeless(run.summary))) for run in Store(root).runs()]
+    return plain_table(table(place(runs).whole))
 
 
 def timeless(value):

@@ -1,26 +1,45 @@
+import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.run_id import FORMAT, run_id
 from gotta.experiment.sweep import store as module
 from gotta.experiment.sweep.processes import machine
 from gotta.experiment.sweep.store import Run, Store
 from gotta.report.page import series
 
-FILES = ["environment.json", "spec.json", "steps.jsonl", "summary.json"]
+FILES = ["environment.json", "identity.json", "spec.json", "steps.jsonl", "summary.json"]
 AWKWARD = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 2**53 + 1.0, -0.0, float(np.float32(0.1))]
 
 
-def write(store, id="r1", **changes):
-    parts = {"spec": {"seed": 0}, "steps": [{"step": 0}], "summary": {"accuracy": 50.0}, "environment": {"python": "3"}}
-    store.write(id, **(parts | changes))
+IDENTITY = {"format": FORMAT, "parts": {}}
+
+
+def named(name):
+    """A spec for a run that a test calls so, and the name that the run has."""
+    return {"seed": 0, "called": name}
+
+
+def id_of(name="r1"):
+    return run_id(named(name), IDENTITY)
+
+
+R1 = id_of()
+
+
+def write(store, name="r1", **changes):
+    parts = {"steps": [{"step": 0}], "summary": {"accuracy": 50.0}, "environment": {"python": "3"}}
+    store.write(id_of(name), **({"spec": named(name), "identity": IDENTITY} | parts | changes))
 
 
 def names(folder):
@@ -29,21 +48,22 @@ def names(folder):
 
 def test_a_run_is_four_files_and_reads_back(tmp_path):
     store = Store(tmp_path / "out", writable=True)
-    assert not store.has("r1")
+    assert not store.has(R1)
     write(store, steps=[{"step": 0}, {"step": 1}])
-    assert store.has("r1")
-    assert names(tmp_path / "out" / "runs") == ["r1"]
-    assert names(tmp_path / "out" / "runs" / "r1") == FILES
-    run = store.read("r1")
+    assert store.has(R1)
+    assert names(tmp_path / "out" / "runs") == [R1]
+    assert names(tmp_path / "out" / "runs" / R1) == FILES
+    run = store.read(R1)
     assert isinstance(run, Run)
-    assert (run.id, run.spec, run.summary, run.environment) == ("r1", {"seed": 0}, {"accuracy": 50.0}, {"python": "3"})
+    assert (run.id, run.spec, run.summary) == (R1, named("r1"), {"accuracy": 50.0})
+    assert (run.environment, run.identity, run.recipe) == ({"python": "3"}, IDENTITY, {})
     assert list(run.steps()) == [{"step": 0}, {"step": 1}]
 
 
 def test_steps_are_written_and_read_one_by_one(tmp_path):
     store = Store(tmp_path)
     write(store, steps=({"step": i} for i in range(1000)))
-    steps = store.read("r1").steps()
+    steps = store.read(R1).steps()
     assert next(steps) == {"step": 0}
     assert sum(1 for _ in steps) == 999
 
@@ -51,14 +71,14 @@ def test_steps_are_written_and_read_one_by_one(tmp_path):
 def test_a_run_without_steps(tmp_path):
     store = Store(tmp_path)
     write(store, steps=[])
-    assert list(store.read("r1").steps()) == []
+    assert list(store.read(R1).steps()) == []
     assert list(Run("x", {}, {}, {}).steps()) == []
 
 
 def test_floats_come_back_exactly(tmp_path):
     store = Store(tmp_path)
     write(store, summary={"values": AWKWARD}, steps=[{"values": AWKWARD}])
-    run = store.read("r1")
+    run = store.read(R1)
     for values in (run.summary["values"], next(run.steps())["values"]):
         assert [value.hex() for value in values] == [value.hex() for value in AWKWARD]
 
@@ -66,10 +86,10 @@ def test_floats_come_back_exactly(tmp_path):
 def test_what_json_cannot_say_becomes_null(tmp_path):
     store = Store(tmp_path)
     write(store, summary={"a": math.nan, "b": [math.inf, 1.0], "c": np.float64("nan")}, steps=[{"a": -math.inf}])
-    run = store.read("r1")
+    run = store.read(R1)
     assert run.summary == {"a": None, "b": [None, 1.0], "c": None}
     assert list(run.steps()) == [{"a": None}]
-    assert "NaN" not in (tmp_path / "runs" / "r1" / "summary.json").read_text()
+    assert "NaN" not in (tmp_path / "runs" / R1 / "summary.json").read_text()
 
 
 def test_numpy_values_are_plain(tmp_path):
@@ -78,7 +98,7 @@ def test_numpy_values_are_plain(tmp_path):
         store,
         summary={"n": np.int64(3), "x": np.float32(0.1), "v": np.array([[1.5, np.nan]]), "t": (1, np.bool_(True))},
     )
-    summary = store.read("r1").summary
+    summary = store.read(R1).summary
     assert summary == {"n": 3, "x": float(np.float32(0.1)), "v": [[1.5, None]], "t": [1, True]}
 
 
@@ -87,18 +107,24 @@ def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     for id in ("c", "a", "b", "d", "e", "f", "g", "h", "i"):
         write(store, id, steps=[{"step": 0}, {"step": 1}])
     folder = tmp_path / "runs"
-    text = (folder / "b" / "summary.json").read_text()
-    (folder / "b" / "summary.json").write_text(text[: len(text) // 2])
-    (folder / "d" / "environment.json").unlink()
-    (folder / "e" / "steps.jsonl").write_text('{"step": 0}\n{"st')
-    (folder / "f" / "spec.json").write_text("[]")
-    (folder / "g" / "steps.jsonl").write_text('{"step": 0}\n')  # cut between two lines
-    (folder / "h" / "summary.json").write_text('{"accuracy": NaN}')
-    (folder / "i" / "summary.json").write_text('{"online": 3}')
+
+    def of(name):
+        return folder / id_of(name)
+
+    text = (of("b") / "summary.json").read_text()
+    (of("b") / "summary.json").write_text(text[: len(text) // 2])
+    (of("d") / "environment.json").unlink()
+    (of("e") / "steps.jsonl").write_text('{"step": 0}\n{"st')
+    (of("f") / "spec.json").write_text("[]")
+    (of("g") / "steps.jsonl").write_text('{"step": 0}\n')  # cut between two lines
+    (of("h") / "summary.json").write_text('{"accuracy": NaN}')
+    (of("i") / "summary.json").write_text('{"online": 3}')
     (folder / "notes.txt").write_text("not a run")
     (folder / "a copy").mkdir()
-    assert [run.id for run in store.runs()] == ["a", "c"]
-    damaged = dict(store.damaged())
+    assert sorted(run.spec["called"] for run in store.runs()) == ["a", "c"]
+    assert [run.id for run in store.runs()] == sorted(run.id for run in store.runs())
+    called = {id_of(name): name for name in "bdefghi"}
+    damaged = {called.get(id, id): reason for id, reason in store.damaged()}
     assert sorted(damaged) == ["a copy", "b", "d", "e", "f", "g", "h", "i"]
     assert damaged["a copy"] == "no run has such a name"
     assert damaged["b"].startswith("summary.json is not valid JSON")
@@ -108,50 +134,132 @@ def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     assert damaged["f"] == "spec.json holds no JSON object"
     assert damaged["h"] == "summary.json is not valid JSON (NaN is no number)"
     assert damaged["i"] == "summary.json has no results under 'online'"
-    assert [store.has(id) for id in "abcdef"] == [True, False, True, False, False, False]
-    with pytest.raises(GottaError, match=r"'d'.*environment\.json is missing"):
-        store.read("d")
+    assert [store.has(id_of(name)) for name in "abcdef"] == [True, False, True, False, False, False]
+    with pytest.raises(GottaError, match=rf"'{id_of('d')}'.*environment\.json is missing"):
+        store.read(id_of("d"))
 
 
 def test_a_missing_run_is_an_error_and_an_empty_store_is_empty(tmp_path):
     store = Store(tmp_path / "nowhere")
     assert store.runs() == store.damaged() == []
     with pytest.raises(GottaError, match="no such run"):
-        store.read("r1")
+        store.read(R1)
 
 
 def test_the_first_complete_run_stays(tmp_path):
     store = Store(tmp_path)
     write(store, summary={"accuracy": 1.0})
     write(store, summary={"accuracy": 2.0})
-    assert store.read("r1").summary == {"accuracy": 1.0}
-    assert names(tmp_path / "runs") == ["r1"]
+    assert store.read(R1).summary == {"accuracy": 1.0}
+    assert names(tmp_path / "runs") == [R1]
 
 
 def test_a_damaged_run_is_replaced(tmp_path):
     store = Store(tmp_path)
     write(store, summary={"accuracy": 1.0})
-    (tmp_path / "runs" / "r1" / "summary.json").unlink()
+    (tmp_path / "runs" / R1 / "summary.json").unlink()
     write(store, summary={"accuracy": 2.0})
-    assert store.read("r1").summary == {"accuracy": 2.0}
-    assert names(tmp_path / "runs") == ["r1"]
+    assert store.read(R1).summary == {"accuracy": 2.0}
+    assert names(tmp_path / "runs") == [R1]
 
 
 def test_a_file_in_the_place_of_a_run_is_replaced(tmp_path):
     store = Store(tmp_path, writable=True)
-    (tmp_path / "runs" / "r1").write_text("")
+    (tmp_path / "runs" / R1).write_text("")
     write(store)
-    assert store.has("r1")
-    assert names(tmp_path / "runs") == ["r1"]
+    assert store.has(R1)
+    assert names(tmp_path / "runs") == [R1]
 
 
 def test_steps_of_wrong_bytes_are_one_message(tmp_path):
     store = Store(tmp_path)
     write(store)
-    path = tmp_path / "runs" / "r1" / "steps.jsonl"
+    path, run = tmp_path / "runs" / R1 / "steps.jsonl", store.read(R1)
     path.write_bytes(b"\xff" * (path.stat().st_size - 1) + b"\n")
-    with pytest.raises(GottaError, match=r"steps\.jsonl of run 'r1' cannot be read.*run it again"):
-        list(store.read("r1").steps())
+    with pytest.raises(GottaError, match=r"steps\.jsonl of run '\w+' cannot be read.*run it again"):
+        list(run.steps())
+    with pytest.raises(GottaError, match=r"steps\.jsonl changed after it was stored.*run it again"):
+        store.read(R1)
+
+
+def edit(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "steps.jsonl"])
+def test_a_run_with_an_edited_file_is_damaged(tmp_path, name):
+    store = Store(tmp_path)
+    write(store)
+    edit(tmp_path / "runs" / R1 / name, accuracy=99.0)
+    assert store.runs() == []
+    assert not store.has(R1)
+    ((id, reason),) = store.damaged()
+    assert id == R1
+    renamed = name == "spec.json"  # another spec is another run
+    assert reason.startswith("what it holds is run ") if renamed else reason == f"{name} changed after it was stored"
+    write(store)
+    assert store.has(R1)
+    assert store.read(R1).summary == {"accuracy": 50.0}
+
+
+def test_a_number_edited_together_with_nothing_else_is_found_though_the_size_and_the_date_are_as_before(tmp_path):
+    store = Store(tmp_path)
+    write(store, steps=[{"correct": 10}])
+    path = tmp_path / "runs" / R1 / "steps.jsonl"
+    assert store.has(R1)
+    before = path.stat()
+    path.write_text('{"correct": 99}\n')
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    assert store.damaged() == [(R1, "steps.jsonl changed after it was stored")]
+
+
+@pytest.mark.parametrize("name", ["copy", "0" * 16, R1 + "-2"])
+def test_a_folder_whose_name_is_not_its_id_is_damaged(tmp_path, name):
+    store = Store(tmp_path)
+    write(store)
+    shutil.copytree(tmp_path / "runs" / R1, tmp_path / "runs" / name)
+    assert [run.id for run in store.runs()] == [R1]
+    assert store.damaged() == [(name, f"what it holds is run {R1}: it was renamed, copied or edited")]
+    assert not store.has(name)
+
+
+def test_a_run_whose_checksum_or_identity_was_taken_away_is_not_taken_for_a_good_one(tmp_path):
+    store = Store(tmp_path)
+    write(store)
+    write(store, "r2")
+    (tmp_path / "runs" / id_of("r2") / "identity.json").unlink()
+    path = tmp_path / "runs" / R1 / "summary.json"
+    path.write_text(json.dumps({"accuracy": 99.0}))
+    assert store.runs() == []
+    assert dict(store.damaged())[R1] == "summary.json has no checksum"
+    assert "what it holds is run" in dict(store.damaged())[id_of("r2")]
+
+
+def test_a_recipe_is_kept_beside_the_spec_and_does_not_change_the_name(tmp_path):
+    store = Store(tmp_path)
+    write(store, recipe={"name": "mini", "title": "A title"})
+    assert store.read(R1).recipe == {"name": "mini", "title": "A title"}
+    assert "recipe" not in store.read(R1).spec
+    (tmp_path / "runs" / R1 / "recipe.json").unlink()
+    assert store.damaged() == [(R1, "recipe.json changed after it was stored")]
+
+
+EARLIER = Path(__file__).parent / "earlier_store"
+
+
+def test_a_store_of_the_first_format_is_read_and_its_runs_say_so(tmp_path):
+    store = Store(EARLIER)
+    runs = store.runs()
+    assert len(runs) == 4
+    assert store.damaged() == []
+    assert all(run.is_earlier for run in runs)
+    assert {run.spec["memory"]["name"] for run in runs} == {"none", "fps"}
+    assert all(len(list(run.steps())) > 0 for run in runs)
+    assert not any(store.has(run.id) for run in runs)  # nothing tells that they are what is asked for
+    shutil.copytree(EARLIER / "runs" / runs[0].id, tmp_path / "runs" / "renamed")
+    ((name, reason),) = Store(tmp_path).damaged()
+    assert (name, reason) == ("renamed", f"what it holds is run {runs[0].id}: it was renamed, copied or edited")
 
 
 def test_concurrent_writers_leave_one_complete_run(tmp_path):
@@ -174,8 +282,8 @@ def test_concurrent_writers_leave_one_complete_run(tmp_path):
     for thread in threads:
         thread.join()
     assert failures == []
-    assert names(tmp_path / "runs") == ["r1"]
-    run = Store(tmp_path).read("r1")
+    assert names(tmp_path / "runs") == [R1]
+    run = Store(tmp_path).read(R1)
     assert {step["writer"] for step in run.steps()} == {run.summary["writer"]}
 
 
@@ -194,13 +302,13 @@ def test_a_killed_writer_leaves_no_run(tmp_path):
     assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False).returncode == 9
     store = Store(tmp_path, writable=True)
     assert len(names(store.folder)) == 2
-    assert not store.has("r1")
-    assert [run.id for run in store.runs()] == ["done"]
+    assert not store.has(R1)
+    assert [run.id for run in store.runs()] == [id_of("done")]
     assert store.damaged() == []
     assert store.sweep_leftovers() == ["r1"]
-    assert names(store.folder) == ["done"]
+    assert names(store.folder) == [id_of("done")]
     write(store, "r1")
-    assert store.has("r1")
+    assert store.has(R1)
 
 
 def test_sweeping_spares_what_may_still_be_written(tmp_path):
@@ -219,8 +327,8 @@ def test_sweeping_spares_what_may_still_be_written(tmp_path):
             yield {}
 
         write(store, "r1", steps=steps())
-        assert store.has("r1")
-        assert names(store.folder) == sorted([alive.name, elsewhere.name, "r1"])
+        assert store.has(R1)
+        assert names(store.folder) == sorted([alive.name, elsewhere.name, R1])
     finally:
         sleeper.communicate(b"\n")
 
@@ -267,7 +375,7 @@ def test_trying_to_write_leaves_nothing(tmp_path):
 @pytest.mark.parametrize("id", ["", "../x", "a/b", ".hidden", "a b"])
 def test_ids_are_folder_names(tmp_path, id):
     with pytest.raises(GottaError, match="not a folder name"):
-        write(Store(tmp_path), id)
+        Store(tmp_path).write(id, spec={}, steps=[], summary={}, environment={})
     assert not (tmp_path / "runs").exists()
 
 

@@ -2,9 +2,10 @@ import itertools
 
 import pytest
 
-from gotta.report.figures.chart import Frame, clipped, legend, legend_height, room, ticks
+from gotta.report.figures.chart import Frame, clipped, legend, legend_height, room, ticks, x_axis
 from gotta.report.figures.drawing import Drawing, Text
 from gotta.report.figures.palette import styles
+from gotta.show.contact_sheet import font
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (49.7, 52.3), (-3, 7), (0.001, 0.0013), (0, 150_000)])
@@ -41,3 +42,11 @@ def test_a_legend_wraps_within_its_width_and_takes_what_it_says():
     texts = [mark for mark in drawing.marks if isinstance(mark, Text)]
     assert [text.text for text in texts] == list(looks)
     assert max(text.x for text in texts) < 300
+
+
+def test_names_on_an_axis_stay_inside_the_drawing():
+    drawing = Drawing(100, 50, "")
+    x_axis(drawing, Frame(10, 10, 88, 20, (0, 1), (0, 1)), "", [(0.5, "middle"), (1, "1500000")])
+    middle, last = [mark for mark in drawing.marks if isinstance(mark, Text) and mark.text]
+    assert middle.x == 54
+    assert last.x + font(22).getlength("1500000") / 4 <= 100

@@ -11,6 +11,8 @@ from made_runs import made
 from made_store import EVIL, many_runs, with_recording, write
 
 from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.sweep.store import Store
+from gotta.report.results import read_results
 from gotta.report.store.serve import server
 from gotta.report.tables.comparison import table
 from gotta.report.tables.gains import gain_table
@@ -38,7 +40,7 @@ def store(tmp_path_factory):
     root = tmp_path_factory.mktemp("store")
     made = write(root, many_runs())
     with_recording(root, "norm-fps-0")
-    write_report(root, pictures=False)
+    write_report(read_results(made), pictures=False)
     return made
 
 
@@ -79,18 +81,18 @@ def expected(shown):
 
 def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
     page = visit()
-    runs = store.runs()
-    assert numbers(page) == expected(table(runs, "accuracy"))
+    panel = read_results(store).placed.whole
+    assert numbers(page) == expected(table(panel, "accuracy"))
     for name, shown in (
-        ("Error", table(runs, "error")),
-        ("Gain over no memory", gain_table(runs, "none")),
-        ("Gain over running statistics", gain_table(runs, "running_statistics")),
-        ("Seconds", table(runs, "seconds")),
+        ("Error", table(panel, "error")),
+        ("Gain over no memory", gain_table(panel, "none")),
+        ("Gain over running statistics", gain_table(panel, "running_statistics")),
+        ("Seconds", table(panel, "seconds")),
     ):
         page.get_by_text(name, exact=True).click()
         assert numbers(page) == expected(shown)
     page.keyboard.press("ArrowRight")  # radio buttons go round by the arrow keys
-    assert numbers(page) == expected(table(runs, "accuracy"))
+    assert numbers(page) == expected(table(panel, "accuracy"))
 
 
 @pytest.mark.parametrize("width", [360, 800, 1440])
@@ -166,7 +168,7 @@ def test_a_recording_of_a_control_says_what_it_is(browser, tmp_path, told, words
     path = record_path(tmp_path, "norm-fps-0")
     path.write_text(json.dumps({**json.loads(path.read_text()), **told}))
     page = browser.new_page()
-    page.goto(write_report(tmp_path, pictures=False).as_uri() + "#run=norm-fps-0")
+    page.goto(write_report(read_results(Store(tmp_path)), pictures=False).as_uri() + "#run=norm-fps-0")
     text = page.locator(".recording").text_content()
     assert [word for word in words if word not in text] == []
     assert ("under a wrong label" in text) is ("decides" in told)
@@ -187,7 +189,7 @@ def test_hostile_names_do_nothing(visit):
 def test_long_names_leave_the_numbers_in_sight(browser, tmp_path, width):
     write(tmp_path, [made(name, method) for name in ("none", "x" * 160) for method in ("norm", "m" * 30)])
     page = browser.new_page(viewport={"width": width, "height": 800})
-    page.goto(write_report(tmp_path, pictures=False).as_uri())
+    page.goto(write_report(read_results(Store(tmp_path)), pictures=False).as_uri())
     numbers = page.locator(".view:not([hidden]) td:nth-of-type(1) .number")
     assert numbers.count() == 2
     for box in (number.bounding_box() for number in numbers.all()):
@@ -231,7 +233,7 @@ def test_a_served_page_updates_itself(browser, tmp_path):
         page.get_by_text(f"{len(runs) - 4} runs finished").wait_for()
         write(tmp_path, runs[-4:])
         page.get_by_text(f"· {len(runs)} finished runs").wait_for(timeout=20_000)
-        assert numbers(page) == expected(table(store.runs(), "error"))
+        assert numbers(page) == expected(table(read_results(store).placed.whole, "error"))
         assert page.locator("details[open] summary").all_text_contents() == ["Cost"]
         assert page.evaluate("document.activeElement.getAttribute('href')") == address
         assert complaints == []

@@ -5,11 +5,11 @@ import os
 import random
 
 import pytest
-from made_runs import made
+from made_runs import domains_of, made, stored
 
 from gotta.experiment.run.memory_film import record_path
-from gotta.experiment.sweep.store import Store
-from gotta.report.places import CONTROLS, MEMORIES, METHODS
+from gotta.report.panel import CONTROLS, MEMORIES, METHODS
+from gotta.report.results import read_results
 from gotta.report.write import write_report
 from gotta.types import CORRUPTIONS
 
@@ -23,15 +23,12 @@ RECORDING = 700_000  # bytes, as of a run that was recorded
 def large(tmp_path_factory):
     """Every method with every memory and three seeds, the controls, and eight recordings."""
     rng = random.Random(0)
-    store = Store(tmp_path_factory.mktemp("large"))
     named = [(memory, method, None) for method in METHODS for memory in (MEMORIES if method != "source" else ["none"])]
     named += [("none", "norm", control) for control in CONTROLS]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)  # a thousand small files need not survive a power cut
         runs = [run_of(rng, *cell, seed) for seed in range(3) for cell in named]
-        for run in runs:
-            steps = list(steps_of(rng))
-            store.write(run.id, spec=run.spec, steps=steps, summary=run.summary, environment=run.environment)
+        store = stored(tmp_path_factory.mktemp("large"), runs, lambda run: steps_of(rng))
         for run in runs[:8]:
             path = record_path(store.root, run.id)
             path.parent.mkdir(exist_ok=True)
@@ -40,14 +37,9 @@ def large(tmp_path_factory):
 
 
 def run_of(rng, memory, method, control, seed):
-    run = made(memory, method, (0.0,), seed, control=control)
-    scores = {f"{name}-5": rng.uniform(20, 80) for name in CORRUPTIONS}
-    run.summary["online"]["domains"] = [
-        {"name": name, "samples": 10_000, "accuracy": score, "error": 100 - score} for name, score in scores.items()
-    ]
-    mean = sum(scores.values()) / len(scores)
-    run.summary.update(accuracy=mean, error=100 - mean)
-    return run
+    scores = [rng.uniform(20, 80) for _ in CORRUPTIONS]
+    domains = domains_of(scores, [f"{name}-5" for name in CORRUPTIONS])
+    return made(memory, method, scores, seed, control=control, summary={"online": {"domains": domains}})
 
 
 def steps_of(rng):
@@ -59,7 +51,7 @@ def steps_of(rng):
 
 
 def test_a_whole_table_with_recordings_stays_below_5_mb(large):
-    text = write_report(large.root, pictures=False).read_text(encoding="utf-8")
+    text = write_report(read_results(large), pictures=False).read_text(encoding="utf-8")
     assert text.count('id="run"') == 1
     assert "252 finished runs" in text
     assert text.count('id="record-') == 3

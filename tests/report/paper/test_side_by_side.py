@@ -1,8 +1,8 @@
 """Our numbers beside the published ones."""
 
-from made_runs import made
+from made_runs import made, panel_of
 
-from gotta.report.paper.side_by_side import agreements, beside, beside_table, published
+from gotta.report.paper.side_by_side import beside, beside_table, published
 
 FLAT = (70.0, 70.0, 70.0, 70.0)
 
@@ -47,31 +47,45 @@ def test_another_setting_has_no_published_number():
 def test_a_row_without_memory_is_of_the_table_with_the_same_capacity():
     for capacity, value in ((32, 14.8), (64, 16.5)):
         runs = [made("none", "tent", memory__capacity=None), made("fps", "tent", memory__capacity=capacity)]
-        assert beside(runs)[0].published.value == value
+        assert beside(panel_of(runs)).pairs[0].published.value == value
 
 
 def test_ours_published_difference_and_ranking():
     scores = {"none": 60.0, "fifo": 71.0, "reservoir": 65.0, "fps": 70.0}
     runs = [made(memory, scores=(score,) * 4, seed=seed) for memory, score in scores.items() for seed in (0, 1)]
-    pairs = beside(runs)
-    assert [(p.memory, p.published.value, round(p.difference, 2)) for p in pairs] == [
+    found = beside(panel_of(runs))
+    assert [(p.memory, p.published.value, round(p.difference, 2)) for p in found.pairs] == [
         ("none", 24.75, 35.25),
         ("fifo", 72.63, -1.63),
         ("reservoir", 50.5, 14.5),
         ("fps", 76.11, -6.11),
     ]
-    assert agreements(pairs)["norm"].tau == (5 - 1) / 6  # fifo and fps have changed places
-    text = "\n".join(beside_table(runs).caption)
+    assert found.taus["norm"].tau == (5 - 1) / 6  # fifo and fps have changed places
+    text = "\n".join(beside_table(found).caption)
     assert "norm +0.67 (n=4)" in text
     for part in ("Backbone: ours resnet20, published wrn-28-10.", "Images per corruption: ours 250, published 10000."):
         assert part in text
 
 
 def test_inconsistencies_of_the_paper_are_told_where_they_touch():
-    assert "1 known inconsistencies" in beside_table([made("none", "tent"), made("fps", "tent")]).caption[-1]
+    assert (
+        "1 known inconsistencies"
+        in beside_table(beside(panel_of([made("none", "tent"), made("fps", "tent")]))).caption[-1]
+    )
 
 
 def test_nothing_published_is_an_empty_table():
-    found = beside_table([made("hus")])
+    assert beside(panel_of([made("hus")])) is None
+    found = beside_table(None)
     assert found.rows == ()
     assert "no number of this setting" in found.caption[0]
+
+
+def test_cells_of_the_paper_by_memory_and_method_with_their_flags():
+    found = beside(panel_of([made(memory, method) for method in ("norm", "tent") for memory in ("none", "fps")]))
+    assert (found.methods, tuple(found.cells)) == (("norm", "tent"), ("none", "fps"))
+    assert found.cells["fps"]["norm"].published.value == 76.11
+    flagged = {(m, k): found.notes(pair) for m, row in found.cells.items() for k, pair in row.items()}
+    assert {number for numbers in flagged.values() for number in numbers} == set(range(1, len(found.flags) + 1))
+    assert flagged["none", "tent"]
+    assert found.differs

@@ -34,7 +34,7 @@ def test_changes_are_told_with_their_significance():
 
 
 def test_a_setting_that_differs_throughout_is_told_once_and_cells_match():
-    after = [made(run.spec["memory"]["name"], seed=run.spec["seed"], model__name="vit") for run in BEFORE]
+    after = [made(run.spec.memory.name, seed=run.seed, model__name="vit") for run in BEFORE]
     found = compare(BEFORE, after)
     assert found.settings == (("model.name", "resnet20", "vit"),)
     assert len(found.shared) == 2

@@ -1,12 +1,31 @@
-"""Names of anybody's in tables: they stay in their cells."""
+"""Every number of every table as a line."""
 
 import csv
+from io import StringIO
 from itertools import pairwise
 
 import pytest
 from made_runs import made, stored
+from made_store import many_runs, write
 
+from gotta.report.results import read_results
+from gotta.report.tables.csv_rows import table_csv
 from gotta.report.write import write_report
+
+
+def test_csv_has_the_numbers_of_the_tables(tmp_path):
+    results = read_results(write(tmp_path, many_runs()))
+    lines = list(csv.DictReader(StringIO(table_csv(results))))
+    shown = results.parts[0].table()
+    expected = {
+        (row.names[0], column): cell.value
+        for row in shown.rows
+        for column, cell in zip(shown.columns, row.cells, strict=True)
+        if cell.value is not None
+    }
+    got = {(r["memory"], r["method"]): float(r["value"]) for r in lines if r["table"] == "accuracy"}
+    assert got == pytest.approx(expected)
+
 
 NAMES = ("=cmd|' /C calc'!A0", "+1\x1b[31m", "-a\nb", "@x\u2028y|z\x9b<b>", "fps")
 
@@ -16,7 +35,7 @@ def folder(tmp_path_factory):
     runs = [made(memory, seed=seed) for memory in NAMES for seed in (0, 1)]
     runs += [made("fps", method="te\x1b]0;nt\x07\n", seed=seed) for seed in (0, 1)]
     store = stored(tmp_path_factory.mktemp("hostile"), runs)
-    write_report(store.root)
+    write_report(read_results(store))
     return store.root
 
 

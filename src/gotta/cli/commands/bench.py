@@ -115,6 +115,7 @@ def bench(
     if engine == "local":
         check_device(device)
     plan = load_recipe(recipe)
+    kept = plan.record(Path(recipe).stem)
     over = chosen([*(settings or []), *(also or [])], data, model)
     specs = plan.runs(quick, _names(memory), _numbers(seeds), _names(method), over)
     root = out or Path("runs") / (Path(recipe).stem + ("-quick" if quick else ""))
@@ -132,7 +133,7 @@ def bench(
         logged = Log(log or [], store, specs)
         with follow(console, labels(todo)) as listen:
             heard = logged.listening(listen)
-            failures = sweep(todo, store, jobs, threads, heard, device, where, snapshot_every, recorded)
+            failures = sweep(todo, store, jobs, threads, heard, device, where, snapshot_every, recorded, kept)
     except KeyboardInterrupt:
         finished = sum(store.has(spec.id) for spec in specs)
         console.print(f"\nStopped. {finished} of {len(specs)} runs are finished and kept in {root}.", highlight=False)
@@ -155,23 +156,21 @@ def bench(
 def conclude(console: "Console", store: "Store", specs: "list[RunSpec]") -> None:
     """Print the table of these runs and say where everything is."""
     from gotta.cli.progress import show_table
-    from gotta.report.answer import headline
-    from gotta.report.axes import panels
-    from gotta.report.tables.comparison import table
+    from gotta.report.results import read_results
     from gotta.report.write import write_report
 
-    runs = [store.read(spec.id) for spec in specs if store.has(spec.id)]
-    if not runs:
+    results = read_results(store)
+    asked = results.only({spec.id for spec in specs})
+    if not asked.runs:
         return
-    found = panels(runs)
-    for panel in found:
+    for part in asked.parts:
         console.print()
-        if len(found) > 1:
-            console.rule(panel.title, align="left")
-        show_table(console, table(panel.runs))
-        if len(runs) > 1:
-            console.print(headline(panel.runs), highlight=False, markup=False)
-    path = write_report(store.root)
+        if len(asked.parts) > 1:
+            console.rule(part.panel.title, align="left")
+        show_table(console, part.table())
+        if len(asked.runs) > 1:
+            console.print(str(part.answer), highlight=False, markup=False)
+    path = write_report(results)
     console.print(f"Runs: {store.root}   Report: {path}", highlight=False, soft_wrap=True)
 
 

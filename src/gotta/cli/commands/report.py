@@ -19,23 +19,20 @@ def report(
     from gotta.cli.progress import show_table
     from gotta.cli.terminal import Console
     from gotta.experiment.sweep.store import Store
-    from gotta.report.answer import headline
-    from gotta.report.axes import panels
-    from gotta.report.tables.comparison import table
+    from gotta.report.results import read_results
     from gotta.report.write import write_report
 
-    store = Store(folder)
-    runs = store.runs()
-    if not runs and not store.damaged():
+    results = read_results(Store(folder))
+    if not results.runs and not results.damaged:
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
-    found = [(panel.title, headline(panel.runs), table(panel.runs, metric)) for panel in panels(runs)]
-    path = write_report(folder)  # before anything is printed, which may go to a pipe that closes early
+    found = [(part.panel.title, str(part.answer), part.table(metric)) for part in results.parts]
+    path = write_report(results)  # before anything is printed, which may go to a pipe that closes early
     console = Console()
     for title, answer, shown in found:
         if len(found) > 1:
             console.rule(title, align="left")
         console.print(answer, highlight=False, markup=False)
         show_table(console, shown)
-    for id, reason in store.damaged():
+    for id, reason in results.damaged:
         console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
     console.print(f"Report: {path}", highlight=False, soft_wrap=True)

@@ -45,12 +45,12 @@ def run(
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from gotta.cli.commands.bench import check_device, conclude, warn_of_no_effect
-    from gotta.cli.plan import tell_damaged
+    from gotta.cli.plan import tell_damaged, tell_earlier
     from gotta.cli.progress import follow
     from gotta.cli.recording import record_run
     from gotta.cli.terminal import Console
+    from gotta.experiment.recipe.changed_inputs import check_same_inputs
     from gotta.experiment.recipe.missing import missing
-    from gotta.experiment.run.weights import check_same_weights
     from gotta.experiment.spec.outside import mistakes, permit
     from gotta.experiment.spec.run_spec import RunSpec
     from gotta.experiment.spec.text import dump
@@ -77,8 +77,9 @@ def run(
         raise GottaError("\n".join(lacking))
     warn_of_no_effect(console, [spec])
     store = Store(out, writable=True)
-    check_same_weights([spec], store)
+    check_same_inputs([spec], store)
     tell_damaged(console, [] if store.has(spec.id) else [spec], store)
+    tell_earlier(console, store)
     logged = Log(log or [], store, [spec])
     with follow(console, {spec.id: spec.label}) as listen:
         listen = logged.listening(listen)

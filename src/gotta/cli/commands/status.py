@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gotta.errors import GottaError
+from gotta.printable import one_line
 
 if TYPE_CHECKING:
     from gotta.report.store.status import Claim
@@ -30,17 +31,19 @@ def status(
     kinds = {claim.state for claim in state.claims}
     counts += [f"{state.count(kind)} {kind}" for kind in ("running", "waiting", "silent", "failed") if kind in kinds]
     counts += [f"{len(state.damaged)} damaged"] if state.damaged else []
+    earlier = sum(run.is_earlier for run in state.runs)
+    counts += [f"{earlier} of the finished ones of an earlier format"] if earlier else []
     print(f"{folder}: {', '.join(counts)}")
     if state.newest is not None:
         print(f"last run finished {ago(state.newest)} ago")
     if state.seconds_left is not None:
         print(f"about {ago(state.seconds_left)} until the runs under way are done, by the pace of the finished ones")
     for claim in state.claims[:SHOWN]:
-        print(_line(claim))
+        print(one_line(_line(claim)))
     if len(state.claims) > SHOWN:
         print(f"  and {len(state.claims) - SHOWN} more")
     for id, reason in state.damaged[:SHOWN]:
-        print(f"  {id}  damaged: {reason}; the next sweep runs it again")
+        print(one_line(f"  {id}  damaged: {reason}; the next sweep runs it again"))
 
 
 def ago(seconds: float) -> str:

@@ -25,14 +25,3 @@ def bundled() -> tuple[Images, IntArray, IntArray]:
     for array in (images, labels, index):
         array.setflags(write=False)
     return images, labels, index
-
-
-def write_bundle(images: Images, labels: IntArray, path: Path = SHEET, per_class: int = 200) -> None:
-    """Make the sheet from the whole test set: the first `per_class` images of each class, in the test set's order."""
-    index = np.sort(np.concatenate([np.flatnonzero(labels == c)[:per_class] for c in np.unique(labels)]))
-    rows = len(index) // COLUMNS
-    tiles = images[index].reshape(rows, COLUMNS, 32, 32, 3).swapaxes(1, 2).reshape(rows * 32, COLUMNS * 32, 3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(tiles).save(path, optimize=True)
-    listed = {"label": labels[index].tolist(), "index": index.tolist()}
-    path.with_suffix(".json").write_text(json.dumps(listed))

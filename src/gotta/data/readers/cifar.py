@@ -117,7 +117,7 @@ def from_planes(rows: Images) -> Images:
 
 def _sheet(path: Path, name: str, data: bytes) -> Images:
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
             sheet = np.asarray(image.convert("RGB"))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise GottaError(f"{path}: {name} is not a readable image: {error}. Download it again.") from None

@@ -3,13 +3,14 @@
 The arrays are mapped, never loaded: a batch costs the rows it shows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
 from gotta.data.dataset import check_request
 from gotta.errors import GottaError
@@ -45,6 +46,10 @@ class CifarC:
         for domain in dict.fromkeys(domains):
             check_request(domain, np.empty(0, np.int64), self.domains, len(self.labels))
             self._rows(domain.rpartition("-")[0])
+
+    def content(self, domains: Sequence[str]) -> Iterator[Content]:
+        yield self.labels
+        yield from (self.folder / f"{name}.npy" for name in dict.fromkeys(d.rpartition("-")[0] for d in domains))
 
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.labels))

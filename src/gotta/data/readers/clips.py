@@ -1,11 +1,13 @@
 """Clips: frames that show one object one after the other, and how they are split and thinned."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.content import Content
 from gotta.errors import GottaError, unknown
 from gotta.types import Images, IntArray
 
@@ -52,6 +54,16 @@ class Clips:
     def rows(self, kept: IntArray) -> "Clips":
         """Only these frames; the classes stay."""
         return Clips(Chosen(self.frames, kept), self.labels[kept], self.clips[kept], self.classes)
+
+
+def frames_content(frames: Any) -> Iterator[Content]:
+    """The arrays and files that frames come from, whatever kind of frames they are."""
+    for field in fields(frames) if is_dataclass(frames) else ():
+        value = getattr(frames, field.name)
+        if is_dataclass(value):
+            yield from frames_content(value)
+        elif isinstance(value, np.ndarray | tuple):
+            yield value
 
 
 def position_in_clip(clips: IntArray) -> IntArray:

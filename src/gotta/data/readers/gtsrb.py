@@ -57,7 +57,7 @@ def _is_sheet(name: str) -> bool:
 def _frames(what: str, data: bytes) -> Images:
     """[T, S, S, 3] from a sheet of S x TS pixels."""
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
             sheet = np.asarray(image.convert("RGB"))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise GottaError(f"{what} is not a readable image: {error}. Fetch the file again.") from None

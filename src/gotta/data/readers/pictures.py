@@ -17,6 +17,7 @@ from gotta.reading import read_bytes
 from gotta.types import Images, IntArray
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".webp"}
+FORMATS = ("PNG", "JPEG", "BMP", "PPM", "WEBP")  # whatever the name: others start programs to be shown, as EPS does
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,10 @@ class Pictures:
         chosen = [self.names[row] for row in rows], [self.members[row] for row in rows]
         return Pictures(self.root, *chosen, self.classes)
 
+    def files(self) -> Path | tuple[Path, ...]:
+        """The archive, or the files."""
+        return self.root if self.root.is_file() else tuple(self.root / member for member in self.members)
+
     def image(self, row: int) -> Image.Image:
         """One image, upright, in RGB."""
         return decode(io.BytesIO(self.data(row)), self.root / self.members[row])
@@ -119,7 +124,7 @@ def noise_index(names: Sequence[str]) -> IntArray:
 def decode(file: Any, name: str | Path) -> Image.Image:
     """An image file, upright, in RGB."""
     try:
-        with Image.open(file) as image:
+        with Image.open(file, formats=FORMATS) as image:
             return ImageOps.exif_transpose(image).convert("RGB")
     # Pillow says "broken PNG" with a SyntaxError.
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:

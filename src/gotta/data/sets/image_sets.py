@@ -1,9 +1,10 @@
 """Data sets of image files by class, corrupted when asked for: a folder of one's own, and Tiny-ImageNet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from gotta.data.classes import chosen, number_classes
+from gotta.data.content import Content
 from gotta.data.corruptions import corrupt
 from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
 from gotta.data.home import find
@@ -33,6 +34,9 @@ class CorruptedFiles:
         self.pictures, self.fit, self.table, self.seed = pictures, fit, table, seed
         self.labels, self.num_classes = number_classes(pictures.labels, pictures.classes, class_index, num_classes)
         self.domains: Sequence[str] = corrupted_domains()
+
+    def content(self, domains: Sequence[str]) -> Iterator[Content]:
+        yield from (self.labels, self.pictures.files())
 
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.labels))

@@ -1,12 +1,13 @@
 """ImageNet-C as published: `<corruption>/<severity>/<wnid>/<image>`, 224 x 224 pixels, never resized."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from gotta.data.classes import chosen, number_classes
+from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
 from gotta.data.dataset import DATASETS, check_request
 from gotta.data.home import find
@@ -52,6 +53,11 @@ class ImageNetC:
                     f"'{self._folders[domain]}' has {len(self._classes[domain])} of {len(self.classes)} classes: no "
                     f"{', '.join(missing[:3])}. Unpack it again, or leave out {domain}."
                 )
+
+    def content(self, domains: Sequence[str]) -> Iterator[Content]:
+        yield self.labels
+        for domain in domains:
+            yield tuple(self._folders[domain] / name for name in self.names)
 
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.labels))

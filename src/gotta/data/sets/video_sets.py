@@ -1,16 +1,17 @@
 """Video as the streams take it: frames as rows, each with its label and its clip, corrupted clip by clip."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gotta.data.content import Content
 from gotta.data.corruptions import corrupt
 from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
 from gotta.data.home import find
 from gotta.data.readers import clips as clips_
 from gotta.data.readers.bundled import bundled
 from gotta.data.readers.cifar import CLASSES
-from gotta.data.readers.clips import Clips
+from gotta.data.readers.clips import Clips, frames_content
 from gotta.data.readers.gtsrb import read_sheets
 from gotta.data.readers.pseudo_video import pseudo_video
 from gotta.data.readers.tracks import read_boxes, read_tracks
@@ -38,6 +39,9 @@ class Video:
         self.domains: Sequence[str] = corrupted_domains()
         _, first, of_row = np.unique(self.clips, return_index=True, return_inverse=True)
         self._first_row: IntArray = first[of_row].astype(np.int64)  # of the clip of each row
+
+    def content(self, domains: Sequence[str]) -> Iterator[Content]:
+        yield from (self.labels, self.clips, *frames_content(self._clips.frames))
 
     def images(self, domain: str, indices: IntArray) -> Images:
         rows = check_request(domain, indices, self.domains, len(self.labels))

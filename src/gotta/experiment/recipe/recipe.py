@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,9 +16,11 @@ from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
+from gotta.printable import one_line
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
+MOST = 1_000_000  # runs of a recipe, counted generously
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
@@ -50,7 +53,7 @@ class Quick(Part):
 class Recipe(Part):
     """`base` is what all runs share, `axes` what cells are repeated for; `quick` replaces parts for a first look."""
 
-    title: str
+    title: Annotated[str, AfterValidator(one_line)]
     paper: str | None = None  # the published table or figure it stands beside
     note: str | None = None  # what a reader of its numbers should know
     base: Sections
@@ -60,6 +63,10 @@ class Recipe(Part):
     leave_out: list[str] = []  # memories that wildcards pass over
     imports: list[str] = []  # modules of one's own whose classes it names
     quick: Quick = Quick()
+
+    def record(self, name: str) -> dict[str, Any]:
+        """What is kept with each of its runs."""
+        return {"name": name, **self.model_dump(mode="json", exclude_defaults=True)}
 
     def runs(
         self,
@@ -76,6 +83,7 @@ class Recipe(Part):
         `methods` keeps these only; `over` and `sections` stand over everything the recipe says. An argument of a method
         or memory among them goes to the cells whose method or memory takes it.
         """
+        self._check_count(len(seeds) or len(self.quick.seeds if quick else self.seeds))
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
         permit(over)  # what the caller names may be imported when it is run
@@ -108,6 +116,16 @@ class Recipe(Part):
                 self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick)
             )
         ]
+
+    def _check_count(self, seeds: int) -> None:
+        """Before they are made: a few short axes can stand for more cells than anybody can run."""
+        known = len(policies.names())
+        cells = 0
+        for block in self.cells:
+            rows = len(block.method) * (known * len(block.memory) + len(block.control) + 1)
+            cells += rows * prod(len(values) for values in {**self.axes, **block.axes}.values())
+        if cells * seeds > MOST:
+            raise GottaError(f"the recipe stands for up to {cells * seeds:,} runs. Expected at most {MOST:,}.")
 
     def _loose_ends(self) -> list[str]:
         """A complaint for each name that refers to nothing."""

@@ -14,6 +14,7 @@ from gotta.experiment.run.sprite import SIDE_LIMIT, data_uri, sprite, thumbnails
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import write_atomically
 from gotta.memory import Memory
+from gotta.metrics.plane import principal_plane
 from gotta.show.contact_sheet import class_colours
 from gotta.show.dataset_rows import class_names
 from gotta.streams import Stream
@@ -178,15 +179,10 @@ def fitted(frames: Sequence[Mapping[str, Any]], most: int) -> list[Mapping[str, 
 
 def principal(points: Floats) -> tuple[Floats, float]:
     """The first two principal components of `points[N, D]`, and the share of the variance they have."""
-    finite = np.where(np.isfinite(points), points, 0.0)
-    centred = finite - finite.mean(0)
-    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
-    places = centred @ directions[:2].T
-    places = np.pad(places, ((0, 0), (0, 2 - places.shape[1])))
-    # a direction and its opposite are equally principal: the larger side goes right and up
+    places, shares = principal_plane(np.where(np.isfinite(points), points, 0.0))
+    # the larger side goes right and up
     places *= np.where(np.abs(places.max(0, initial=0)) < np.abs(places.min(0, initial=0)), -1.0, 1.0)
-    total = float(np.square(sizes).sum())
-    return places, float(np.square(sizes[:2]).sum()) / total if total else 0.0
+    return places, float(shares.sum())
 
 
 def colours(classes: int) -> list[str]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import gotta
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard, GuardWarning
 from gotta.core.loop import OracleMemory, Record, evaluate
@@ -17,14 +18,15 @@ from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
+from gotta.experiment.run.inputs import inputs_used
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.model import shared_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
-from gotta.experiment.run.weights import weights_used
 from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec, statistics_of
 from gotta.memory import Memory, policies
+from gotta.memory.policy import make_policy
 from gotta.methods import Statistics, methods
 from gotta.models import Backbone
 from gotta.streams import Stream
@@ -70,21 +72,22 @@ def run(
     workers: int | None = None,
     recording: Path | None = None,
     recorder: Recorder | None = None,
+    hashes: Path | None = None,
 ) -> Result:
     """The records of all steps and the summary. `report` hears (steps done, steps, accuracy so far) after each step.
 
     With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
     goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
     `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is not there.
-    A `recorder` looks on, and keeps what the memory held.
+    A `recorder` looks on, and keeps what the memory held. `hashes` is a file that remembers hashes of data.
     """
     if (journal is not None or recorder is not None) and snapshots is not None:
         raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
     stream = Stream(data_of(spec), spec.stream_spec())
-    weights = weights_used(spec)
+    inputs = inputs_used(spec, stream, hashes)
     model = deepcopy(model_of(spec)).to(device)
     if snapshots is not None:
-        snapshots.beside = weights
+        snapshots.beside = inputs
     pointless = no_effect(spec, model)
     done = as_source(spec) if pointless and spec.control != "running_statistics" else spec
 
@@ -110,7 +113,8 @@ def run(
         adapted.memory.journal.save(journal)
     summary = {
         **scoring.summary(),
-        **weights,
+        "gotta": gotta.__version__,
+        **inputs,
         **({"guard": guard_summary(spec.guard, scoring.steps)} if spec.guard else {}),
         **({"no_effect": pointless} if pointless else {}),
     }
@@ -191,12 +195,14 @@ def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
         assert spec.memory.capacity
         return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
     policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
+    policy = make_policy(
+        spec.memory.name, spec.memory.arguments
+    )  # they are its alone: none says where samples are kept
     return Memory(
-        spec.memory.name,
+        policy,
         spec.memory.capacity if spec.has_memory else None,
         num_classes,
         spec.seed,
         refresh_every=spec.memory.refresh_every,
         journal=journal,
-        **spec.memory.arguments,
     )

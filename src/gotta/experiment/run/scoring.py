@@ -63,6 +63,7 @@ class Scoring:
             "missed": sum(step["missed"] for step in self.steps),
             "trained_parameters": sum(p.numel() for p in method.trained.values()),
             "stream": self.stream.summary(),
+            **({"notes": self.adapted.notes} if self.adapted.notes else {}),
         }
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """RunSpec: everything that decides a run's numbers, complete, frozen, and checked with all mistakes shown at once."""
 
-import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, fields
+from functools import cached_property
 from math import inf
 from typing import Any, Literal
 
@@ -11,16 +11,20 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, Valid
 
 from gotta.core.clock import CLOCKS
 from gotta.core.pairing import PAIRINGS, choose_statistics
-from gotta.core.regime import REGIMES, Regime
+from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
+from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
+from gotta.experiment.spec.run_id import run_id
+from gotta.experiment.spec.source_files import changed_since_import
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
 from gotta.models.zoo import check as check_model
+from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build
@@ -128,14 +132,31 @@ class RunSpec(Section):
             raise Mistakes(mistakes)
         return _complete(spec)
 
-    @property
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What the name covers besides the spec, as it was when first asked for: in a worker, by the driver."""
+        return identity_of(self)
+
+    @cached_property
     def id(self) -> str:
-        """The content as a name: the same for the same content on every machine."""
-        content = self.model_dump()
-        if self.guard is None:
-            del content["guard"]  # so that runs from before there was a guard keep their names
-        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+        return run_id(self.model_dump(), self.identity)
+
+    def check_unchanged(self) -> None:
+        """Complain if this process would compute something else than the name says."""
+        for name, now in identity_of(self)["parts"].items():
+            if self.identity["parts"].get(name) != now:
+                raise GottaError(
+                    f"the code or the defaults of its {name} are not those that the sweep began with. Start it again."
+                )
+            if stale := changed_since_import(now.get("files", {})):
+                raise GottaError(f"{', '.join(stale)} changed after it was imported. Start Python again.")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "RunSpec":
+        """A copy is another run, so it gets a name of its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("identity", "id"):
+            copied.__dict__.pop(name, None)
+        return copied
 
     @property
     def has_memory(self) -> bool:
@@ -145,7 +166,7 @@ class RunSpec(Section):
 
     @property
     def label(self) -> str:
-        return f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}"
+        return one_line(f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}")
 
     def stream_spec(self) -> StreamSpec:
         assert self.regime.batch_size is not None
@@ -247,6 +268,8 @@ def _mistakes(spec: RunSpec) -> list[str]:
         found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
         found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
+    if spec.memory.capacity is not None and spec.memory.capacity > MOST:
+        found.append(f"capacity={spec.memory.capacity} is too large. Expected at most {MOST:,}.")
     if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:

@@ -12,6 +12,7 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.run.environment import environment
+from gotta.experiment.run.inputs import KEPT
 from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import EVERY, Snapshots
@@ -53,6 +54,7 @@ class Work:
     beat: float = BEAT
     limit: float = LIMIT
     record: frozenset[str] = frozenset()  # the ids of the cells to record
+    recipe: Mapping[str, Any] | None = None  # that asks for the cells
 
     def done(self, id: str) -> bool:
         """Is the run stored, and its recording as well if there is to be one?"""
@@ -90,10 +92,10 @@ class LeaseLost(Exception):
     """Somebody found this process dead and took its cell over."""
 
 
-def received(given: Mapping[str, Any]) -> RunSpec:
+def receive(spec: RunSpec) -> RunSpec:
     """A spec as the driver of this sweep sent it, which has seen to it that its parts may be imported."""
-    permit(given)
-    return RunSpec.model_validate(given)
+    permit(spec.model_dump())
+    return spec
 
 
 def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
@@ -121,6 +123,7 @@ def compute(
     def notice(message: str) -> None:
         listen(Event("notice", spec.id, message=message))
 
+    spec.check_unchanged()
     listen(Event("started", spec.id))
     snapshots, recorder = work.snapshots(spec.id, notice), recorder_of(spec) if spec.id in work.record else None
     if recorder is not None and work.shared and snapshots.folder.exists():
@@ -133,6 +136,7 @@ def compute(
             snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
             recording=kept,
             recorder=recorder,
+            hashes=Path(work.root) / KEPT if work.shared else None,
         )
         costs = kept.read_text(encoding="utf-8") if kept.exists() else None
     return Computed(steps, summary, environment(), None if recorder is None else recorder.text(), costs)
@@ -169,8 +173,16 @@ def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: List
     costs = recording(Path(work.root), spec)
     if result.costs is not None and not costs.exists():
         write_atomically(costs, result.costs)  # before the run, so that nobody finds numbers that cannot be repeated
-    content: dict[str, Any] = {"steps": result.steps, "summary": result.summary, "environment": result.made_by}
-    if not store.write(spec.id, spec=spec.model_dump(), **content):
+    stored = store.write(
+        spec.id,
+        spec=spec.model_dump(),
+        steps=result.steps,
+        summary=result.summary,
+        environment=result.made_by,
+        identity=spec.identity,
+        recipe=work.recipe,
+    )
+    if not stored:
         accuracy = store.read(spec.id).summary["accuracy"]  # stored before, and here for its recording
     if result.recording is not None:
         _keep_recording(record_path(work.root, spec.id), result.recording)

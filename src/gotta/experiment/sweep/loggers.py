@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gotta.errors import GottaError, unknown
-from gotta.experiment.recipe.labels import flat, labels
+from gotta.experiment.recipe.labels import labels
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.settings import flatten
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, Listener
 
@@ -39,7 +40,7 @@ class TensorBoard:
         aside = folder.with_name(f".{folder.name}")
         shutil.rmtree(aside, ignore_errors=True)  # what a killed sweep has left
         with self.module.SummaryWriter(str(aside)) as writer:
-            writer.add_text("spec", "\n".join(f"    {key}: {value}" for key, value in flat(run.spec).items()))
+            writer.add_text("spec", "\n".join(f"    {key}: {value}" for key, value in flatten(run.spec).items()))
             for step, numbers in _steps(run):
                 for key, value in numbers.items():
                     writer.add_scalar(key, value, step)
@@ -83,7 +84,7 @@ class MLflow:
         ):
             return
         with self.module.start_run(run_name=name, tags={TAG: run.id}):
-            self.module.log_params({key: str(value) for key, value in flat(run.spec).items()})
+            self.module.log_params({key: str(value) for key, value in flatten(run.spec).items()})
             for step, numbers in _steps(run):
                 self.module.log_metrics({key.replace("/", "."): value for key, value in numbers.items()}, step=step)
             self.module.log_metrics({f"summary.{key}": value for key, value in _summary(run).items()})

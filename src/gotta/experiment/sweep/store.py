@@ -1,6 +1,7 @@
 """One folder per finished run, written aside and renamed: what is there is complete, and enough for a report."""
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -15,13 +16,17 @@ from typing import Any
 import numpy as np
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.run_id import FORMAT, earlier_id, run_id
 from gotta.experiment.sweep.processes import alive, machine
-from gotta.files import sync_folder, write_lines
+from gotta.files import digest, sync_folder, write_lines
 from gotta.reading import open_plain, parse_json, read_json
 
 DOCUMENTS = ("spec.json", "summary.json", "environment.json")
+IDENTITY = "identity.json"  # what the run's name covers besides its spec; runs of the first format have none
+RECIPE = "recipe.json"  # of a run that was asked for by one
 STEPS = "steps.jsonl"
 FOLDERS = ("runs", "leases", "snapshots", "clocks", "records", "figures")  # what is written below the root
+CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
 SIZE = "steps_bytes"  # stands with the environment and is for the store alone
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
@@ -39,6 +44,13 @@ class Run:
     summary: dict[str, Any]
     environment: dict[str, Any]
     folder: Path | None = field(default=None, repr=False)
+    identity: dict[str, Any] = field(default_factory=dict, repr=False)
+    recipe: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_earlier(self) -> bool:
+        """Is it of an earlier format, so that nothing tells which code made it, or whether it was changed since?"""
+        return self.folder is not None and self.identity.get("format") != FORMAT
 
     def steps(self) -> Iterator[dict[str, Any]]:
         """The records of the steps, read one by one."""
@@ -71,12 +83,11 @@ class Store:
                 raise GottaError(f"'{path}' is a link, so what is written there ends up elsewhere. Make it a folder.")
 
     def has(self, id: str) -> bool:
-        """Is the run complete and readable?"""
+        """Is the run complete, unchanged, and of this format?"""
         try:
-            self._load(id)
+            return not self._load(id).is_earlier
         except _DamagedRun:
             return False
-        return True
 
     def read(self, id: str) -> Run:
         try:
@@ -87,13 +98,22 @@ class Store:
                 "Delete its folder if it is there and run it again."
             ) from problem
 
+    def scan(self) -> Iterator[tuple[str, Run | str]]:
+        """Each run by id, or why it cannot be read."""
+        for path in _children(self.folder):
+            if (path.is_dir() or path.is_symlink()) and not path.name.startswith("."):
+                try:
+                    yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
+                except _DamagedRun as problem:
+                    yield path.name, str(problem)
+
     def runs(self) -> list[Run]:
         """Every readable run, by id; `damaged` names the others."""
-        return [found for _, found in self._scan() if isinstance(found, Run)]
+        return [found for _, found in self.scan() if isinstance(found, Run)]
 
     def damaged(self) -> list[tuple[str, str]]:
         """The id of each run that cannot be read, with the reason."""
-        return [(id, found) for id, found in self._scan() if isinstance(found, str)]
+        return [(id, found) for id, found in self.scan() if isinstance(found, str)]
 
     def write(
         self,
@@ -103,6 +123,8 @@ class Store:
         steps: Iterable[Mapping[str, Any]],
         summary: Mapping[str, Any],
         environment: Mapping[str, Any],
+        identity: Mapping[str, Any] | None = None,
+        recipe: Mapping[str, Any] | None = None,
     ) -> bool:
         """Store a finished run. If a complete one has that id already it stays, this one is dropped: False."""
         aside = self.folder / _aside_name(_checked(id))
@@ -111,8 +133,11 @@ class Store:
             aside.mkdir(parents=True)
             write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
             made_by = {**environment, SIZE: (aside / STEPS).stat().st_size}
-            for name, content in zip(DOCUMENTS, (spec, summary, made_by), strict=True):
-                write_lines(aside / name, [json.dumps(plain(content), indent=2, allow_nan=False)])
+            beside = {IDENTITY: identity or {"format": FORMAT, "parts": {}}, **({RECIPE: recipe} if recipe else {})}
+            for name, content in {DOCUMENTS[0]: spec, DOCUMENTS[2]: made_by, **beside}.items():
+                _write_document(aside / name, content)
+            told = plain({name: value for name, value in summary.items() if name != CHECKSUM})
+            _write_document(aside / DOCUMENTS[1], {**told, CHECKSUM: _checksum(aside, told)})
             sync_folder(aside)
             return self._publish(aside, id)
         except OSError as error:
@@ -167,14 +192,6 @@ class Store:
         else:
             old.unlink(missing_ok=True)
 
-    def _scan(self) -> Iterator[tuple[str, Run | str]]:
-        for path in _children(self.folder):
-            if (path.is_dir() or path.is_symlink()) and not path.name.startswith("."):
-                try:
-                    yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
-                except _DamagedRun as problem:
-                    yield path.name, str(problem)
-
     def _load(self, id: str) -> Run:
         folder = self.folder / _checked(id)
         if folder.is_symlink():
@@ -185,7 +202,12 @@ class Store:
         if not isinstance(summary.get("online", {}), dict):
             raise _DamagedRun(f"{DOCUMENTS[1]} has no results under 'online'")
         _check_steps(folder / STEPS, made_by.pop(SIZE, None))
-        return Run(id, spec, summary, made_by, folder)
+        identity = _load_document(folder / IDENTITY) if (folder / IDENTITY).exists() else {}
+        recipe = _load_document(folder / RECIPE) if (folder / RECIPE).exists() else {}
+        _check_name(id, spec, identity)
+        if identity:
+            _check_content(folder, summary)
+        return Run(id, spec, summary, made_by, folder, identity, recipe)
 
 
 def unreadable_steps(folder: Path, error: Exception) -> GottaError:
@@ -235,6 +257,36 @@ def _step(line: bytes) -> dict[str, Any]:
     if not isinstance(step, dict):
         raise ValueError("a line of it holds no JSON object")
     return step
+
+
+def _write_document(path: Path, content: Mapping[str, Any]) -> None:
+    write_lines(path, [json.dumps(plain(content), indent=2, allow_nan=False)])
+
+
+def _check_name(id: str, spec: dict[str, Any], identity: dict[str, Any]) -> None:
+    try:
+        own = run_id(spec, identity) if identity else earlier_id(spec)
+    except (ValueError, RecursionError) as error:
+        raise _DamagedRun(f"its name cannot be checked ({error})") from error
+    if own != id:
+        raise _DamagedRun(f"what it holds is run {own}: it was renamed, copied or edited")
+
+
+def _check_content(folder: Path, summary: dict[str, Any]) -> None:
+    """Compare the files with the checksum, and leave it out of what the summary tells."""
+    noted, now = summary.pop(CHECKSUM, None), _checksum(folder, summary)
+    if not isinstance(noted, dict):
+        raise _DamagedRun(f"{DOCUMENTS[1]} has no checksum")
+    changed = sorted(name for name in {**noted, **now} if noted.get(name) != now.get(name))
+    if changed:
+        raise _DamagedRun(f"{', '.join(changed)} changed after it was stored")
+
+
+def _checksum(folder: Path, summary: dict[str, Any]) -> dict[str, str]:
+    canonical = json.dumps(summary, sort_keys=True, separators=(",", ":"))
+    names = (DOCUMENTS[0], DOCUMENTS[2], IDENTITY, RECIPE, STEPS)
+    digests = {name: digest(folder / name) for name in names if (folder / name).exists()}
+    return {**digests, DOCUMENTS[1]: hashlib.sha256(canonical.encode()).hexdigest()}
 
 
 def _check_steps(path: Path, expected: int | None) -> None:

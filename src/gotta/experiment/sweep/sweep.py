@@ -1,7 +1,8 @@
 """Many runs: what is finished is kept and not run again, what another sweep is running is waited for."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from time import sleep
+from typing import Any
 
 from gotta.experiment.run.snapshots import EVERY
 from gotta.experiment.spec.outside import check_permitted
@@ -26,12 +27,14 @@ def sweep(
     engine: Engine | None = None,
     snapshot_every: float = EVERY,
     record: Collection[str] = (),
+    recipe: Mapping[str, Any] | None = None,
 ) -> list[Event]:
     """Run what the store lacks, on this machine unless another engine is given; the failures.
 
-    `record` names the cells that also get a recording; one that is stored without is run again for it.
+    `record` names the cells that also get a recording; one that is stored without is run again for it. `recipe` is kept
+    with each run.
     """
-    work = Work(str(store.root.resolve()), threads, device, snapshot_every, record=frozenset(record))
+    work = Work(str(store.root.resolve()), threads, device, snapshot_every, record=frozenset(record), recipe=recipe)
     return Sweep(store, work, engine or Local(jobs), listen).run(specs)
 
 

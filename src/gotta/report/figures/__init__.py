@@ -1,6 +1,5 @@
-"""The figures of a report, each for the data that it needs."""
+"""The figures of a report, each for the data that it needs. One file is one kind, or two that share their drawing."""
 
-from gotta.report.figures.all import figures
-from gotta.report.figures.figure import Figure
+from gotta.report.figures.figure import Figure, draws, figures, is_figure_file
 
-__all__ = ["Figure", "figures"]
+__all__ = ["Figure", "draws", "figures", "is_figure_file"]

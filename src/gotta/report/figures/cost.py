@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import product
 from math import log10
 
-from gotta.experiment.sweep.store import Run
 from gotta.report.figures.chart import (
     POINT,
     SMALL,
@@ -19,18 +18,20 @@ from gotta.report.figures.chart import (
     y_axis,
 )
 from gotta.report.figures.drawing import FAINT, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, mean
+from gotta.report.figures.figure import WIDTH, Figure, best_rows, draws, mean
 from gotta.report.figures.palette import styles
+from gotta.report.panel import CONTROL, Panel
 from gotta.report.tables.cells import Cell
 
 BoxEnds = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float, str, str]  # seconds, accuracy, method, row
 
 
-def cost_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("cost", position=50)
+def cost_figures(panel: Panel) -> list[Figure]:
     """Every cell as a point, the front as a line."""
     points, which = [], ""
-    for method, rows in columns(runs).items():
+    for method, rows in panel.methods.items():
         kept, left_out = best_rows(rows)
         if left_out:
             which = " Of a method with many rows, the best."
@@ -72,7 +73,7 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
         drawing.add(*marker(looks[row].marker, *frame.at(log10(seconds), accuracy), looks[row].colour, 5))
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (frame.at(log10(s), a) for s, a, *_ in points)]
     for seconds, accuracy, method, row in best:
-        name = clipped(row.removeprefix("control: "))
+        name = clipped(row.removeprefix(CONTROL))
         label = f"{method} + {name}" if methods > 1 else name
         text, box = _label(label, *frame.at(log10(seconds), accuracy), frame, taken)
         drawing.add(text)
@@ -80,7 +81,7 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
     caption = (
         "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."
     )
-    return Figure("cost", title, caption + " Seconds are this machine's." + which, drawing)
+    return Figure(title, caption + " Seconds are this machine's." + which, drawing)
 
 
 def _label(label: str, x: float, y: float, frame: Frame, taken: Sequence[BoxEnds]) -> tuple[Text, BoxEnds]:

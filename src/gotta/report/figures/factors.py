@@ -1,17 +1,16 @@
 """Factor ablation: one line for each way a memory was put together; of many, one for each value of a factor."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gotta.experiment.sweep.store import Run
+from gotta.experiment.spec.settings import flatten
 from gotta.report.figures.chart import POINT, SMALL, Frame, clipped, room, shown, text_width, ticks
 from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import MANY, WIDTH, Figure, columns, mean, slug
+from gotta.report.figures.figure import MANY, WIDTH, Figure, draws, mean
 from gotta.report.figures.palette import style
-from gotta.report.places import section_name, settings
+from gotta.report.panel import Panel, Runs
 
-ARGUMENTS = "memory.arguments."
 LINE = 22.0
 ONE_BY_ONE = (
     "Mean over seeds; lines are 95 % intervals over seeds where there are several (of two seeds, half their range)."
@@ -35,10 +34,11 @@ class Level:
         return (self.value - self.half, self.value + self.half, *self.cells)
 
 
-def factor_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("factors", position=40)
+def factor_figures(panel: Panel) -> list[Figure]:
     """For each method with memories put together from parts, or run with several values of a part."""
     found = []
-    for method, rows in columns(runs).items():
+    for method, rows in panel.methods.items():
         assembled = [row for row, group in rows.items() if _factors(group)]
         if len(assembled) > MANY:
             found.append(_figure(method, _by_factor(rows), BY_FACTOR))
@@ -50,14 +50,13 @@ def factor_figures(runs: Sequence[Run]) -> list[Figure]:
     return found
 
 
-def _factors(runs: Sequence[Run]) -> dict[str, object]:
+def _factors(runs: Runs) -> dict[str, object]:
     """The settings other than epsilon that say how this memory decides."""
-    given = settings(runs[0], ("memory",))
-    parts = {name.removeprefix(ARGUMENTS): value for name, value in given.items() if name.startswith(ARGUMENTS)}
-    return {name: value for name, value in parts.items() if name != "epsilon"}
+    given = flatten(runs[0].spec.memory.arguments)
+    return {name: value for name, value in given.items() if name != "epsilon"}
 
 
-def _by_factor(rows: Mapping[str, Sequence[Run]]) -> dict[str, Level]:
+def _by_factor(rows: Mapping[str, Runs]) -> dict[str, Level]:
     """A level for each value of each factor that varies, memory by memory; rows without factors as they are."""
     groups: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     lines: dict[str, Level] = {}
@@ -68,7 +67,7 @@ def _by_factor(rows: Mapping[str, Sequence[Run]]) -> dict[str, Level]:
         if not _factors(runs):
             lines[row] = Level(cell.value, cell.interval or 0.0)
         for name, value in _factors(runs).items():
-            groups[section_name(runs[0], "memory"), name][str(value)].append(cell.value)
+            groups[runs[0].spec.memory.name, name][str(value)].append(cell.value)
     for (memory, name), values in groups.items():
         if len(values) > 1:
             for value, cells in values.items():
@@ -98,4 +97,4 @@ def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
             drawing.add(*marker("circle", frame.across(value), y, FAINT, 2))
         drawing.add(*marker(look.marker, frame.across(level.value), y, look.colour, 6 if level.cells else 5))
         drawing.add(Text(WIDTH - 4, y + 4, f"{level.value:.1f}", INK, 12, "end"))
-    return Figure(f"factors-{slug(method)}", title, caption, drawing)
+    return Figure(title, caption, drawing, method)

@@ -1,15 +1,15 @@
-"""What every figure is, and the runs that one line of it stands for."""
+"""What a figure is, how a file of this folder adds one, and what several of them need."""
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from gotta.experiment.sweep.store import Run
+from gotta.registry import Registry
 from gotta.report.figures.drawing import Drawing
-from gotta.report.places import SOURCE, Place, places
+from gotta.report.panel import NONE, Panel, Runs, is_control
+from gotta.report.run import Run
 from gotta.report.tables.cells import Cell, over_seeds
-from gotta.report.tables.comparison import by_seed, summary_value
+from gotta.report.tables.comparison import by_seed, number
 
 WIDTH = 760.0
 MANY = 16  # lines that a figure can show; of more, the best
@@ -17,45 +17,74 @@ MANY = 16  # lines that a figure can show; of more, the best
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with its name for a file, and what a reader must know to read it."""
+    """A drawing with what a reader must know to read it; `method` where there is one for each, `kind` by `draws`."""
 
-    name: str
     title: str
     caption: str
     drawing: Drawing
+    method: str = ""
+    kind: str = ""
+
+    @property
+    def name(self) -> str:
+        """For a file."""
+        return f"{self.kind}-{slug(self.method)}" if self.method else self.kind
 
 
-def columns(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
-    """Column, row, runs: in the order of the tables, without the source model."""
-    found: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
-    for run, place in _placed(runs):
-        if place.column != SOURCE:
-            found[place.column][place.row].append(run)
-    return {column: dict(rows) for column, rows in found.items()}
+Maker = Callable[[Panel], list[Figure]]
 
 
-def in_order(runs: Sequence[Run]) -> list[Run]:
-    """As the tables have them, column by column."""
-    return [run for run, _ in _placed(runs)]
+@dataclass(frozen=True)
+class Kind:
+    """A function that draws the figures of one kind, and where they stand among the others."""
+
+    make: Maker
+    position: int
+    across: bool
 
 
-def _placed(runs: Sequence[Run]) -> list[tuple[Run, Place]]:
-    return sorted(zip(runs, places(runs), strict=True), key=lambda pair: (pair[1].column_order, pair[1].row_order))
+kinds: Registry[Kind] = Registry("figure", "gotta.report.figures")
 
 
-def best_rows(rows: Mapping[str, Sequence[Run]], most: int = MANY) -> tuple[dict[str, Sequence[Run]], str]:
+def draws(kind: str, position: int, across: bool = False) -> Callable[[Maker], Maker]:
+    """Adds the figures that the decorated function makes of a panel: none where the panel has not what they need.
+
+    `kind`, one word, begins the names of their files. With `across` the panel is of all runs of a folder, not of one
+    table.
+    """
+
+    def keep(make: Maker) -> Maker:
+        kinds.register(kind)(Kind(make, position, across))
+        return make
+
+    return keep
+
+
+def figures(panel: Panel, across: bool = False) -> list[Figure]:
+    """The figures of one table, or those that go across all tables."""
+    known = {name: kinds.get(name) for name in kinds.names()}
+    chosen = sorted((k.position, name, k.make) for name, k in known.items() if k.across == across)
+    return [replace(figure, kind=name) for _, name, make in chosen for figure in make(panel)]
+
+
+def is_figure_file(name: str) -> bool:
+    """Whether a file is named like a figure of ours."""
+    return bool(re.fullmatch(rf"(\d+-)?({'|'.join(kinds.names())})(-[a-z0-9-]+)?\.(svg|png)", name))
+
+
+def best_rows(rows: Mapping[str, Runs], most: int = MANY) -> tuple[dict[str, Runs], str]:
     """All rows in their order if a figure can show them, else the best and all without a choice; and words for that."""
     if len(rows) <= most:
         return dict(rows), ""
-    kept = {row for row in rows if row == "none" or row.startswith("control: ")}
+    kept = {row for row in rows if row == NONE or is_control(row)}
     by_accuracy = sorted((row for row in rows if row not in kept), key=lambda row: -(mean(rows[row]).value or 0.0))
     kept |= set(by_accuracy[: max(1, most - len(kept))])
     return {row: runs for row, runs in rows.items() if row in kept}, f" The best {len(kept)} of {len(rows)} rows."
 
 
-def mean(runs: Sequence[Run], path: str = "accuracy") -> Cell:
+def mean(runs: Sequence[Run], name: str = "accuracy") -> Cell:
     """The number of these runs over their seeds."""
-    return over_seeds(by_seed(runs, lambda run: summary_value(run.summary, path)), 1)
+    return over_seeds(by_seed(runs, number(name)), 1)
 
 
 def slug(text: str) -> str:

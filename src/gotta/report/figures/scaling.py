@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from gotta.experiment.sweep.store import Run
 from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
 from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, in_order, mean, slug
+from gotta.report.figures.figure import WIDTH, Figure, draws, mean
 from gotta.report.figures.palette import style
-from gotta.report.places import SOURCE, cell_key, settings
+from gotta.report.panel import NONE, SOURCE, Panel, column_name, row_name
+from gotta.report.run import Run
 from gotta.report.tables.cells import Cell
 
 CAPACITY, EPSILON = "memory.capacity", "memory.arguments.epsilon"
@@ -18,35 +17,31 @@ STARS = " A star marks the best of a line; one without a star is alike everywher
 Curves = dict[str, dict[float, Cell]]  # row: value of the setting: accuracy
 
 
-def capacity_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("capacity", position=10, across=True)
+def capacity_figures(panel: Panel) -> list[Figure]:
     """For each method whose memories were run with several capacities."""
     return [
-        _figure(
-            f"capacity-{slug(method)}",
-            f"Accuracy by capacity of the memory, {method}",
-            "rows in the memory",
-            curves,
-            star=False,
-        )
-        for method, curves in _curves(runs, CAPACITY).items()
+        _figure(method, f"Accuracy by capacity of the memory, {method}", "rows in the memory", curves, star=False)
+        for method, curves in _curves(panel, CAPACITY).items()
     ]
 
 
-def epsilon_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("epsilon", position=30)
+def epsilon_figures(panel: Panel) -> list[Figure]:
     """For each method whose diverse memories were run with several epsilons."""
     return [
-        _figure(f"epsilon-{slug(method)}", f"Accuracy by epsilon, {method}", "epsilon", curves, star=True)
-        for method, curves in _curves(runs, EPSILON).items()
+        _figure(method, f"Accuracy by epsilon, {method}", "epsilon", curves, star=True)
+        for method, curves in _curves(panel, EPSILON).items()
     ]
 
 
-def _curves(runs: Sequence[Run], axis: str) -> dict[str, Curves]:
+def _curves(panel: Panel, axis: str) -> dict[str, Curves]:
     """Method, row, value: only where a row has two values or more and all other settings are the same."""
     cells: dict[tuple[str, str], ByValue] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for run in in_order(runs):
-        row, column = cell_key(run)
-        value = settings(run).get(axis)
-        if column != SOURCE and isinstance(value, int | float) and row != "none":
+    for run in (run for _, _, runs in panel.filled for run in runs):
+        row, column = row_name(run), column_name(run)
+        value = run.settings.get(axis)
+        if column != SOURCE and isinstance(value, int | float) and row != NONE:
             cells[column, _rest(run, axis)][row][float(value)].append(run)
     found: dict[str, Curves] = {}
     for (method, _), rows in cells.items():
@@ -58,13 +53,12 @@ def _curves(runs: Sequence[Run], axis: str) -> dict[str, Curves]:
 
 def _rest(run: Run, axis: str) -> str:
     """Everything else that makes runs incomparable; the regime follows the capacity, so its sizes do not count."""
-    known: dict[str, Any] = settings(run, ("data", "stream", "model", "pairing"))
-    reset = settings(run, ("regime",)).get("regime.reset")
-    other = settings(run).get(CAPACITY if axis == EPSILON else EPSILON)
-    return repr(sorted((name, repr(value)) for name, value in known.items())) + f"{reset} {other}"
+    known = run.section("data", "stream", "model", "pairing")
+    other = run.settings.get(CAPACITY if axis == EPSILON else EPSILON)
+    return repr(sorted((name, repr(value)) for name, value in known.items())) + f"{run.spec.regime.reset} {other}"
 
 
-def _figure(name: str, title: str, what: str, curves: Curves, star: bool) -> Figure:
+def _figure(method: str, title: str, what: str, curves: Curves, star: bool) -> Figure:
     values = sorted({value for curve in curves.values() for value in curve})
     place = {value: k for k, value in enumerate(values)}
     cells = [cell for curve in curves.values() for cell in curve.values()]
@@ -88,7 +82,7 @@ def _figure(name: str, title: str, what: str, curves: Curves, star: bool) -> Fig
             drawing.add(*marker("star", middle, level - 14, looks[row].colour, 6))
             drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11))
     caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if _several(cells) else "One seed."
-    return Figure(name, title, caption + (STARS if star else ""), drawing)
+    return Figure(title, caption + (STARS if star else ""), drawing, method)
 
 
 def _interval(cell: Cell) -> tuple[float, float]:

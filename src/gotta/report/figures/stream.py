@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
-from gotta.experiment.sweep.store import Run
+from gotta.metrics.measures import MEASURES
 from gotta.report.figures.chart import (
     POINT,
     SMALL,
@@ -19,24 +19,20 @@ from gotta.report.figures.chart import (
     y_axis,
 )
 from gotta.report.figures.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, best_rows, columns, slug
+from gotta.report.figures.figure import WIDTH, Figure, best_rows, draws
 from gotta.report.figures.palette import Style, styles
-from gotta.report.page.series import Series, Visit, series
+from gotta.report.panel import CONTROLS, NONE, Panel, Runs
+from gotta.report.series import Series, Visit, series
 
 WINDOW = 6  # values of about a hundred: some 6 % of the stream
-PANELS = {
-    "purity": "Purity: share stored under the true label",
-    "balance": "Class balance: 1 = every class alike",
-    "near_duplicates": "Near-duplicates: share within 0.005",
-    "coverage": "Coverage: distance of the stream, lower is closer",
-}
 Lines = dict[str, Series]
 
 
-def stream_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("stream", position=10)
+def stream_figures(panel: Panel) -> list[Figure]:
     """One figure for each method whose runs recorded their steps."""
     found = []
-    for method, rows in columns(runs).items():
+    for method, rows in panel.methods.items():
         kept, which = best_rows(rows)
         lines = first_seed(kept)
         if lines:
@@ -44,10 +40,11 @@ def stream_figures(runs: Sequence[Run]) -> list[Figure]:
     return found
 
 
-def diagnostics_figures(runs: Sequence[Run]) -> list[Figure]:
-    """Purity, balance, near-duplicates and coverage over time, for each method with a memory."""
+@draws("diagnostics", position=20)
+def diagnostics_figures(panel: Panel) -> list[Figure]:
+    """The measures of the memory that have a curve, for each method with a memory."""
     found = []
-    for method, rows in columns(runs).items():
+    for method, rows in panel.methods.items():
         kept, which = best_rows({name: runs for name, runs in rows.items() if _holds(name)})
         lines = {name: line for name, line in first_seed(kept).items() if line.state}
         if lines:
@@ -55,9 +52,9 @@ def diagnostics_figures(runs: Sequence[Run]) -> list[Figure]:
     return found
 
 
-def first_seed(rows: Mapping[str, Sequence[Run]]) -> Lines:
+def first_seed(rows: Mapping[str, Runs]) -> Lines:
     """Each row's run of its smallest seed, where its steps were recorded."""
-    chosen = {name: min(runs, key=lambda run: (run.spec.get("seed", 0), run.id)) for name, runs in rows.items()}
+    chosen = {name: min(runs, key=lambda run: (run.seed, run.id)) for name, runs in rows.items()}
     lines = {name: series(run) for name, run in chosen.items()}
     return {name: line for name, line in lines.items() if len(line) > 1}
 
@@ -82,26 +79,26 @@ def _accuracy(method: str, lines: Lines, which: str) -> Figure:
         _line(drawing, frame, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
     share = f"{100 * WINDOW / max(len(line) for line in lines.values()):.0f} %"
     caption = f"Mean over the last {share} of the stream; first seed; bands are domains in their order."
-    return Figure(f"stream-{slug(method)}", title, caption + which, drawing)
+    return Figure(title, caption + which, drawing, method)
 
 
 def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
     looks = styles(list(lines))
     title = f"The memory over the stream, {method}"
-    shown_panels = [name for name in PANELS if any(name in line.state for line in lines.values())]
+    measured = [name for name in MEASURES if any(name in line.state for line in lines.values())]
     top, height, across = 20 + legend_height(looks, WIDTH - 60), 150.0, WIDTH / 2
-    rows = (len(shown_panels) + 1) // 2
+    rows = (len(measured) + 1) // 2
     drawing = Drawing(WIDTH, top + rows * (height + 58), title, f"Lines for {', '.join(lines)}.")
     legend(drawing, looks, 48, 16, WIDTH - 60)
     total = max(line.at[-1] for line in lines.values())
-    for k, name in enumerate(shown_panels):
+    for k, name in enumerate(measured):
         values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
         if max(values) == min(values):  # no air of a thousandth around a line that does not move
             values = [0.0, 1.0, *values]
         place = 48 + (k % 2) * across, top + 22 + (k // 2) * (height + 58)
         frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
         _bands(drawing, frame, _visits(lines))
-        y_axis(drawing, frame, PANELS[name], 4)
+        y_axis(drawing, frame, MEASURES[name].curve, 4)
         marks = [(x, shown(x)) for x in ticks(0, total, 4)]
         x_axis(drawing, frame, "", marks)
         for row, line in lines.items():
@@ -109,7 +106,7 @@ def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
             if len(known) > 1:
                 _line(drawing, frame, [x for x, _ in known], [y for _, y in known], looks[row])
     caption = "After each step, first seed, over the samples of the stream; alternating bands are domains."
-    return Figure(f"diagnostics-{slug(method)}", title, caption + which, drawing)
+    return Figure(title, caption + which, drawing, method)
 
 
 def _line(drawing: Drawing, frame: Frame, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:
@@ -156,4 +153,4 @@ def _visits(lines: Lines) -> Sequence[Visit]:
 
 
 def _holds(name: str) -> bool:
-    return name != "none" and not name.startswith(("control: running", "control: same"))
+    return name != NONE and not name.startswith((CONTROLS["running_statistics"], CONTROLS["same_samples"]))

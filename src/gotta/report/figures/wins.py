@@ -1,27 +1,24 @@
 """Who wins against whom, as a matrix of squares."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
-from gotta.experiment.sweep.store import Run
 from gotta.report.figures.chart import clipped, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
-from gotta.report.figures.figure import MANY, WIDTH, Figure, best_rows
-from gotta.report.places import places
+from gotta.report.figures.figure import MANY, WIDTH, Figure, best_rows, draws
+from gotta.report.panel import CONTROL, Panel
 from gotta.report.tables.matrix import Outcomes, win_tie_loss
 
 NARROWEST = 32.0  # pixels of a square in which counts can be read
 WON, LOST = "#4393c3", "#d6804a"  # apart for colour-blind readers; the letters say it without colour
 
 
-def win_figures(runs: Sequence[Run]) -> list[Figure]:
+@draws("wins", position=60)
+def win_figures(panel: Panel) -> list[Figure]:
     """One matrix over all methods and seeds."""
-    rows: dict[str, list[Run]] = defaultdict(list)
-    for run, place in zip(runs, places(runs), strict=True):
-        rows[place.row].append(run)
+    rows = {row: tuple(run for column in panel.columns for run in panel.cells[row, column]) for row in panel.rows}
     left = 14 + max(text_width(_short(name), 12) for name in rows) if rows else 0.0
     kept, which = best_rows(rows, min(MANY, int((WIDTH - left - 8) // NARROWEST)))
-    names, matrix = win_tie_loss(runs, only=kept)
+    names, matrix = win_tie_loss(panel, only=kept)
     played = {pair: found for pair, found in matrix.items() if found.wins + found.ties + found.losses}
     if len(names) < 2 or not played:
         return []
@@ -42,7 +39,7 @@ def win_figures(runs: Sequence[Run]) -> list[Figure]:
         "The row's wins/ties/losses against the column; a game is one method on one stream, and a difference that "
         "cannot be told from zero is a tie. A triangle points up where the row has more wins, down where more losses."
     )
-    return [Figure("wins", title, caption + which, drawing)]
+    return [Figure(title, caption + which, drawing)]
 
 
 def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, found: Outcomes | None) -> None:
@@ -62,7 +59,7 @@ def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, foun
 
 
 def _short(name: str) -> str:
-    return clipped(name.removeprefix("control: ").partition(" (")[0])
+    return clipped(name.removeprefix(CONTROL).partition(" (")[0])
 
 
 def _words(names: Sequence[str], played: dict[tuple[str, str], Outcomes]) -> str:

@@ -3,14 +3,6 @@ import { bars, element, lineChart } from "./draw.js";
 import { fixed, place, thinned } from "./numbers.js";
 import { recordView } from "./record.js";
 
-const SHARE = [0, 1];
-const STATE = {
-  purity: ["Purity: share under the true label", SHARE],
-  balance: ["Class balance: 1 = all classes alike", SHARE],
-  near_duplicates: ["Near-duplicates: share within 0.005", SHARE],
-  coverage: ["Coverage: mean distance of the stream to the memory", undefined],
-};
-
 /** Fill the dialog with the runs of a cell, the wanted or the first recorded one in front. `recording(id)` promises its recording or null. */
 export function openRuns(dialog, ids, data, recording, wanted = null) {
   const known = ids.filter((id) => id in data.runs);
@@ -52,7 +44,7 @@ function body(_dialog, _ids, id, data, recording) {
     if (record) place.replaceChildren(recordView(record));
     else place.replaceChildren(element("p", { class: "legend" }, missing(id, data)));
   });
-  return [facts(run), place, overStream(run), perDomain(run), decided(run), settings(run)].filter(
+  return [facts(run), place, overStream(run, data.curves), perDomain(run), decided(run), settings(run)].filter(
     (part) => part !== null,
   );
 }
@@ -74,15 +66,12 @@ function facts(run) {
   return element("dl", { class: "facts" }, ...pairs);
 }
 
-function overStream(run) {
+function overStream(run, curves) {
   if (run.at.length < 2) return null;
   const fewer = thinned(run.at.length, run.steps);
   const charts = [lineChart({ title: "Accuracy in %, moving mean", at: run.at, values: run.over, visits: run.visits })];
-  for (const [name, [title, limits]] of Object.entries(STATE)) {
-    if (name in run.state)
-      charts.push(
-        lineChart({ title, at: run.at, values: run.state[name], visits: run.visits, limits, colour: "var(--wrong)" }),
-      );
+  for (const [name, values] of Object.entries(run.state)) {
+    charts.push(lineChart({ ...curves[name], at: run.at, values, visits: run.visits, colour: "var(--wrong)" }));
   }
   return element(
     "section",

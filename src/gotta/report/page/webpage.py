@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import gotta
-from gotta.experiment.run.memory_film import FOLDER as FOLDER_OF_RECORDS
-from gotta.experiment.sweep.store import Run, Store
-from gotta.report.answer import Answer, answer, overall
-from gotta.report.axes import Panel, panels
-from gotta.report.figures import Figure, figures
+from gotta.report.answer import overall
+from gotta.report.figures import Figure
 from gotta.report.figures.svg import svg
-from gotta.report.page.run_facts import run_facts
-from gotta.report.page.views import View, views
-from gotta.report.paper.side_by_side_matrix import Beside, beside_matrix
-from gotta.report.tables.captions import environment_lines, setup_lines
-from gotta.report.tables.cells import Table
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.page.run_facts import curves, run_facts
+from gotta.report.results import Results
+from gotta.report.tables.captions import environment_lines
 
 FOLDER = Path(__file__).parent
 MODULES = ("numbers.js", "draw.js", "record.js", "run.js", "live.js", "page.js")  # each uses only those before it
@@ -33,35 +26,19 @@ PLACE_OF_RECORDINGS = "<!-- recordings -->"
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
 
-@dataclass(frozen=True)
-class Part:
-    """One table of the report with everything that is told about it."""
-
-    anchor: str
-    title: str
-    answer: Answer
-    views: list[View]
-    beside: Beside | None
-    figures: list[list[Figure]]  # by kind
-    details: list[Table]
-    setup: list[str]
-
-
-def page(store: Store, records: Mapping[str, Any] | None = None, live: bool = False) -> str:
+def page(results: Results, records: Mapping[str, Any] | None = None, live: bool = False) -> str:
     """The whole report. `records` are the recordings to embed; a live page fetches those and looks for news."""
-    runs, damaged = store.runs(), store.damaged()
-    found = panels(runs)
-    parts = [_part(k, panel, len(found)) for k, panel in enumerate(found, 1)]
+    whole = results.placed.whole
     context = {
-        "name": store.root.resolve().name,
-        "count": len(runs),
-        "parts": parts,
-        "overall": overall([part.answer for part in parts]),
-        "across": by_kind(figures(runs, across=True)),
-        "environment": environment_lines(runs),
-        "damaged": damaged,
+        "name": results.root.resolve().name,
+        "count": len(results.runs),
+        "parts": results.parts,
+        "overall": overall([part.answer for part in results.parts]),
+        "across": results.across,
+        "environment": environment_lines(whole),
+        "damaged": results.damaged,
         "version": gotta.__version__,
-        "data": {"runs": run_facts(runs), "recorded": sorted(recorded(store))},
+        "data": {"runs": run_facts(whole), "recorded": sorted(results.filmed), "curves": curves()},
         "live": live,
     }
     return with_recordings(render(context), records or {})
@@ -75,12 +52,6 @@ def with_recordings(text: str, records: Mapping[str, Any]) -> str:
     ]
     before, place, after = text.partition(PLACE_OF_RECORDINGS)  # all other texts are escaped: there is one such place
     return "\n".join([before + place, *scripts]) + after
-
-
-def recorded(store: Store) -> set[str]:
-    """The ids of the runs that have a recording."""
-    found = (store.root / FOLDER_OF_RECORDS).glob("*.json")
-    return {path.stem for path in found if path.is_file() and not path.is_symlink()}
 
 
 def render(context: Mapping[str, Any]) -> str:
@@ -120,7 +91,7 @@ def by_kind(found: Sequence[Figure]) -> list[list[Figure]]:
     """The figures of one kind together, which differ in their method."""
     groups: dict[str, list[Figure]] = {}
     for figure in found:
-        groups.setdefault(figure.name.partition("-")[0], []).append(figure)
+        groups.setdefault(figure.kind, []).append(figure)
     return list(groups.values())
 
 
@@ -128,22 +99,6 @@ def embedded(value: Any) -> Markup:
     """JSON that can stand inside a script element whatever its texts say."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
-
-
-def _part(number: int, panel: Panel, of: int) -> Part:
-    runs: Sequence[Run] = panel.runs
-    recipe = str(runs[0].spec.get("recipe") or "")
-    details = [domain_table(runs), memory_table(runs), cost_table(runs), calibration_table(runs)]
-    return Part(
-        f"set-up-{number}",
-        panel.title if of > 1 else recipe,
-        answer(runs),
-        views(runs),
-        beside_matrix(runs),
-        by_kind(figures(runs)),
-        [table for table in details if table.rows],
-        setup_lines(runs),
-    )
 
 
 @cache
@@ -156,6 +111,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["embedded"] = embedded
+    made.filters["by_kind"] = by_kind
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))
     return made
 

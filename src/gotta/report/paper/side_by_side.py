@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from gotta.experiment.sweep.store import Run
+from gotta.report.panel import SOURCE, Panel
 from gotta.report.paper.agreement import Agreement, agreement
-from gotta.report.paper.numbers import EPSILON, Published, document, inconsistencies, lookup
-from gotta.report.places import places, settings
+from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
+from gotta.report.run import Run
 from gotta.report.tables.cells import Cell, Row, Table
-from gotta.report.tables.comparison import table
+from gotta.report.tables.comparison import cell as measured
 
 FAMILIES = {"cifar10-c": "cifar10", "imagenet-c": "imagenet", "itd": "itd"}  # the paper's data set: ours begin so
 BACKBONES = {"cifar10-c": "wrn-28-10", "imagenet-c": "resnet50", "itd": "resnet18"}
@@ -31,74 +32,102 @@ class Pair:
         return self.ours.value - self.published.value
 
 
-def beside(runs: Sequence[Run]) -> list[Pair]:
-    """The cells of one table that the paper has too, in the order of the table."""
-    measured = table(runs)
-    cells = {
-        (row.names[0], c): cell for row in measured.rows for c, cell in zip(measured.columns, row.cells, strict=True)
-    }
-    usual = Counter(_capacity(run) for run in runs if _capacity(run) is not None).most_common(1)
-    found: dict[tuple[str, str], Pair] = {}
-    for run, place in sorted(zip(runs, places(runs), strict=True), key=lambda pair: _order(pair[1])):
-        cell = cells[place.row, place.column]
-        printed = published(run, usual[0][0] if usual else None)
+@dataclass(frozen=True)
+class Beside:
+    """The cells of one panel that the paper has too, column by column, and in words what differs in the set-up."""
+
+    pairs: tuple[Pair, ...]
+    differs: tuple[str, ...]
+
+    @cached_property
+    def cells(self) -> dict[str, dict[str, Pair]]:
+        """By memory and method."""
+        found: dict[str, dict[str, Pair]] = {}
+        for pair in self.pairs:
+            found.setdefault(pair.memory, {})[pair.method] = pair
+        return found
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(pair.method for pair in self.pairs))
+
+    @cached_property
+    def taus(self) -> dict[str, Agreement]:
+        """Kendall's tau-b between our ranking of the memories and the printed one, for each column with two or more."""
+        columns = {method: [pair for pair in self.pairs if pair.method == method] for method in self.methods}
+        return {
+            method: agreement(
+                {pair.memory: pair.ours.value for pair in column if pair.ours.value is not None},
+                {pair.memory: pair.published.value for pair in column},
+            )
+            for method, column in columns.items()
+            if len(column) > 1
+        }
+
+    @cached_property
+    def flags(self) -> tuple[Inconsistency, ...]:
+        """The paper's inconsistencies that touch a cell here, numbered from 1 in `notes`."""
+        places = {pair.published.place for pair in self.pairs}
+        return tuple(flag for flag in inconsistencies() if places & set(flag.places))
+
+    def notes(self, pair: Pair) -> list[int]:
+        """The numbers of the flags of a cell."""
+        return [k for k, flag in enumerate(self.flags, 1) if pair.published.place in flag.places]
+
+
+def beside(panel: Panel) -> Beside | None:
+    """None where the paper has no number of this setting."""
+    capacities = Counter(run.spec.memory.capacity for run in panel.runs if run.spec.memory.capacity is not None)
+    usual = capacities.most_common(1)[0][0] if capacities else None
+    pairs = []
+    for column, row, runs in panel.filled:
+        cell = measured(runs)
+        printed = next((found for run in runs if (found := published(run, usual)) is not None), None)
         if printed is not None and cell.value is not None:
-            found.setdefault((place.column, place.row), Pair(place.column, place.row, cell, printed))
-    return list(found.values())
+            pairs.append(Pair(column, row, cell, printed))
+    return Beside(tuple(pairs), tuple(_differences(panel, pairs))) if pairs else None
+
+
+def beside_table(found: Beside | None) -> Table:
+    """Ours, published, difference; empty where the paper has nothing of this setting."""
+    rows = [Row((pair.method, pair.memory), _cells(pair), False) for pair in found.pairs] if found else []
+    columns = ("ours", "published", "difference", "where")
+    return Table("Beside the paper", ("method", "memory"), columns, tuple(rows), tuple(_caption(found)))
 
 
 def published(run: Run, capacity: int | None = None) -> Published | None:
     """The printed cell of a run's setting. Rows without a memory differ between tables: `capacity` chooses one."""
-    known = settings(run)
-    data = next((name for name, start in FAMILIES.items() if _is_of(str(known.get("data.name")), start)), None)
-    if data is None or not _as_published(run, known):
+    spec = run.spec
+    data = next((name for name, start in FAMILIES.items() if _is_of(spec.data.name, start)), None)
+    if data is None or not _as_published(run):
         return None
-    backbone = "vit" if "vit" in str(known.get("model.name")) and data == "imagenet-c" else BACKBONES[data]
-    names = {"method": "method.name", "memory": "memory.name", "reset": "regime.reset", "gamma": "stream.gamma"}
-    asked: dict[str, Any] = {name: known.get(path) for name, path in names.items()}
-    if asked["method"] == "source":
-        asked |= {"memory": "none", "reset": None}
-    found = lookup(**asked, capacity=_capacity(run), data=data, backbone=backbone)
+    source = spec.method.name == SOURCE
+    found = lookup(
+        method=spec.method.name,
+        memory="none" if source else spec.memory.name,
+        capacity=spec.memory.capacity,
+        reset=None if source else spec.regime.reset,
+        data=data,
+        gamma=run.stream.gamma,
+        backbone="vit" if "vit" in spec.model.name and data == "imagenet-c" else BACKBONES[data],
+    )
     return next((cell for cell in found if cell.capacity == capacity), found[0] if found else None)
 
 
-def agreements(pairs: Iterable[Pair]) -> dict[str, Agreement]:
-    """Kendall's tau-b between our ranking of the memories and the printed one, for each column with two or more."""
-    columns: dict[str, list[Pair]] = {}
-    for pair in pairs:
-        columns.setdefault(pair.method, []).append(pair)
-    return {
-        method: agreement(
-            {pair.memory: pair.ours.value for pair in column if pair.ours.value is not None},
-            {pair.memory: pair.published.value for pair in column},
-        )
-        for method, column in columns.items()
-        if len(column) > 1
-    }
-
-
-def beside_table(runs: Sequence[Run]) -> Table:
-    """Ours, published, difference; empty where the paper has nothing of this setting."""
-    pairs = beside(runs)
-    rows = [Row((pair.method, pair.memory), _cells(pair), False) for pair in pairs]
-    columns = ("ours", "published", "difference", "where")
-    return Table("Beside the paper", ("method", "memory"), columns, tuple(rows), tuple(_caption(runs, pairs)))
-
-
-def differences(runs: Sequence[Run], pairs: Sequence[Pair]) -> list[str]:
+def _differences(panel: Panel, pairs: Sequence[Pair]) -> list[str]:
     """What differs in the set-up between these runs and the published ones, in words."""
-    known = [settings(run) for run in runs]
+    specs = [run.spec for run in panel.runs]
     data = _values(pair.published.data for pair in pairs)
-    images = _values(d.get("samples") for run in runs for d in run.summary.get("online", {}).get("domains", []))
+    images = _values(domain.samples for run in panel.runs for domain in run.summary.online.domains)
     theirs = _values(document()["images_per_domain"].get(pair.published.data, "not stated") for pair in pairs)
-    seeds = len({run.spec.get("seed", 0) for run in runs})
-    regime = _values(s.get("regime.name") for s in known)
+    seeds = len({spec.seed for spec in specs})
+    regime = _values(spec.regime.name for spec in specs)
     return [
-        f"Backbone: ours {_values(s.get('model.name') for s in known)}, "
+        f"Backbone: ours {_values(spec.model.name for spec in specs)}, "
         f"published {_values(pair.published.backbone for pair in pairs)}.",
-        f"Data: ours {_values(s.get('data.name') for s in known)}, published {data}.",
+        f"Data: ours {_values(spec.data.name for spec in specs)}, published {data}.",
         f"Images per corruption: ours {images}, published {theirs}.",
-        f"Order of the domains: ours {_values(s.get('stream.domain_order') for s in known)}, published not stated.",
+        f"Order of the domains: ours {_values(run.stream.domain_order for run in panel.runs)}, published not stated.",
         f"Regime: ours {regime}, published steps of M samples (inferred). Seeds: ours {seeds}, published one.",
     ]
 
@@ -110,46 +139,27 @@ def _cells(pair: Pair) -> tuple[Cell, ...]:
     return ours, printed, change, Cell(absent=pair.published.where.replace("_", " "))
 
 
-def _caption(runs: Sequence[Run], pairs: Sequence[Pair]) -> list[str]:
-    if not pairs:
+def _caption(found: Beside | None) -> list[str]:
+    if found is None:
         return ["The paper has no number of this setting."]
-    taus = "; ".join(f"{method} {found}" for method, found in agreements(pairs).items())
-    places = {pair.published.place for pair in pairs}
-    doubtful = [entry for entry in inconsistencies() if places & set(entry.places)]
-    lines = ["Ours is another set-up, so levels differ; compare the order of the rows.", *differences(runs, pairs)]
+    taus = "; ".join(f"{method} {tau}" for method, tau in found.taus.items())
+    lines = ["Ours is another set-up, so levels differ; compare the order of the rows.", *found.differs]
     lines += [f"Agreement of the ranking, Kendall's tau-b: {taus}."] if taus else []
-    note = f"{len(doubtful)} known inconsistencies of the paper touch these cells; see docs/paper-numbers.md."
-    return lines + ([note] if doubtful else [])
+    note = f"{len(found.flags)} known inconsistencies of the paper touch these cells; see docs/paper-numbers.md."
+    return lines + ([note] if found.flags else [])
 
 
-def _as_published(run: Run, known: dict[str, Any]) -> bool:
-    expected = {
-        "stream.order": "dirichlet",
-        "stream.schedule": "continual",
-        "stream.severity": 5,
-        "pairing": "paper",
-        "regime.clock": "none",
-    }
-    usual = all(known.get(name, value) == value for name, value in expected.items())
-    chosen = {
-        name: value for name, value in known.items() if name.startswith("memory.arguments.") and value is not None
-    }
-    plain = all(name.endswith(".epsilon") and value == EPSILON for name, value in chosen.items())
-    plain = plain and known.get("method.embedding", "probs") == "probs" and known.get("memory.refresh_every") is None
-    return usual and plain and not run.spec.get("control")
-
-
-def _capacity(run: Run) -> int | None:
-    capacity = settings(run, ("memory",)).get("memory.capacity")
-    return capacity if isinstance(capacity, int) else None
+def _as_published(run: Run) -> bool:
+    spec, stream = run.spec, run.stream
+    usual = (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
+    usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
+    chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
+    plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
+    return usual and plain and spec.memory.refresh_every is None and not spec.control
 
 
 def _is_of(name: str, family: str) -> bool:
     return name.startswith(family) and not name.startswith("cifar100")
-
-
-def _order(place: Any) -> tuple[Any, ...]:
-    return place.column_order, place.row_order
 
 
 def _values(values: Iterable[Any]) -> str:

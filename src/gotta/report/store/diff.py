@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.experiment.sweep.store import Run
+from gotta.experiment.spec.settings import flatten, tell_apart
 from gotta.report.pairs import Difference, difference
-from gotta.report.places import flat
-from gotta.report.tables.cells import Cell, Row, Table, of_difference, over_seeds
-from gotta.report.tables.comparison import by_seed, summary_value
-
-UNNAMED = ("seed", "recipe")  # a seed is what a cell is averaged over
+from gotta.report.run import Run
+from gotta.report.tables.cells import Row, Table, of_difference, over_seeds
+from gotta.report.tables.comparison import by_seed, number
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,8 @@ class Changes:
 def compare(a: Sequence[Run], b: Sequence[Run]) -> Changes:
     """Cells are the same where their settings are, apart from those that one store has throughout and the other not."""
     moved = _moved([_spec(run) for run in a], [_spec(run) for run in b])
-    ignored = {name for name, _, _ in moved}
-    first, second = _cells(a, ignored), _cells(b, ignored)
+    ignored, apart = {name for name, _, _ in moved}, _apart(a) | _apart(b)
+    first, second = _cells(a, ignored, apart), _cells(b, ignored, apart)
     names = _labels([*first, *second])
     shared = [key for key in first if key in second]
     changes = [Change(names[key], first[key], second[key], difference(second[key], first[key])) for key in shared]
@@ -53,7 +51,7 @@ def compare(a: Sequence[Run], b: Sequence[Run]) -> Changes:
         tuple(sorted(names[key] for key in second if key not in first)),
         tuple(sorted(changes, key=lambda change: change.label)),
         tuple(moved),
-        tuple(_moved([flat(run.environment) for run in a], [flat(run.environment) for run in b])),
+        tuple(_moved([flatten(run.environment) for run in a], [flatten(run.environment) for run in b])),
     )
 
 
@@ -62,8 +60,8 @@ def change_table(changes: Changes) -> Table:
     rows = []
     for change in changes.shared:
         if not change.identical:
-            a, b = (over_seeds(by_seed(runs, _accuracy), 2) for runs in (change.before, change.after))
-            rows.append(Row((change.label,), (a, b, _changed(change))))
+            a, b = (over_seeds(by_seed(runs, number("accuracy")), 2) for runs in (change.before, change.after))
+            rows.append(Row((change.label,), (a, b, of_difference(change.difference, 2))))
     same = sum(change.identical for change in changes.shared)
     caption = (
         f"{len(changes.shared)} cells in both: {same} with the same numbers, {len(rows)} changed.",
@@ -72,20 +70,17 @@ def change_table(changes: Changes) -> Table:
     return Table("Accuracy (%)", ("cell",), ("A", "B", "B - A"), tuple(rows), caption)
 
 
-def _changed(change: Change) -> Cell:
-    return of_difference(change.difference, 2)
-
-
-def _accuracy(run: Run) -> float | None:
-    return summary_value(run.summary, "accuracy")
-
-
 def _numbers(runs: Sequence[Run]) -> list[tuple[Any, Any]]:
-    return sorted((run.spec.get("seed", 0), json.dumps(run.summary.get("online"), sort_keys=True)) for run in runs)
+    return sorted((run.seed, json.dumps(run.stored.summary.get("online"), sort_keys=True)) for run in runs)
 
 
 def _spec(run: Run) -> dict[str, Any]:
-    return {name: value for name, value in flat(run.spec).items() if name not in UNNAMED}
+    return _without_seed(run.settings)
+
+
+def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A cell is averaged over the seeds."""
+    return {name: value for name, value in settings.items() if name != "seed"}
 
 
 def _moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
@@ -98,10 +93,19 @@ def _moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> li
     return found
 
 
-def _cells(runs: Sequence[Run], ignored: set[str]) -> dict[str, list[Run]]:
+def _apart(runs: Sequence[Run]) -> set[str]:
+    """What else tells runs of one store apart whose settings are the same, such as the code of a memory."""
+    alike: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        alike[json.dumps(_spec(run), sort_keys=True, default=str)].append(run)
+    return {name for rivals in alike.values() for name in tell_apart([_without_seed(run.made_of) for run in rivals])}
+
+
+def _cells(runs: Sequence[Run], ignored: set[str], apart: set[str]) -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        found[json.dumps({n: v for n, v in sorted(_spec(run).items()) if n not in ignored}, default=str)].append(run)
+        settings = _spec(run) | {name: run.made_of.get(name) for name in apart}
+        found[json.dumps({n: v for n, v in sorted(settings.items()) if n not in ignored}, default=str)].append(run)
     return found
 
 
@@ -112,8 +116,8 @@ def _labels(keys: Sequence[str]) -> dict[str, str]:
     result = {}
     for key, setting in known.items():
         rivals = [other for other, name in short.items() if name == short[key]]
-        apart = [n for n in setting if any(known[r].get(n) != setting[n] for r in rivals)]
-        result[key] = " ".join([short[key], *(f"{n.split('.')[-1]}={_text(setting[n])}" for n in apart)])
+        apart = tell_apart([known[rival] for rival in rivals])
+        result[key] = " ".join([short[key], *(f"{n.split('.')[-1]}={_text(setting.get(n))}" for n in apart)])
     return result
 
 

@@ -7,9 +7,9 @@ from io import BytesIO, StringIO
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.store import Run
+from gotta.experiment.spec.settings import flatten
 from gotta.printable import csv_value
-from gotta.report.places import flat
+from gotta.report.run import Run
 
 Rows = list[dict[str, Any]]
 SECTIONS = ("spec", "summary", "environment")
@@ -57,19 +57,10 @@ FORMATS: dict[str, Callable[[Rows], bytes]] = {"csv": as_csv, "json": as_json, "
 
 def _row(run: Run) -> dict[str, Any]:
     row: dict[str, Any] = {"id": run.id}
-    for section in SECTIONS:
-        row |= {name: _scalar(value) for name, value in flat(getattr(run, section), section).items()}
-    domains = row.pop("summary.online.domains", None)
-    for name, value in _domains(run).items():
-        row[f"summary.online.domains.{name}"] = value
-    assert domains is None or isinstance(domains, str)
-    return row
-
-
-def _domains(run: Run) -> dict[str, Any]:
-    from gotta.report.pairs import scores
-
-    return {f"{name}.{metric}": value for metric in ("accuracy",) for name, value in scores(run, metric).items()}
+    for section, content in zip(SECTIONS, (run.spec.model_dump(), run.stored.summary, run.environment), strict=True):
+        row |= {name: _scalar(value) for name, value in flatten(content, f"{section}.").items()}
+    row.pop("summary.online.domains", None)
+    return row | {f"summary.online.domains.{name}.accuracy": value for name, value in run.scores().items()}
 
 
 def _scalar(value: Any) -> Any:

@@ -20,6 +20,7 @@ from gotta.experiment.run.memory_film import FOLDER, record_path
 from gotta.experiment.sweep.store import NAME, Store
 from gotta.reading import read_bytes
 from gotta.report.page.webpage import page
+from gotta.report.results import read_results
 from gotta.report.store.status import look
 
 FRESH = 2.0  # seconds for which a look at the store is good enough
@@ -62,7 +63,7 @@ class Served:
         with self._lock:
             version = self.version()
             if self._page[0] != version:
-                self._page = version, page(self.store, live=True).encode()
+                self._page = version, page(read_results(self.store), live=True).encode()
             return self._page[1]
 
     def state(self) -> bytes:

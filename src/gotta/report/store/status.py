@@ -10,8 +10,9 @@ from typing import Any
 
 from gotta.experiment.sweep.leases import PROGRESS, SMALL, Holder, is_progress, numbers, read_claim, read_log
 from gotta.experiment.sweep.processes import alive, machine
-from gotta.experiment.sweep.store import ASIDE, Run, Store
+from gotta.experiment.sweep.store import ASIDE, Store
 from gotta.reading import read_json
+from gotta.report.run import Damaged, Run, read_runs
 
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
 
@@ -33,7 +34,7 @@ class State:
     """A store at one moment."""
 
     runs: tuple[Run, ...]
-    damaged: tuple[tuple[str, str], ...]
+    damaged: tuple[Damaged, ...]
     claims: tuple[Claim, ...]
     newest: float | None  # seconds since the last run was finished
     seconds_left: float | None  # until the runs under way are done, by the pace of the finished ones
@@ -45,13 +46,13 @@ class State:
 def look(store: Store, now: float | None = None) -> State:
     """Nothing is written, not even a probe: the folder may be read-only or somebody else's."""
     now = time.time() if now is None else now
-    runs = store.runs()
+    runs, damaged = read_runs(store)
     finished = {run.id for run in runs}
     claims = [claim for claim in (*_leases(store.root, now), *_asides(store, now)) if claim.id not in finished]
     by_id = {claim.id: claim for claim in reversed(claims)}
     ages = [now - run.folder.stat().st_mtime for run in runs if run.folder is not None and run.folder.exists()]
     ordered = tuple(sorted(by_id.values(), key=lambda claim: (claim.state, claim.id)))
-    return State(tuple(runs), tuple(store.damaged()), ordered, min(ages, default=None), _left(runs, ordered))
+    return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None), _left(runs, ordered))
 
 
 def _leases(root: Path, now: float) -> Iterator[Claim]:
@@ -94,7 +95,7 @@ def _asides(store: Store, now: float) -> Iterator[Claim]:
 
 def _left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None:
     """The longest that a run under way still takes if it is like the usual finished one; None if nobody knows."""
-    seconds = [run.summary["seconds"] for run in runs if isinstance(run.summary.get("seconds"), int | float)]
+    seconds = [run.numbers["seconds"] for run in runs if "seconds" in run.numbers]
     shares = [claim.done for claim in claims if claim.state == "running" and claim.done is not None]
     return float(median(seconds)) * (1 - min(shares)) if seconds and shares else None
 

@@ -1,11 +1,11 @@
 """The lines under a table that say which set-up it shows, collected from the specs of its runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from gotta.experiment.sweep.store import Run
-from gotta.report.places import flat, section_name
+from gotta.report.panel import Panel, Runs
+from gotta.report.provenance import origin_lines
 from gotta.streams import StreamSpec
 
 SHOWN = 4
@@ -13,60 +13,64 @@ ALWAYS = ("order", "gamma", "schedule", "severity")  # of a stream; its other se
 USUAL = asdict(StreamSpec())
 
 
-def setup_lines(runs: Sequence[Run]) -> list[str]:
+def setup_lines(panel: Panel) -> list[str]:
     """Data, model, stream, regime, capacity, pairing, seeds; a value that differs between runs is `several`."""
+    runs = panel.runs
     if not runs:
         return []
+    images = [domain.samples for run in runs for domain in run.summary.online.domains if domain.samples]
+    capacities = [run.spec.memory.capacity for run in runs if run.spec.memory.capacity is not None]
     lines = [
-        f"Data: {_section(runs, 'data')}; images per domain: {_values(_images_per_domain(runs))}.",
+        f"Data: {_section(runs, 'data')}; images per domain: {_values(images)}.",
         f"Model: {_section(runs, 'model')}.",
         f"Stream: {_section(runs, 'stream')}.",
-        f"Memory: capacity {_values(_capacities(runs))}; pairing: {_values(run.spec.get('pairing') for run in runs)}.",
+        f"Memory: capacity {_values(capacities)}; pairing: {_values(run.spec.pairing for run in runs)}.",
         f"Regime: {_section(runs, 'regime')}.",
-        f"Seeds: {', '.join(map(str, sorted({run.spec.get('seed', 0) for run in runs})))}.",
+        f"Seeds: {', '.join(map(str, sorted({run.seed for run in runs})))}.",
     ]
-    recipes = [run.spec["recipe"] for run in runs if run.spec.get("recipe")]
-    lines = [f"Recipe: {_values(recipes)}.", *lines] if recipes else lines
-    return lines + [line for line in (_choices(runs, "method"), _choices(runs, "memory")) if line]
+    lines = [f"Recipe: {panel.recipe}.", *lines] if panel.recipe else lines
+    lines += [line for line in (_choices(runs, "method"), _choices(runs, "memory")) if line]
+    return [*lines, *origin_lines(runs)]
 
 
-def environment_lines(runs: Sequence[Run]) -> list[str]:
+def environment_lines(panel: Panel) -> list[str]:
     """What the runs were made with, a line for each entry."""
-    names = dict.fromkeys(name for run in runs for name in run.environment)
-    return [f"{name}: {_values(run.environment.get(name) for run in runs)}" for name in names]
+    names = dict.fromkeys(name for run in panel.runs for name in run.environment)
+    return [f"{name}: {_values(run.environment.get(name) for run in panel.runs)}" for name in names]
 
 
-def _section(runs: Sequence[Run], section: str) -> str:
-    settings = [flat(run.spec.get(section)) for run in runs]
+def _section(runs: Runs, section: str) -> str:
+    values = _by_name(runs, section)
     parts = []
-    for name in dict.fromkeys(name for setting in settings for name in setting if name != "seed"):
-        values = [setting[name] for setting in settings if name in setting]
-        usual = section == "stream" and name not in ALWAYS and all(value == USUAL.get(name) for value in values)
-        if not usual and any(value is not None for value in values):
-            parts.append(_values(values) if name == "name" else f"{name} {_values(values)}")
+    for name, given in values.items():
+        usual = section == "stream" and name not in ALWAYS and all(value == USUAL.get(name) for value in given)
+        if not usual and any(value is not None for value in given):
+            parts.append(_values(given) if name == "name" else f"{name} {_values(given)}")
     return ", ".join(parts) or "not stated"
 
 
-def _choices(runs: Sequence[Run], section: str) -> str:
+def _choices(runs: Runs, section: str) -> str:
     """The settings of each method or memory that has any besides its name."""
     described = []
-    for name in dict.fromkeys(section_name(run, section) for run in runs):
-        settings = [flat(run.spec.get(section)) for run in runs if section_name(run, section) == name]
-        keys = [k for k in dict.fromkeys(k for s in settings for k in s) if k not in ("name", "capacity")]
-        values = {key: [s[key] for s in settings if key in s] for key in keys}
-        pairs = [f"{key} {_values(v)}" for key, v in values.items() if any(item is not None for item in v)]
+    named = {run.id: run.settings[f"{section}.name"] for run in runs}
+    for name in dict.fromkeys(named.values()):
+        values = _by_name(tuple(run for run in runs if named[run.id] == name), section)
+        pairs = [
+            f"{key} {_values(given)}"
+            for key, given in values.items()
+            if key not in ("name", "capacity") and any(value is not None for value in given)
+        ]
         described += [f"{name} ({', '.join(pairs)})"] if pairs else []
     return f"Settings of each {section}: {'; '.join(sorted(described))}." if described else ""
 
 
-def _images_per_domain(runs: Iterable[Run]) -> list[int]:
-    domains = [domain for run in runs for domain in run.summary.get("online", {}).get("domains", [])]
-    return [domain["samples"] for domain in domains if domain.get("samples")]
-
-
-def _capacities(runs: Iterable[Run]) -> list[Any]:
-    values = [flat(run.spec.get("memory")).get("capacity") for run in runs]
-    return [value for value in values if value is not None]
+def _by_name(runs: Runs, section: str) -> dict[str, list[Any]]:
+    """The values that the runs have of each setting of a section."""
+    found: dict[str, list[Any]] = {}
+    for run in runs:
+        for name, value in run.section(section).items():
+            found.setdefault(name.removeprefix(f"{section}."), []).append(value)
+    return found
 
 
 def _values(values: Iterable[Any]) -> str:

@@ -1,15 +1,13 @@
 """The comparison: memories against methods, a number over seeds in each cell."""
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gotta.errors import unknown
-from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import difference
-from gotta.report.places import SOURCE, Place, places
+from gotta.report.panel import NONE, SOURCE, Panel, is_control
+from gotta.report.run import Run
 from gotta.report.statistics import ENOUGH
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
@@ -38,29 +36,23 @@ METRICS = {
 }
 
 
-def table(runs: Sequence[Run], metric: str = "accuracy") -> Table:
+def table(panel: Panel, metric: str = "accuracy") -> Table:
     """Memories by methods. `metric` is one of METRICS, the place of a number in the summary."""
     if metric not in METRICS:
         raise unknown("metric", metric, METRICS)
     how = METRICS[metric]
-    found = places(runs)
-    cells = defaultdict(list)
-    for run, place in zip(runs, found, strict=True):
-        cells[place.row, place.column].append(run)
-    columns = _ordered(found, lambda place: (place.column_order, place.column))
-    rows = _ordered(found, lambda place: (place.row_order, place.row))
-    lines = [
-        Row((row,), tuple(_cell(cells[row, column], row, column, metric, how.decimals) for column in columns), ranked)
-        for row, ranked in ((row, not row.startswith("control: ")) for row in rows)
+    rows = [
+        Row((row,), tuple(_cell(panel, row, column, metric) for column in panel.columns), not is_control(row))
+        for row in panel.rows
     ]
-    for index, column in enumerate(columns):
+    for index, column in enumerate(panel.columns):
         if column != SOURCE:
-            lines = rank(lines, index, how.higher)
+            rows = rank(rows, index, how.higher)
             if metric in PAIRED:
-                lines = _tied(lines, index, {row: cells[row, column] for row in rows})
-    result = Table(how.title, ("memory",), tuple(columns), tuple(lines))
+                rows = _tied(rows, index, panel.methods[column])
+    result = Table(how.title, ("memory",), panel.columns, tuple(rows))
     brackets = () if metric == "seconds" else ("In brackets: the seconds of one run.",)
-    return replace(result, caption=(_explain(result, how), *brackets, *setup_lines(runs)))
+    return replace(result, caption=(_explain(result, how), *brackets, *setup_lines(panel)))
 
 
 def _tied(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
@@ -78,42 +70,38 @@ def _tied(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -
     return result
 
 
-def summary_value(summary: Mapping[str, Any], path: str) -> float | None:
-    """The number at a dotted path of a summary; None if there is none."""
-    value: Any = summary
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
 def by_seed(runs: Sequence[Run], value: Value) -> dict[int, float]:
     """The value for each seed."""
     found = defaultdict(list)
     for run in runs:
         number = value(run)
         if number is not None:
-            found[run.spec.get("seed", 0)].append(number)
+            found[run.seed].append(number)
     return {seed: sum(values) / len(values) for seed, values in sorted(found.items())}
 
 
-def _cell(runs: Sequence[Run], row: str, column: str, metric: str, decimals: int) -> Cell:
-    if column == SOURCE and row != "none":
-        return Cell(absent=MEANINGLESS)
-    values = by_seed(runs, lambda run: summary_value(run.summary, metric))
-    seconds = by_seed(runs, lambda run: summary_value(run.summary, "seconds"))
+def number(name: str) -> Value:
+    """The number with this dotted name in a run's results."""
+    return lambda run: run.numbers.get(name)
+
+
+def cell(runs: Sequence[Run], metric: str = "accuracy") -> Cell:
+    """The number of these runs over their seeds, with the seconds of one run."""
+    seconds = by_seed(runs, number("seconds"))
     mean_seconds = sum(seconds.values()) / len(seconds) if seconds and metric != "seconds" else None
-    return replace(over_seeds(values, decimals, mean_seconds), no_effect=reason(runs))
+    values = by_seed(runs, number(metric))
+    return replace(over_seeds(values, METRICS[metric].decimals, mean_seconds), no_effect=reason(runs))
 
 
 def reason(runs: Sequence[Run]) -> str:
     """Why what these runs tried has no effect on their network, or nothing."""
-    return next((str(run.summary["no_effect"]) for run in runs if run.summary.get("no_effect")), "")
+    return next((run.summary.no_effect for run in runs if run.summary.no_effect), "")
 
 
-def _ordered(found: Sequence[Place], key: Callable[[Place], tuple[Any, str]]) -> list[str]:
-    return list(dict.fromkeys(name for _, name in sorted({key(place) for place in found})))
+def _cell(panel: Panel, row: str, column: str, metric: str) -> Cell:
+    if column == SOURCE and row != NONE:
+        return Cell(absent=MEANINGLESS)
+    return cell(panel.cells[row, column], metric)
 
 
 def _explain(result: Table, how: Metric) -> str:
@@ -125,7 +113,7 @@ def _explain(result: Table, how: Metric) -> str:
         few = "one seed says" if result.seeds == 1 else f"{result.seeds} seeds say"
         other = "seeds and domains" if result.seeds >= ENOUGH else f"domains: {few} nothing about other streams"
         text += f"; ≈ cannot be told from the best of its column (paired difference at 95 % over {other})"
-    if any(row.names[0].startswith("control: ") for row in result.rows):
+    if any(is_control(row.names[0]) for row in result.rows):
         text += "; controls take as many samples per step as the memory rows"
     absent = {cell.absent for row in result.rows for cell in row.cells if cell.value is None}
     text += "; · was not run" if "·" in absent else ""

@@ -1,29 +1,25 @@
 """Every cell of every table as a line of CSV."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import StringIO
 
-from gotta.experiment.sweep.store import Run
 from gotta.printable import csv_value
-from gotta.report.axes import panels
-from gotta.report.page.views import views
+from gotta.report.results import Results
 from gotta.report.tables.cells import Table
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
 
 COLUMNS = ("set_up", "table", "method", "memory", "quantity", "value", "interval", "seeds", "mark", "tied")
 
 
-def table_csv(runs: Sequence[Run]) -> str:
+def table_csv(results: Results) -> str:
     """One line for each number; an interval is half its width, at 95 %."""
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for panel in panels(runs):
-        for view in views(panel.runs):
-            writer.writerows(map(csv_value, (panel.title, *line)) for line in _matrix(view.key, view.table))
-        for table in (domain_table, memory_table, cost_table, calibration_table):
-            writer.writerows(map(csv_value, (panel.title, *line)) for line in _lines(table(panel.runs)))
+    for part in results.parts:
+        lines = [line for view in part.views for line in _matrix(view.key, view.table)]
+        lines += [line for table in part.details for line in _lines(table)]
+        writer.writerows(map(csv_value, (part.panel.title, *line)) for line in lines)
     return text.getvalue()
 
 

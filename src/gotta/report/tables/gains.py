@@ -1,56 +1,46 @@
 """What a memory adds: paired differences to a named baseline."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-
 from gotta.errors import unknown
-from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import Difference, difference
-from gotta.report.places import CONTROLS, SOURCE, places
+from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, is_control
 from gotta.report.statistics import LEVEL, NO_INTERVAL
 from gotta.report.tables.cells import Cell, Row, Table, of_difference
 
-BASELINES = {"none": "none", "running_statistics": CONTROLS["running_statistics"]}
+BASELINES = {"none": NONE, "running_statistics": CONTROLS["running_statistics"]}
 Gains = dict[tuple[str, str], Difference]
 
 
-def gains(runs: Sequence[Run], baseline: str = "none", level: float = LEVEL) -> Gains:
+def gains(panel: Panel, baseline: str = NONE, level: float = LEVEL) -> Gains:
     """The paired difference of each row and column to the baseline in the same column; `baseline` is a row's name."""
-    cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
-    order: dict[tuple[str, str], tuple[object, ...]] = {}
-    for run, place in zip(runs, places(runs), strict=True):
-        cells[place.row, place.column].append(run)
-        order[place.row, place.column] = (place.row_order, place.column_order)
-    known = {row for row, _ in cells}
     name = BASELINES.get(baseline, baseline)
-    if name not in known:
-        raise unknown("baseline", baseline, known)
+    if name not in panel.rows:
+        raise unknown("baseline", baseline, panel.rows)
     return {
-        (row, column): difference(cells[row, column], cells[name, column], level)
-        for row, column in sorted(cells, key=lambda key: order[key])
-        if row != name and column != SOURCE and cells.get((name, column))
+        (row, column): difference(rows[row], rows[name], level)
+        for row in panel.rows
+        for column, rows in panel.methods.items()
+        if row != name and row in rows and name in rows
     }
 
 
-def has_baseline(runs: Sequence[Run], baseline: str) -> bool:
-    return any(place.row == BASELINES.get(baseline, baseline) for place in places(runs) if place.column != SOURCE)
+def has_baseline(panel: Panel, baseline: str) -> bool:
+    return any(BASELINES.get(baseline, baseline) in rows for rows in panel.methods.values())
 
 
-def gain_table(runs: Sequence[Run], baseline: str = "none") -> Table:
+def gain_table(panel: Panel, baseline: str = NONE) -> Table:
     """Rows by methods: points of accuracy above the baseline, with intervals over seeds and domains."""
-    found = gains(runs, baseline)
+    found = gains(panel, baseline)
     name = BASELINES.get(baseline, baseline)
-    known = dict.fromkeys(place.column for place in sorted(places(runs), key=lambda place: place.column_order))
-    columns = [column for column in known if any(key[1] == column for key in found)]
+    columns = [column for column in panel.columns if any(key[1] == column for key in found)]
     rows = [
         Row(
             (row,),
             tuple(of_difference(found[row, column]) if (row, column) in found else Cell() for column in columns),
-            not row.startswith("control: "),
+            not is_control(row),
         )
         for row in dict.fromkeys(row for row, _ in found)
     ]
-    title = "Gain over no memory (points)" if name == "none" else f"Gain over {name.removeprefix('control: ')} (points)"
+    title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
     return Table(title, ("memory",), tuple(columns), tuple(rows), tuple(_caption(found)))
 
 

@@ -1,12 +1,10 @@
 """Tables as LaTeX in the paper's layout: best bold, second underlined, best of the table shaded."""
 
 import re
-from collections.abc import Sequence
 
-from gotta.experiment.sweep.store import Run
-from gotta.report.axes import panels
-from gotta.report.page.views import Shown, View, views
+from gotta.report.results import Results
 from gotta.report.tables.cells import BEST, SECOND
+from gotta.report.tables.views import Shown, View
 
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 SYMBOLS = {"≈": r"$\approx$", "±": r"$\pm$", "·": "--", "−": "$-$", "–": "--", "†": r"$^\dagger$"}
@@ -20,13 +18,13 @@ HEAD = r"""% Made by gotta report. To use one table, copy it with these packages
 """
 
 
-def tex(runs: Sequence[Run]) -> str:
+def tex(results: Results) -> str:
     """A document with one table for each set-up and reading, seconds left out."""
     parts = []
-    for number, panel in enumerate(panels(runs), 1):
-        for view in views(panel.runs):
+    for number, part in enumerate(results.parts, 1):
+        for view in part.views:
             if view.key != "seconds":
-                parts.append(_table(view, panel.title, f"tab:{number}-{view.key.replace('_', '-')}"))
+                parts.append(_table(view, part.panel.title, f"tab:{number}-{view.key.replace('_', '-')}"))
     return HEAD + "\n\\clearpage\n".join(parts) + "\\end{document}\n"
 
 

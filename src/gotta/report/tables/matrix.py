@@ -1,13 +1,13 @@
 """Who wins against whom: every pair of memories over methods and streams."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 
-from gotta.experiment.sweep.store import Run
 from gotta.report.pairs import difference
-from gotta.report.places import SOURCE, places
+from gotta.report.panel import Panel
+from gotta.report.run import Run
 from gotta.report.statistics import LEVEL
 from gotta.report.tables.cells import Cell, Row, Table
 
@@ -28,20 +28,17 @@ class Outcomes:
 Matrix = dict[tuple[str, str], Outcomes]
 
 
-def win_tie_loss(
-    runs: Sequence[Run], level: float = LEVEL, only: Collection[str] | None = None
-) -> tuple[list[str], Matrix]:
+def win_tie_loss(panel: Panel, level: float = LEVEL, only: Collection[str] | None = None) -> tuple[list[str], Matrix]:
     """The rows in their usual order, all or only these, and the outcomes of each ordered pair.
 
     One game is one method on one stream: a win if the difference over its domains can be told from zero at `level`.
     """
-    order: dict[str, tuple[object, ...]] = {}
     games: dict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
-    for run, place in zip(runs, places(runs), strict=True):
-        if place.column != SOURCE and (only is None or place.row in only):
-            order[place.row] = place.row_order
-            games[place.column, run.spec.get("seed", 0)].setdefault(place.row, run)
-    names = sorted(order, key=lambda name: order[name])
+    for column, rows in panel.methods.items():
+        for row, runs in rows.items():
+            for run in runs if only is None or row in only else ():
+                games[column, run.seed].setdefault(row, run)
+    names = [row for row in panel.rows if any(row in game for game in games.values())]
     matrix: Matrix = {}
     for first, second in combinations(names, 2):
         played = [_game(game[first], game[second], level) for game in games.values() if {first, second} <= game.keys()]
@@ -51,9 +48,9 @@ def win_tie_loss(
     return names, matrix
 
 
-def matrix_table(runs: Sequence[Run]) -> Table:
+def matrix_table(panel: Panel) -> Table:
     """Win/tie/loss of the row against the column."""
-    names, matrix = win_tie_loss(runs)
+    names, matrix = win_tie_loss(panel)
     rows = [Row((a,), tuple(_cell(matrix[a, b]) if a != b else Cell(absent="") for b in names)) for a in names]
     caption = (
         "Wins/ties/losses of the row against the column; one game is one method on one stream (seed). A tie is a "

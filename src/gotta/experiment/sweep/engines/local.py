@@ -16,7 +16,7 @@ import torch
 
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import forking
-from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute, received
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute, receive
 from gotta.experiment.sweep.processes import alive
 
 ATTEMPTS = 3
@@ -73,7 +73,7 @@ class _Pool:
         worker.spec = spec
         self.tried[spec.id] += 1
         with suppress(OSError):  # it may have died; then its pipe will say so
-            worker.pipe.send(spec.model_dump())
+            worker.pipe.send(spec)  # with its name, which is what the driver waits for
 
     def _hear(self, worker: _Worker) -> list[RunSpec]:
         """Pass on what a worker tells; the cell to run again if it has died."""
@@ -142,7 +142,7 @@ def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment
     while not abandoned():
         try:
             if pipe.poll(1.0):
-                execute(received(pipe.recv()), work, tell)
+                execute(receive(pipe.recv()), work, tell)
         except (EOFError, OSError):
             return
 

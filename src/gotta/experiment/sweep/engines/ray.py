@@ -29,7 +29,7 @@ from gotta.experiment.sweep.cell import (
     failure,
     keep,
     kept_costs,
-    received,
+    receive,
 )
 from gotta.experiment.sweep.leases import Lease
 
@@ -164,7 +164,7 @@ class _Driver:
 
     def _submit(self, spec: RunSpec, lease: Lease, data: dict[str, Any]) -> None:
         costs = kept_costs(spec, self.work)
-        task = self.task.remote(spec.model_dump(), self.work, self.sign, self.board, data, costs)
+        task = self.task.remote(spec, self.work, self.sign, self.board, data, costs)
         self.running[task] = spec, lease
 
     def _listen(self) -> None:
@@ -206,9 +206,7 @@ class _Driver:
         self.sign.unlink(missing_ok=True)
 
 
-def _cell(
-    given: dict[str, Any], work: Work, sign: Path, board: Any, data: dict[str, Any], costs: str | None
-) -> Computed:
+def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], costs: str | None) -> Computed:
     """What a task does. Without the driver's store in sight it keeps no snapshots; its result goes through Ray."""
     torch.set_num_threads(work.threads)
     for text, reference in data.items():
@@ -222,7 +220,7 @@ def _cell(
             told = monotonic()
             board.add.remote(event)
 
-    return compute(received(given), work, tell, costs=costs)
+    return compute(receive(spec), work, tell, costs=costs)
 
 
 def _ray() -> Any:

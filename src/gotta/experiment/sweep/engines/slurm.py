@@ -23,7 +23,7 @@ import torch
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.cell import Event, Listener, Work, execute, received
+from gotta.experiment.sweep.cell import Event, Listener, Work, execute, receive
 from gotta.files import write_atomically
 from gotta.reading import read_json
 
@@ -83,7 +83,7 @@ class Slurm:
 class Cell:
     """What a job does. Preempted or out of time it is submitted again as it is: the snapshot knows where it was."""
 
-    given: dict[str, Any]
+    spec: RunSpec
     work: Work
     outcome: Path
 
@@ -95,7 +95,7 @@ class Cell:
             if event.kind == "notice":
                 notices.append(event.message)
 
-        last = execute(received(self.given), self.work, hear)
+        last = execute(receive(self.spec), self.work, hear)
         write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
         return last.kind
 
@@ -131,7 +131,7 @@ class _Driver:
             return
         self.tried.update(spec.id for spec in specs)
         with _environment(self.work.threads):
-            cells = [Cell(spec.model_dump(), self.work, self._outcome(spec.id)) for spec in specs]
+            cells = [Cell(spec, self.work, self._outcome(spec.id)) for spec in specs]
             jobs = self._accepted(cells)
         self.running.update((spec.id, (spec, job)) for spec, job in zip(specs, jobs, strict=True))
 

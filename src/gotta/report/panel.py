@@ -1,0 +1,264 @@
+"""Where runs stand: which share a table, and in it their rows and columns, found from what varies in their specs."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from gotta.experiment.spec.settings import tell_apart
+from gotta.report.run import Run
+
+MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
+METHODS = ("source", "norm", "rotta", "note", "sar", "eata", "cotta", "tent", "pl", "shot", "energy")
+NONE, SOURCE = "none", "source"
+CONTROL = "control: "
+CONTROLS = {
+    "running_statistics": f"{CONTROL}running statistics",
+    "same_samples": f"{CONTROL}same samples per step",
+    "oracle": f"{CONTROL}oracle (true labels)",
+}
+# what makes two runs incomparable; anything else that differs becomes another row or column
+SETUP = ("data", "stream", "model")
+AXES = ("memory", "pairing", "method", "regime", "guard")  # the earlier ones explain first
+COLUMN_AXIS = "method."
+# settings that a whole table shares: where runs of one cell differ in them, each value has a table of its own
+TABLE_AXES = ("memory.capacity", "regime.")
+Setting = tuple[tuple[str, Any], ...]
+Runs = tuple[Run, ...]
+Order = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The runs of one table at their places. `cells[row, column]` are the runs of a cell, none where nobody ran it.
+
+    `settings` tell the panel from the others of the same folder. `row_axes` and `column_axes` are, for each row and
+    column that is split, the settings that tell runs apart which would otherwise share a cell.
+    """
+
+    settings: Setting
+    runs: Runs
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Runs]
+    row_axes: Mapping[str, Sequence[str]]
+    column_axes: Mapping[str, Sequence[str]]
+
+    @property
+    def title(self) -> str:
+        return ", ".join(f"{name.split('.')[-1]} {_shown(value)}" for name, value in self.settings)
+
+    @property
+    def recipe(self) -> str:
+        """What the runs were made for, if they say so."""
+        return " and ".join(dict.fromkeys(run.recipe for run in self.runs if run.recipe))
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """The rows that are there to compare with, not to win."""
+        return tuple(row for row in self.rows if is_control(row))
+
+    @cached_property
+    def methods(self) -> dict[str, dict[str, Runs]]:
+        """Column, row, runs: in the order of the table, without the source model and what nobody ran."""
+        return {
+            column: {row: self.cells[row, column] for row in self.rows if self.cells[row, column]}
+            for column in self.columns
+            if column != SOURCE
+        }
+
+    @cached_property
+    def filled(self) -> list[tuple[str, str, Runs]]:
+        """Column, row and runs of every cell that was run, column by column."""
+        places = product(self.columns, self.rows)
+        return [(column, row, runs) for column, row in places if (runs := self.cells[row, column])]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Runs in the panels that can be read as tables, and all in one, for what goes across tables."""
+
+    whole: Panel
+    panels: tuple[Panel, ...]
+
+
+def place(runs: Iterable[Run]) -> Placed:
+    """One panel for each combination of data, model, stream, capacity and regime that was run."""
+    listed = tuple(runs)
+    groups = _setups(listed)
+    outer = _varying(groups)
+    found = []
+    for group in groups:
+        shared: Setting = tuple((name, _setup(group[0]).get(name)) for name in outer)
+        found += [((*shared, *setting), members) for setting, members in _split(group)]
+    found.sort(key=lambda panel: [_order(value) for _, value in panel[0]])
+    whole = _panel((), listed)
+    if found == [((), listed)]:
+        return Placed(whole, (whole,))
+    return Placed(whole, tuple(_panel(*panel) for panel in found))
+
+
+def is_control(row: str) -> bool:
+    return row.startswith(CONTROL)
+
+
+def row_name(run: Run) -> str:
+    """The row without the settings that tell it from others of its name."""
+    if run.spec.method.name == SOURCE:  # it never adapts: whatever memory it ran with, it is the same run
+        return NONE
+    control = run.spec.control
+    if control:
+        return CONTROLS.get(control, f"{CONTROL}{control.replace('_', ' ')}")
+    return run.spec.memory.name
+
+
+def column_name(run: Run) -> str:
+    """The column without the settings that tell it from others of its name."""
+    return run.spec.method.name
+
+
+def _panel(settings: Setting, runs: Runs) -> Panel:
+    row_axes, column_axes = _axes(runs)
+    cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    rows: dict[str, Order] = {}
+    columns: dict[str, Order] = {}
+    for run in runs:
+        row, column = row_name(run), column_name(run)
+        row_label = _label(run, row, row_axes.get(row, ()))
+        column_label = _label(run, column, column_axes.get(column, ()))
+        known = tuple(CONTROLS.values()) if is_control(row) else MEMORIES
+        rows[row_label] = is_control(row), _position(row, known), _natural(row_label), row_label
+        columns[column_label] = _position(column, METHODS), _natural(column_label), column_label
+        cells[row_label, column_label].append(run)
+    all_rows, all_columns = (tuple(sorted(names, key=lambda name: names[name])) for names in (rows, columns))
+    complete = {key: tuple(cells.get(key, ())) for key in product(all_rows, all_columns)}
+    return Panel(settings, runs, all_rows, all_columns, complete, row_axes, column_axes)
+
+
+def _setups(runs: Runs) -> list[Runs]:
+    """The runs in groups that may share a table, in the order of their first run."""
+    groups: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[json.dumps(run.parts(*SETUP), sort_keys=True)].append(run)
+    return [part for group in groups.values() for part in _by_version(tuple(group))]
+
+
+def _by_version(runs: Runs) -> list[Runs]:
+    """Apart by the version of gotta if one cell has several, so that these are not averaged; else together."""
+    cells: dict[str, set[str]] = defaultdict(set)
+    versions: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        cells[json.dumps([run.parts(*AXES), run.spec.control], sort_keys=True)].add(run.version)
+        versions[run.version].append(run)
+    mixed = any(len(found) > 1 for found in cells.values())
+    return [tuple(group) for group in versions.values()] if mixed else [runs]
+
+
+def _setup(run: Run) -> dict[str, Any]:
+    return {**run.parts(*SETUP), "gotta": run.version}
+
+
+def _varying(groups: Sequence[Runs]) -> list[str]:
+    """The settings of data, model and stream that differ between the set-ups."""
+    known = [_setup(group[0]) for group in groups]
+    in_spec = {name for group in groups for name in group[0].section(*SETUP)}
+    found = []
+    for name in dict.fromkeys(name for setting in known for name in setting):
+        # what a run of an earlier format does not tell, its format tells
+        values = {repr(setting.get(name)) for setting in known if name in in_spec or name in setting}
+        found += [name] if len(values) > 1 else []
+    return found
+
+
+def _split(runs: Runs) -> list[tuple[Setting, Runs]]:
+    """The runs by the settings that a whole table shares."""
+    told = dict.fromkeys(axis for _, _, axes in _rivals(runs) for axis in axes)
+    axes = [axis for axis in told if axis.startswith(TABLE_AXES)]
+    values = [sorted({_value(run, axis) for run in runs if not _indifferent(run, axis)}, key=_order) for axis in axes]
+    found = []
+    for combination in product(*values):
+        setting = tuple(zip(axes, combination, strict=True))
+        members = _members(runs, setting)
+        if any(all(_value(run, axis) == value for axis, value in setting) for run in members):
+            found.append((setting, members))
+    return found
+
+
+def _members(runs: Runs, setting: Setting) -> Runs:
+    """The runs with this setting, and for cells it cannot change, such as the source model, any run there is."""
+    chosen = {run.id for run in runs if all(_value(run, axis) == value for axis, value in setting)}
+    have = {_cell_and_seed(run) for run in runs if run.id in chosen}
+    for run in runs:
+        close = all(_value(run, axis) == value or _indifferent(run, axis) for axis, value in setting)
+        if close and _cell_and_seed(run) not in have:
+            chosen.add(run.id)
+            have.add(_cell_and_seed(run))
+    return tuple(run for run in runs if run.id in chosen)
+
+
+def _indifferent(run: Run, axis: str) -> bool:
+    """Can this setting not change the run's numbers?"""
+    return column_name(run) == SOURCE or (axis == "memory.capacity" and row_name(run) == NONE)
+
+
+def _axes(runs: Runs) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """For each row and each column the settings in which runs of the same cell differ."""
+    rows: dict[str, list[str]] = defaultdict(list)
+    columns: dict[str, list[str]] = defaultdict(list)
+    for row, column, axes in _rivals(runs):
+        for axis in axes:
+            known = columns[column] if axis.startswith(COLUMN_AXIS) else rows[row]
+            known += [axis] if axis not in known else []
+    return dict(rows), dict(columns)
+
+
+def _rivals(runs: Runs) -> list[tuple[str, str, list[str]]]:
+    """Row, column and the settings that tell the runs apart, for each cell with several, of one seed or of many."""
+    cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        if column_name(run) != SOURCE:
+            cells[row_name(run), column_name(run)].append(run)
+    return [(*cell, tell_apart([run.parts(*AXES) for run in rivals])) for cell, rivals in cells.items()]
+
+
+def _cell_and_seed(run: Run) -> tuple[str, str, int]:
+    return row_name(run), column_name(run), run.seed
+
+
+def _label(run: Run, name: str, axes: Sequence[str]) -> str:
+    return " ".join([name, *(f"{axis.split('.')[-1]}={_told(run, axis)}" for axis in axes)])
+
+
+def _told(run: Run, axis: str) -> Any:
+    """The value of a setting, or the default that a run without it has."""
+    return run.made_of.get(axis, run.made_of.get(axis.replace(".arguments.", ".default.")))
+
+
+def _value(run: Run, axis: str) -> Any:
+    value = run.made_of.get(axis)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (0, float(value), "") if number else (1, 0.0, str(value))
+
+
+def _position(name: str, known: Sequence[str]) -> int:
+    return known.index(name) if name in known else len(known)
+
+
+def _natural(text: str) -> Order:
+    """Sorts `capacity=8` before `capacity=32` and `rate=0.05` before `rate=0.1`."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)  # text, number, text, ...
+    return tuple((0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple) and len(value) > 4:
+        return f"{value[0]} ... {value[-1]} ({len(value)})"
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

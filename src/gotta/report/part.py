@@ -1,0 +1,60 @@
+"""What a report tells of one panel, each thing computed once, in however many files it is shown."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gotta.report.answer import Answer, answer
+from gotta.report.figures import Figure, figures
+from gotta.report.panel import Panel
+from gotta.report.paper.side_by_side import Beside, beside
+from gotta.report.tables.captions import setup_lines
+from gotta.report.tables.cells import Table
+from gotta.report.tables.comparison import table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.tables.views import View, views
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Number `number` of the `of` tables of a report."""
+
+    panel: Panel
+    number: int = 1
+    of: int = 1
+
+    @property
+    def anchor(self) -> str:
+        return f"set-up-{self.number}"
+
+    @property
+    def title(self) -> str:
+        return self.panel.title if self.of > 1 else self.panel.recipe
+
+    @cached_property
+    def answer(self) -> Answer:
+        return answer(self.panel)
+
+    @cached_property
+    def views(self) -> list[View]:
+        return views(self.panel)
+
+    @cached_property
+    def beside(self) -> Beside | None:
+        return beside(self.panel)
+
+    @cached_property
+    def details(self) -> list[Table]:
+        """A line for each method and memory: domains, state of the memory, cost, calibration."""
+        return [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        return figures(self.panel)
+
+    @cached_property
+    def setup(self) -> list[str]:
+        return setup_lines(self.panel)
+
+    def table(self, metric: str = "accuracy") -> Table:
+        """Memories by methods."""
+        return next((view.table for view in self.views if view.key == metric), None) or table(self.panel, metric)

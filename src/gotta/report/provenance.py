@@ -1,0 +1,63 @@
+"""What runs were made from besides their spec: by it they are kept apart, never averaged, and told at the table."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gotta.experiment.spec.settings import flatten
+
+if TYPE_CHECKING:
+    from gotta.report.run import Run
+
+SHOWN = 8  # digits of a hash
+IN_STREAM = {"order": "stream", "schedule": "stream"}  # other parts are called as their section of a spec
+CODE = "code"
+
+
+def made_from(run: "Run") -> dict[str, Any]:
+    """By dotted names in the sections they belong to, so that they tell runs apart as settings do.
+
+    The hashes of data and weights, the code of the user's own parts, and each setting of gotta's own that the spec
+    leaves to its default.
+    """
+    found: dict[str, Any] = {"data.format": "earlier" if run.is_earlier else "of today"}
+    hashes = {"data.data_hash": run.summary.data_sha256, "model.weights_hash": run.summary.weights_sha256}
+    found |= {name: value[:SHOWN] for name, value in hashes.items() if value}
+    for name, part in run.identity.parts.items():
+        section = IN_STREAM.get(name, name)
+        if part.files:
+            found[f"{section}.{CODE}" if section == name else f"{section}.{name}_{CODE}"] = _short(part.files)
+        if section == name:  # the settings of a stream are all in the spec
+            found |= flatten({section: {"default": part.settings}})
+    return found
+
+
+def origin_lines(runs: Iterable["Run"]) -> list[str]:
+    """What a reader of a table must know of where its numbers are from; nothing if they are all alike."""
+    listed = list(runs)
+    lines = []
+    if any(run.is_earlier for run in listed):
+        lines.append("Of an earlier format: nothing tells what made these runs, nor that they are unchanged since.")
+    versions = sorted({run.version for run in listed if run.version})
+    if len(versions) > 1:
+        lines.append(f"Made with several versions of gotta: {', '.join(versions)}.")
+    for section in ("memory", "method"):
+        codes: dict[str, set[str]] = {}
+        for run in listed:
+            if code := run.made_of.get(f"{section}.{CODE}"):
+                codes.setdefault(str(run.settings[f"{section}.name"]), set()).add(code)
+        lines += [
+            f"Kept apart: {section} {name} was run with different code ({', '.join(sorted(found))})."
+            for name, found in sorted(codes.items())
+            if len(found) > 1
+        ]
+    notes = dict.fromkeys(note for run in listed for note in run.summary.notes)
+    return [*lines, *(f"Note: {note}" for note in notes)]
+
+
+def _short(files: Mapping[str, str]) -> str:
+    """Of one file its own hash, which `sha256sum` gives as well."""
+    if len(files) == 1:
+        return next(iter(files.values()))[:SHOWN]
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:SHOWN]

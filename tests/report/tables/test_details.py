@@ -1,0 +1,54 @@
+"""The tables with a line for each method and memory."""
+
+import pytest
+from made_runs import domains_of, panel_of
+from made_tables import run
+
+from gotta.errors import GottaError
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+
+
+def test_domains_are_columns_with_the_mean_last():
+    found = domain_table(panel_of([run(accuracy=50.0), run(accuracy=52.0, seed=1), run("none", "source", 30.0)]))
+    assert found.heading == ("method", "memory")
+    assert found.columns == ("fog-5", "snow-5", "mean")
+    assert [row.names for row in found.rows] == [("source", "none"), ("norm", "fps")]
+    assert [cell.value for cell in found.rows[1].cells] == [41.0, 61.0, 51.0]
+    errors = domain_table(panel_of([run(accuracy=50.0)]), "error")
+    assert [cell.value for cell in errors.rows[0].cells] == [60.0, 40.0, 50.0]
+
+
+def test_a_domain_visited_again_has_its_own_column():
+    visits = domains_of((10.0, 20.0, 30.0), ("fog", "snow", "fog"))
+    found = domain_table(panel_of([run(summary={"online": {"domains": visits}})]))
+    assert found.columns == ("fog", "snow", "fog (visit 2)", "mean")
+    assert [cell.value for cell in found.rows[0].cells] == [10.0, 20.0, 30.0, 50.0]
+
+
+def test_a_domain_has_no_seconds():
+    with pytest.raises(GottaError, match="metric of a domain 'seconds' is unknown"):
+        domain_table(panel_of([run()]), "seconds")
+
+
+def test_the_state_of_the_memory_cost_and_calibration():
+    panel = panel_of([run(), run("none", "source", summary={"buffer": {}})])
+    memory = memory_table(panel)
+    assert [row.names for row in memory.rows] == [("norm", "fps")]  # the source model has nothing to show
+    shown = dict(zip(memory.columns, (cell.number for cell in memory.rows[0].cells), strict=True))
+    assert shown["occupancy"] == "1.00"
+    assert shown["balance"] == "0.987"
+    assert shown["purity"] == "·"
+    assert shown["coverage"] == "0.1240"
+    cost = cost_table(panel)
+    shown = dict(zip(cost.columns, (cell.number for cell in cost.rows[1].cells), strict=True))
+    assert shown == {
+        "predict s": "0.25",
+        "observe s": "0.25",
+        "adapt s": "0.25",
+        "refresh s": "·",
+        "forwards": "3",
+        "backwards": "1",
+        "peak MB": "512",
+        "run s": "2.0",
+    }
+    assert len(calibration_table(panel).rows) == 2

@@ -1,0 +1,68 @@
+"""A store is read once and its runs are placed once."""
+
+import sys
+
+import pytest
+from made_runs import made, stored
+
+from gotta.cli.__main__ import main
+from gotta.experiment.recipe.recipe import load_recipe
+from gotta.experiment.sweep.store import Store
+from gotta.report import results as reading
+from gotta.report.results import read_results
+from gotta.report.write import write_report
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often runs are placed, and how often each is read from the disk."""
+    placed, read = [], []
+    place, load = reading.place, Store._load
+
+    def counting_place(runs):
+        placed.append(len(runs))
+        return place(runs)
+
+    def counting_load(store, id):
+        read.append(id)
+        return load(store, id)
+
+    monkeypatch.setattr(reading, "place", counting_place)
+    monkeypatch.setattr(Store, "_load", counting_load)
+    return placed, read
+
+
+def test_all_files_of_a_report_come_from_one_placing_and_one_reading(tmp_path, calls):
+    placed, read = calls
+    results = read_results(
+        stored(tmp_path, [made(memory, memory__capacity=m) for memory in ("none", "fps") for m in (8, 16)])
+    )
+    write_report(results)
+    assert placed == [4]
+    assert len(read) == len(set(read)) == 4
+
+
+def test_a_bench_with_nothing_left_to_run_places_once(tmp_path, calls, monkeypatch, capsys):
+    placed, _ = calls
+    specs = load_recipe("mini").runs()
+    assert len(specs) == 36
+    store = Store(tmp_path)
+    for spec in specs:
+        store.write(spec.id, spec=spec.model_dump(), steps=[], summary=made().stored.summary, environment={})
+    monkeypatch.setattr(sys, "argv", ["gotta", "bench", "mini", "--out", str(tmp_path), "--jobs", "1"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 0
+    assert "Report: " in capsys.readouterr().out
+    assert placed == [36]
+
+
+def test_a_part_of_the_runs_is_placed_by_itself(tmp_path, calls):
+    placed, _ = calls
+    results = read_results(stored(tmp_path, [made(), made(memory__capacity=8), made("none")]))
+    assert results.only({run.id for run in results.runs}) is results
+    few = results.only({made().id, "another"})
+    assert [part.panel.rows for part in few.parts] == [("fps",)]
+    assert [part.title for part in few.parts] == [""]
+    assert [part.title for part in results.parts] == ["capacity 8", "capacity 32"]
+    assert placed == [1, 3]
