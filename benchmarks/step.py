@@ -1,12 +1,16 @@
 """What a step costs besides the network's own passes: memory, bookkeeping and losses, and augmentation.
 
-    python benchmarks/step.py [--methods rotta,tent] [--memory fps] [--steps 20] [--out step.json]
+    python benchmarks/step.py [--methods rotta,tent] [--memory fps] [--batch 64] [--steps 20] [--out step.json]
 
 One process, one thread, the bundled resnet20, batches of 64, a memory of 64 rows. In the timed steps the forwards of
 every network, the backwards and the augmentation are timed from inside; what is left of the step is the overhead. Time
 is that of this process on the processor, so that another load on the machine does not count. Shares are of the same
 step; the medians over the steps are shown. Limits are for RoTTA with FPS: overhead at most 5 % of the step without its
 augmentation, augmentation at most 25 % of the step.
+
+*Undo* is the part of the overhead that lets a step be taken back: copies, logs and the look at what a step has left.
+Its share is of all timed steps together, because some adapt and some do not: at most 2 % with batches of 64 and 10 %
+with batches of 1. `--batch 1` with `--every 1` adapts at each of them.
 """
 
 import argparse
@@ -14,7 +18,7 @@ import json
 import platform
 import statistics
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -25,13 +29,26 @@ from torch import nn
 
 import gotta
 import gotta.models
+from gotta.core.inputs import Scale
+from gotta.core.undo import Undo
 from gotta.data import dataset
+from gotta.memory import Table
+from gotta.memory.rewind import Rewind
+from gotta.memory.storage import Storage
 from gotta.methods.parts import augment
 from gotta.streams import Stream, StreamSpec
 
 BATCH = CAPACITY = 64
 METHODS = "rotta,source,norm,tent,pl,shot,eta,sar,note,cotta,energy"
 OVERHEAD, AUGMENTATION = 0.05, 0.25
+UNDONE = {1: 0.10, BATCH: 0.02}
+UNDO: dict[type, tuple[str, ...]] = {
+    Undo: ("__enter__", "__exit__", "expect_adaptation", "harm"),
+    Rewind: ("__enter__", "__exit__"),
+    Table: ("_log",),
+    Storage: ("_look_up",),
+    Scale: ("after",),
+}
 SLOW = {"cotta": 3, "energy": 3}  # steps that are timed of methods with dozens of passes in each
 
 
@@ -39,7 +56,7 @@ class Clock:
     """Seconds by what they were spent on. Inside a timed call nothing else is timed, so that nothing counts twice."""
 
     def __init__(self) -> None:
-        self.spent = {"forward": 0.0, "backward": 0.0, "augment": 0.0}
+        self.spent = {"forward": 0.0, "backward": 0.0, "augment": 0.0, "undo": 0.0}
         self.busy = False
 
     def timed(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,20 +81,23 @@ def watched(clock: Clock, networks: list[nn.Module]) -> Iterator[None]:
     backward = clock.timed("backward", torch.Tensor.backward)
     gradient = clock.timed("backward", torch.autograd.grad)
     changed = clock.timed("augment", augment.random_augmentation)
-    with (
-        patch.object(torch.Tensor, "backward", backward),
-        patch.object(torch.autograd, "grad", gradient),
-        patch.object(augment, "random_augmentation", changed),
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(torch.Tensor, "backward", backward))
+        stack.enter_context(patch.object(torch.autograd, "grad", gradient))
+        stack.enter_context(patch.object(augment, "random_augmentation", changed))
+        for owner, names in UNDO.items():
+            for name in names:
+                stack.enter_context(patch.object(owner, name, clock.timed("undo", getattr(owner, name))))
         yield
     for net in networks:
         del net.forward
 
 
-def measure(method: str, memory: str, batches: list[torch.Tensor]) -> dict[str, float]:
-    """Medians over steps: milliseconds of a step, and the shares of overhead and augmentation in it."""
+def measure(method: str, memory: str, batches: list[torch.Tensor], **settings: Any) -> dict[str, float]:
+    """Medians over steps: milliseconds of a step, and the shares of overhead and augmentation in it; that of undo."""
     net = gotta.models.load("resnet20").to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    model = gotta.adapt(net, method, memory, CAPACITY, num_classes=10)
+    pairing = "memory" if len(batches[0]) == 1 else "paper"  # one sample has no batch statistics
+    model = gotta.adapt(net, method, memory, CAPACITY, num_classes=10, pairing=pairing, **settings)
     for x in batches[:2]:  # the first steps also set things up
         model(x)
     rows = []
@@ -88,32 +108,41 @@ def measure(method: str, memory: str, batches: list[torch.Tensor]) -> dict[str, 
             start = process_time()
             model(x)
             total = process_time() - start
-        augmentation = clock.spent["augment"]
-        rest = total - sum(clock.spent.values())
-        rows.append((total, rest / (total - augmentation), augmentation / total))
-    step, overhead, augmentation = (statistics.median(column) for column in zip(*rows, strict=True))
-    return {"ms": 1000 * step, "overhead": overhead, "augmentation": augmentation}
+        augmentation, undo = clock.spent["augment"], clock.spent["undo"]
+        rest = total - sum(clock.spent.values()) + undo
+        rows.append((total, rest / (total - augmentation), augmentation / total, undo))
+    totals, overheads, augmentations, undos = zip(*rows, strict=True)
+    return {
+        "ms": 1000 * statistics.median(totals),
+        "overhead": statistics.median(overheads),
+        "augmentation": statistics.median(augmentations),
+        "undo": sum(undos) / sum(totals),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--memory", default="fps")
+    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--every", type=int, help="samples between adaptations; the rows of the memory if not given")
     parser.add_argument("--steps", type=int, default=20, help="steps that are timed")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
     stream = Stream(
-        dataset("cifar10-mini"), StreamSpec.of(batch_size=BATCH, domains="clean", schedule="one", per_class=150)
+        dataset("cifar10-mini"), StreamSpec.of(batch_size=options.batch, domains="clean", schedule="one", per_class=150)
     )
     batches = [step.x for step, _ in zip(stream, range(options.steps + 2), strict=False)]
     rows: list[dict[str, Any]] = []
     for method in options.methods.split(","):
-        found = measure(method, options.memory, batches)
-        rows.append({"method": method, "memory": options.memory, **found})
+        found = measure(method, options.memory, batches, adapt_every=options.every)
+        rows.append({"method": method, "memory": options.memory, "batch": options.batch, **found})
         limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if method == "rotta" else ""
         shares = f"overhead {found['overhead']:6.2%}  augmentation {found['augmentation']:6.2%}"
-        print(f"{method:8} {options.memory:6} {found['ms']:8.1f} ms  {shares}{limits}", flush=True)
+        limit = f" (at most {UNDONE[options.batch]:.0%})" if options.batch in UNDONE else ""
+        shares += f"  undo {found['undo']:6.2%}{limit}"
+        print(f"{method:8} {options.memory:6} {options.batch:3} {found['ms']:8.1f} ms  {shares}{limits}", flush=True)
     if options.out:
         machine = {"machine": platform.machine(), "python": platform.python_version(), "torch": torch.__version__}
         options.out.write_text(json.dumps({**machine, "rows": rows}, indent=1) + "\n")

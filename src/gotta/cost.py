@@ -1,9 +1,9 @@
 """What a run costs: seconds, forward and backward passes in each phase, and the peak of memory."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -66,6 +66,21 @@ class Cost:
             self._total[name].add(tally)
         self._recent = _tallies()
         return taken
+
+    def mark(self) -> dict[str, Tally]:
+        """What has been spent since the last `take`, for going back to with `back`."""
+        return {name: replace(tally) for name, tally in self._recent.items()}
+
+    def back(self, marked: dict[str, Tally]) -> None:
+        """As if nothing had been spent since the mark."""
+        self._charge()
+        self._recent = marked
+
+    def restart(self, spent: Mapping[str, Mapping[str, Any]]) -> None:
+        """Go on from what somebody has spent before, by phase."""
+        self._total, self._recent = _tallies(), _tallies()
+        for name, tally in spent.items():
+            self._total[_check(name)].add(Tally(**tally))
 
     def summary(self) -> dict[str, Any]:
         """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""

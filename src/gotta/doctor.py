@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.instancenorm import _InstanceNorm
 
-from gotta.core.adapted import adapt
+from gotta.core.build import adapt
 from gotta.data import bundled
 from gotta.errors import GottaError
 from gotta.methods import methods

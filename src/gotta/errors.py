@@ -1,6 +1,7 @@
 """The one exception that stands for a mistake in what gotta was given."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from gotta.printable import one_line
@@ -12,6 +13,26 @@ class GottaError(ValueError):
 
 class NoEffect(GottaError):
     """What was asked for would do nothing to the given model."""
+
+
+class NotFinite(GottaError):
+    """Numbers that are NaN or infinite where only finite ones can be used."""
+
+
+@contextmanager
+def one_error(what: str) -> Iterator[None]:
+    """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`.
+
+    What is no such mistake passes: an interrupt, a lack of memory, a warning that the caller made an error.
+    """
+    try:
+        yield
+    except (GottaError, MemoryError, Warning):
+        raise
+    except Exception as error:
+        if type(error).__name__ == "OutOfMemoryError":  # torch's, which is not imported here
+            raise
+        raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:

@@ -91,6 +91,7 @@ class MemoryBatch:
     uncertainty: Tensor  # [N] float64
     embedding: Tensor  # [N, D]
     age: Tensor  # [N] int64
+    capacity: int = 1  # of the memory, which relative ages are measured by
 
     def __len__(self) -> int:
         return len(self.label)

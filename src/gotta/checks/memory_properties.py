@@ -13,7 +13,7 @@ from torch import Tensor
 from gotta.checks.memory_cases import Case, Samples
 from gotta.checks.suite import Properties, no_global_randomness
 from gotta.errors import GottaError
-from gotta.memory import Candidate, Decision, Memory, Policy, Table
+from gotta.memory import Candidate, Decision, Memory, Policy, Table, memory_class
 from gotta.memory.policy import make_policy
 from gotta.registry import build_part
 
@@ -35,8 +35,8 @@ class Subject:
         return Memory(self.build(), capacity=case.capacity, num_classes=case.num_classes, seed=seed, **options)
 
     @property
-    def holds_batch(self) -> bool:
-        return self.build().holds_batch
+    def lasts(self) -> bool:
+        return memory_class(self.build()).lasts
 
 
 PROPERTIES: Properties[Subject, Case] = Properties()
@@ -48,7 +48,7 @@ def fits(subject: Subject, case: Case) -> None:
     memory = subject.memory(case)
     for part in case.stream().parts(case.batch_size):
         slots = memory.observe(**part)
-        limit = len(slots) if subject.holds_batch else case.capacity
+        limit = case.capacity if subject.lasts else len(slots)
         assert slots.shape == (len(part["label"]),), f"{slots.shape} slots for {len(part['label'])} samples"
         assert ((slots >= -1) & (slots < limit)).all(), f"slots {slots.tolist()} with capacity {limit}"
         assert len(memory) == len(memory.batch()) <= limit, f"{len(memory)} rows with capacity {limit}"
@@ -60,7 +60,7 @@ def stored_rows_are_real(subject: Subject, case: Case) -> None:
     where: dict[int, int] = {}
     for start in range(0, len(stream), case.batch_size):
         slots = memory.observe(**stream.part(start, start + case.batch_size))
-        if subject.holds_batch:
+        if not subject.lasts:
             where = {}
         where.update({int(slot): start + i for i, slot in enumerate(slots) if slot >= 0})
     batch = memory.batch()
@@ -70,7 +70,7 @@ def stored_rows_are_real(subject: Subject, case: Case) -> None:
         assert np.array_equal(getattr(batch, name).numpy(), getattr(stream, name)[ids]), (
             f"{name} of a stored row differs"
         )
-    expected = np.zeros(len(ids)) if subject.holds_batch else len(stream) - ids
+    expected = len(stream) - ids if subject.lasts else np.zeros(len(ids))
     assert np.array_equal(batch.age.numpy(), expected), "ages do not count the samples since storing"
 
 
@@ -101,7 +101,7 @@ def counts_agree(subject: Subject, case: Case) -> None:
     stats = memory.stats
     total = {name: stats.pop(name) for name in ("stored", "rejected", "evicted")}
     assert total["stored"] + total["rejected"] == len(stream) == sum(stats.values()), f"{total} and {stats}"
-    if not subject.holds_batch:
+    if subject.lasts:
         assert total["stored"] - total["evicted"] == len(memory), f"{total} with {len(memory)} rows"
 
 
@@ -114,7 +114,7 @@ def repeatable(subject: Subject, case: Case) -> None:
 
 @named("one batch equals two halves equals one sample at a time")
 def batching_does_not_matter(subject: Subject, case: Case) -> None:
-    if subject.holds_batch:
+    if not subject.lasts:
         return
     whole = len(case.stream())
     expected = offered(subject, case, whole)
@@ -184,7 +184,7 @@ def kept_on(policy: Any) -> bytes | str:
 
 @named("place() decides by its arguments alone and changes neither table nor policy")
 def pure(subject: Subject, case: Case) -> None:
-    if subject.holds_batch:
+    if not subject.lasts:
         return
     case = replace(case, batches=min(case.batches, 2))
     memory = Memory(Watched(subject.build()), capacity=case.capacity, num_classes=case.num_classes)

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.core.adapted import Adapted, Outcome
+from gotta.core.adapted import Adapted
 from gotta.core.clock import Clock
+from gotta.core.outcome import Outcome
 from gotta.memory import Memory
 from gotta.streams import Stream, read_ahead
 from gotta.types import IntArray, Truth

@@ -1,5 +1,6 @@
 """When things happen: samples per prediction, samples between adaptations, resets, and which prediction is scored."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,3 +45,12 @@ def fixed(capacity: int | None, reset: Reset = "never", score: Score = "before")
 
 
 REGIMES = {"steps_of_M": steps_of_m, "fixed": fixed}
+
+
+def parts_of(size: int, offered: int, adapt_every: int | None) -> Iterator[tuple[slice, bool]]:
+    """A batch cut where an adaptation is due, after so many samples were offered."""
+    start, every = 0, adapt_every or offered + size
+    while start < size:
+        stop = min(size, start + every - (offered + start) % every)
+        yield slice(start, stop), (offered + stop) % every == 0
+        start = stop

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, NotFinite
 
 Given = Tensor | NDArray[Any] | Sequence[Any] | None
 
@@ -32,7 +32,7 @@ def receive(x: Any, label: Given, uncertainty: Given, embedding: Given, num_clas
     tensors = {name: tensor(name, value) for name, value in given.items() if value is not None}
     for name, value in tensors.items():
         check_shape(name, value, len(x))
-    if x.is_floating_point():
+    if x.is_floating_point() or x.is_complex():
         # A sum is finite only if every part is; it needs one pass and no second array of the size of x.
         tensors["x"] = x.reshape(len(x), -1).sum(1, dtype=torch.promote_types(x.dtype, torch.float32))
     arrays = dict(zip(tensors, fetch(list(tensors.values())), strict=True))
@@ -46,14 +46,22 @@ def receive(x: Any, label: Given, uncertainty: Given, embedding: Given, num_clas
 def tensor(name: str, value: Any) -> Tensor:
     """A tensor of whatever was given, on its device, out of autograd. Floats that NumPy lacks become float32."""
     if isinstance(value, Tensor):
+        check_plain(name, value)
         found: Tensor = value.detach()
         return found.float() if name != "x" and found.dtype == torch.bfloat16 else found
-    array = np.asarray(value)
     try:
+        array = np.asarray(value)
         plain = array.flags.writeable and array.flags.c_contiguous
         return torch.from_numpy(array if plain else array.copy())
     except (TypeError, ValueError) as error:
-        raise GottaError(f"{name} must hold numbers, got {array.dtype}: {error}.") from error
+        raise GottaError(f"{name} must hold numbers in rows of one length: {error}.") from error
+
+
+def check_plain(name: str, value: Tensor) -> None:
+    """Raises unless the values of a tensor are at hand, one after the other."""
+    if value.is_meta or value.is_quantized or value.is_nested or value.layout is not torch.strided:
+        kind = "meta" if value.is_meta else "quantised" if value.is_quantized else "nested or sparse"
+        raise GottaError(f"{name} is a {kind} tensor. Expected a dense one: to_dense() or dequantize() makes it one.")
 
 
 def check_shape(name: str, value: Tensor, length: int) -> None:
@@ -90,6 +98,8 @@ def unpack(block: NDArray[np.uint8], like: Tensor) -> NDArray[Any]:
 def checked(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
     label, uncertainty, embedding = (arrays.get(name) for name in ("label", "uncertainty", "embedding"))
     for name, column in (("uncertainty", uncertainty), ("embedding", embedding)):
+        if column is not None and column.dtype.kind not in "fiub":
+            raise GottaError(f"{name} must hold real numbers, got {column.dtype}.")
         if column is not None and not np.isfinite(column).all():
             raise not_finite(name)
     if label is not None:
@@ -104,5 +114,5 @@ def checked(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
     return Columns(label, None if uncertainty is None else uncertainty.astype(np.float64), embedding)
 
 
-def not_finite(name: str) -> GottaError:
-    return GottaError(f"{name} holds NaN or infinite values. The whole batch was left out; the memory is unchanged.")
+def not_finite(name: str) -> NotFinite:
+    return NotFinite(f"{name} holds NaN or infinite values. The whole batch was left out; the memory is unchanged.")

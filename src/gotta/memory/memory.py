@@ -2,18 +2,20 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from gotta import seeds
-from gotta.errors import GottaError
+from gotta.errors import GottaError, one_error
 from gotta.memory import intake, state
+from gotta.memory.choice import MemoryChoice
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
 from gotta.memory.policy import NOTHING, REJECT, UNEXPLAINED, Candidate, Policy, make_policy
+from gotta.memory.rewind import Rewind
 from gotta.memory.storage import Storage
 from gotta.memory.table import Floats, IntArray, Table
 from gotta.types import MemoryBatch, Prediction
@@ -28,6 +30,13 @@ class Memory:
     >>> memory.batch().x.tolist()
     [1.0, 2.0]
     """
+
+    lasts: ClassVar[bool] = True  # whether rows outlive the batch they came in
+
+    def __new__(cls, policy: Any = None, *positional: Any, **named: Any) -> Self:
+        from gotta.memory.current_batch import memory_class  # a memory itself, so it imports this module
+
+        return super().__new__(memory_class(policy) if cls is Memory else cls)  # type: ignore[return-value]
 
     def __init__(
         self,
@@ -44,17 +53,45 @@ class Memory:
     ) -> None:
         self.policy = make_policy(policy, arguments)
         self.num_classes = at_least_one("num_classes", num_classes)
-        self.capacity = 1 if self.policy.holds_batch and capacity is None else at_least_one("capacity", capacity)
+        self.capacity = self._capacity(capacity)
         every = self.policy.refresh_every if refresh_every is None else refresh_every
         if every is not None and every < 0:
             raise GottaError(f"refresh_every counts adaptations, 0 means never; got {every}.")
         self.refresh_every = every or None
         self.journal = Journal(self.capacity, self.num_classes) if journal else None
+        self._late, self.knows_classes = False, True  # whether the number of classes comes, and has come, later
         self._where = storage
         self._fields: dict[str, bool] | None = None  # which columns the batches have
         self._rng = seeds.generator(seed, "memory") if rng is None else rng
         self._rng_start = state.of_generator(self._rng)
         self._start()
+
+    @staticmethod
+    def spec(policy: str, **arguments: Any) -> MemoryChoice:
+        """A memory with its arguments, for `gotta.adapt` to build: `memory=gotta.Memory.spec("fps", epsilon=0.1)`."""
+        return MemoryChoice(policy, arguments)
+
+    @classmethod
+    def late(cls, policy: Any, capacity: int | None = None, **arguments: Any) -> "Memory":
+        """A memory that is told the number of classes by its first `expect`, and takes no samples before."""
+        memory = Memory(policy, capacity, 1, **arguments)
+        memory._late, memory.knows_classes = True, False
+        return memory
+
+    def expect(self, num_classes: int) -> None:
+        """Predictions have this many classes. Raises if that is not what the memory was built for."""
+        if self.knows_classes:
+            if num_classes != self.num_classes:
+                raise GottaError(f"predictions of {num_classes} classes do not fit a memory for {self.num_classes}.")
+            return
+        self.num_classes, self.knows_classes = at_least_one("num_classes", num_classes), True
+        self.journal = None if self.journal is None else Journal(self.capacity, self.num_classes)
+        self._start()
+
+    def forget_classes(self) -> None:
+        """Back to before the first `expect`, for a memory that was late to know."""
+        self.knows_classes = not self._late
+        self.reset()
 
     def __len__(self) -> int:
         return len(self._table)
@@ -67,7 +104,7 @@ class Memory:
     @property
     def notes(self) -> list[str]:
         """What a reader of this memory's results should know about its setting."""
-        if self.capacity >= self.num_classes or self.policy.holds_batch:
+        if self.capacity >= self.num_classes:
             return []
         share = self.capacity / self.num_classes
         return [f"capacity={self.capacity} gives each of {self.num_classes} classes {share:.3g} of a slot."]
@@ -75,7 +112,7 @@ class Memory:
     @property
     def slots(self) -> IntArray:
         """The slots of the rows of `batch()`, in its order."""
-        return self._table.order.copy() if self.policy.holds_batch else self._table.rows()
+        return self._table.rows()
 
     @property
     def ids(self) -> IntArray:
@@ -83,18 +120,17 @@ class Memory:
         return self._table.born[self.slots]
 
     def observe(self, x: Any, label: Given = None, uncertainty: Given = None, embedding: Given = None) -> IntArray:
-        """Offer a batch, sample by sample. Returns the slot that each was placed in, -1 = not stored."""
-        x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes)
-        self._expect(columns)
-        if self.policy.holds_batch:
-            self._turn_page(len(x))
-        self._storage.prepare(x)
-        if self._fields is None:
-            self._adopt(columns)
-        slots: list[int] = []
-        try:
-            self._decide(columns, len(x), slots)
-        finally:
+        """Offer a batch, sample by sample. Returns the slot that each was placed in, -1 = not stored.
+
+        A batch that cannot be used is one `GottaError`, and the memory stays as it was.
+        """
+        with one_error("this batch cannot be stored"), Rewind(self) as rewind, rewind.on_error():
+            x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes)
+            self._begin(columns, len(x))
+            self._storage.prepare(x)
+            if self._fields is None:
+                self._adopt(columns)
+            slots = self._decide(columns, len(x))
             last = {slot: row for row, slot in enumerate(slots) if slot != REJECT}
             self._storage.write(
                 torch.tensor(list(last), dtype=torch.long), torch.tensor(list(last.values()), dtype=torch.long), x
@@ -112,12 +148,11 @@ class Memory:
         """The same rows as `batch()`, without counting as a reading: for metrics and for looking on."""
         table, rows = self._table, self.slots
         device = self._storage.device
-        age = np.zeros_like(rows) if self.policy.holds_batch else table.age(rows)
         embedding = table.embedding[rows].astype(self._dtype)
-        columns = (table.label[rows], table.uncertainty[rows], embedding, age)
-        return MemoryBatch(
-            self._storage.read(torch.from_numpy(rows)), *(torch.from_numpy(c).to(device) for c in columns)
-        )
+        given = (table.label[rows], table.uncertainty[rows], embedding, self._age(rows))
+        label, uncertainty, embeddings, age = (torch.from_numpy(column).to(device) for column in given)
+        x = self._storage.read(torch.from_numpy(rows))
+        return MemoryBatch(x, label, uncertainty, embeddings, age, self.capacity)
 
     def refresh(self, predict: Callable[[torch.Tensor], Prediction]) -> None:
         """Predict the stored rows anew. A row moves to the class it is now predicted as, even above its quota."""
@@ -140,6 +175,11 @@ class Memory:
         if self.journal is not None:
             self.journal.note_refresh(table.born[rows], columns)
 
+    def drop(self, rows: NDArray[np.bool_]) -> None:
+        """Forget those rows of `batch()` that are marked."""
+        for slot in self.slots[rows].tolist():
+            self._table.remove(slot)
+
     def reset(self) -> None:
         """As new: no rows, clock 0, the generator where it started. A journal, if any, goes on empty."""
         state.set_generator(self._rng, self._rng_start)
@@ -149,40 +189,11 @@ class Memory:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on elsewhere: tensors, and values that JSON can hold."""
-        return {
-            **state.of_table(self._table),
-            "x": self._storage.read(torch.from_numpy(np.flatnonzero(self._table.filled))),
-            "capacity": self.capacity,
-            "num_classes": self.num_classes,
-            "policy": repr(self.policy),
-            "fields": self._fields,
-            "dtype": self._dtype.name,
-            "stats": dict(self._stats),
-            "rng": state.of_generator(self._rng),
-        }
+        return state.of_memory(self)
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Go on from a saved state of a memory with the same policy, capacity and classes."""
-        for name, mine in (
-            ("policy", repr(self.policy)),
-            ("capacity", self.capacity),
-            ("num_classes", self.num_classes),
-        ):
-            if saved.get(name) != mine:
-                raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
-        try:
-            table = state.to_table(saved, self.num_classes, self.capacity)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
-            raise GottaError(f"the saved state of the memory is damaged: {type(error).__name__}: {error}.") from None
-        self._start(table.capacity)
-        self._table = table
-        self._fields, self._dtype = saved["fields"], np.dtype(saved["dtype"])
-        self._stats.update(saved["stats"])
-        state.set_generator(self._rng, saved["rng"])
-        if len(table):
-            rows = torch.arange(len(table))
-            self._storage.prepare(saved["x"])
-            self._storage.write(torch.from_numpy(np.flatnonzero(table.filled)), rows, saved["x"])
+        state.to_memory(self, saved)
 
     def _start(self, capacity: int | None = None) -> None:
         self._table = Table(capacity or self.capacity, self.num_classes, self.policy.vectors)
@@ -191,13 +202,13 @@ class Memory:
         self._fields = None
         self._dtype = np.dtype(np.float32)  # of embeddings as they were given and are read
 
-    def _turn_page(self, size: int) -> None:
-        """For a memory of the current batch only: an empty table of its size; the clock goes on."""
-        clock, stats = self._table.clock, self._stats
-        self._start(size)
-        self._table.clock, self._stats = clock, stats
+    def _capacity(self, given: int | None) -> int:
+        return at_least_one("capacity", given)
 
-    def _expect(self, columns: Columns) -> None:
+    def _age(self, rows: IntArray) -> IntArray:
+        return self._table.age(rows)
+
+    def _begin(self, columns: Columns, size: int) -> None:
         """Raises unless the columns are there that the policy needs and that earlier batches had."""
         given = list_given_fields(columns)
         for name in self.policy.needs:
@@ -205,7 +216,7 @@ class Memory:
                 raise GottaError(
                     f"this policy decides by {', '.join(self.policy.needs)}; {name} is missing. Pass {name}=..."
                 )
-        if self._fields is None or self.policy.holds_batch:
+        if self._fields is None:
             return
         if given != self._fields:
             names = ", ".join(name for name, there in self._fields.items() if there) or "no columns"
@@ -221,12 +232,13 @@ class Memory:
             self._dtype = columns.embedding.dtype
             self._table.embedding = np.zeros((self._table.capacity, columns.embedding.shape[1]))
 
-    def _decide(self, columns: Columns, size: int, slots: list[int]) -> None:
+    def _decide(self, columns: Columns, size: int) -> list[int]:
         """Let the policy place each sample, and write its row. No pixel is touched."""
         table, place, rng = self._table, self.policy.place, self._rng
         labels = [-1] * size if columns.label is None else columns.label.tolist()
         uncertainties = [np.nan] * size if columns.uncertainty is None else columns.uncertainty.tolist()
         embeddings = self._round(columns.embedding, size)
+        slots: list[int] = []
         left: list[int] = []
         reasons: list[str] = []
         first = table.clock
@@ -241,6 +253,7 @@ class Memory:
         self._count(slots, left, reasons)
         if self.journal is not None:
             self.journal.note_offers(first, columns, slots, left, reasons)
+        return slots
 
     def _apply(self, slot: int, clear: int, label: int, uncertainty: float, embedding: Floats) -> int:
         """Do what was decided for a sample: the birth of the row that left, -1 for none."""
@@ -258,7 +271,10 @@ class Memory:
 
     def _round(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
         """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""
-        values = np.zeros((size, 0)) if embedding is None else embedding.astype(self._dtype).astype(np.float64)
+        with np.errstate(over="ignore"):
+            values = np.zeros((size, 0)) if embedding is None else embedding.astype(self._dtype).astype(np.float64)
+        if not np.isfinite(values).all():
+            raise GottaError(f"an embedding is too large for the {self._dtype} that earlier batches came in.")
         values.flags.writeable = False
         return values
 
@@ -272,8 +288,13 @@ class Memory:
             stats[reason] = stats.get(reason, 0) + 1
 
 
-def at_least_one(name: str, value: int | None) -> int:
-    if value is None or isinstance(value, bool) or int(value) != value or value < 1:
+def at_least_one(name: str, value: Any) -> int:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.number)
+        or float(value) % 1
+        or float(value) < 1
+    ):
         raise GottaError(f"{name} must be a whole number >= 1, got {value}.")
     return int(value)
 

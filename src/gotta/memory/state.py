@@ -2,14 +2,55 @@
 
 from copy import deepcopy
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from gotta.errors import GottaError
 from gotta.memory.table import Table
 
+if TYPE_CHECKING:
+    from gotta.memory.memory import Memory
+
 COLUMNS = ("label", "uncertainty", "embedding", "born")
+
+
+def of_memory(memory: "Memory") -> dict[str, Any]:
+    return {
+        **of_table(memory._table),
+        "x": memory._storage.read(torch.from_numpy(np.flatnonzero(memory._table.filled))),
+        "capacity": memory.capacity,
+        "num_classes": memory.num_classes,
+        "policy": repr(memory.policy),
+        "fields": memory._fields,
+        "dtype": memory._dtype.name,
+        "stats": dict(memory._stats),
+        "rng": of_generator(memory._rng),
+    }
+
+
+def to_memory(memory: "Memory", saved: dict[str, Any]) -> None:
+    for name, mine in (
+        ("policy", repr(memory.policy)),
+        ("capacity", memory.capacity),
+        ("num_classes", memory.num_classes),
+    ):
+        if saved.get(name) != mine:
+            raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
+    try:
+        table = to_table(saved, memory.num_classes, memory.capacity)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
+        raise GottaError(f"the saved state of the memory is damaged: {type(error).__name__}: {error}.") from None
+    memory._start(table.capacity)
+    memory._table = table
+    memory._fields, memory._dtype = saved["fields"], np.dtype(saved["dtype"])
+    memory._stats.update(saved["stats"])
+    set_generator(memory._rng, saved["rng"])
+    if len(table):
+        rows = torch.arange(len(table))
+        memory._storage.prepare(saved["x"])
+        memory._storage.write(torch.from_numpy(np.flatnonzero(table.filled)), rows, saved["x"])
 
 
 def of_table(table: Table) -> dict[str, Any]:

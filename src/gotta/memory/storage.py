@@ -10,6 +10,8 @@ from gotta.errors import GottaError
 
 DEVICE = re.compile(r"(cpu|cuda|mps|xpu|hpu|mtia)(:\d+)?")
 
+Replaced = tuple[Tensor, Tensor]  # slots, and the pixels that were in them
+
 
 def is_device(where: str | Path | None) -> bool:
     """Whether pixels kept there touch no file."""
@@ -22,6 +24,7 @@ class Storage:
     def __init__(self, capacity: int, where: str | Path | None = None) -> None:
         self.capacity, self.where = capacity, where
         self.pixels: Tensor | None = None
+        self.logs: list[list[Replaced]] = []  # whoever may want pixels back
         self.device = torch.device("cpu")  # where samples come from and where they are read to
 
     def prepare(self, x: Tensor) -> None:
@@ -41,13 +44,27 @@ class Storage:
         assert self.pixels is not None, "prepare comes first"
         self.device = x.device
         chosen = x if len(rows) == len(x) else x.index_select(0, rows.to(x.device))
-        self.pixels.index_copy_(0, slots.to(self.pixels.device), chosen.to(self.pixels.device))
+        slots = slots.to(self.pixels.device)
+        replaced = self._look_up(slots, self.pixels) if self.logs else slots
+        self.pixels.index_copy_(0, slots, chosen.to(self.pixels.device))
+        for log in self.logs:
+            log.append((slots, replaced))
+
+    def take_back(self, log: list[Replaced]) -> None:
+        """Write replaced pixels back, the latest first."""
+        for slots, replaced in reversed(log):
+            assert self.pixels is not None
+            self.pixels.index_copy_(0, slots, replaced)
 
     def read(self, slots: Tensor) -> Tensor:
         """A copy of these samples, on the device that samples come from."""
         if self.pixels is None:
             return torch.empty(0)
         return self.pixels.index_select(0, slots.to(self.pixels.device)).to(self.device)
+
+    def _look_up(self, slots: Tensor, pixels: Tensor) -> Tensor:
+        """What is about to be replaced."""
+        return pixels.index_select(0, slots)
 
     def _allocate(self, x: Tensor) -> Tensor:
         shape = (self.capacity, *x.shape[1:])

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Logged = tuple[int | IntArray, list[Any]]  # rows, and what their columns were
+
+COLUMNS = ("label", "uncertainty", "embedding", "born", "filled")
 
 NO_ROWS: IntArray = np.empty(0, np.int64)
 FEW = 64  # up to here a scan of a list is quicker than a binary search
@@ -95,6 +98,7 @@ class Table:
         self._classes_with = [num_classes + 1] + [0] * capacity  # how many classes hold k rows
         self._largest = 0
         self._indexes: dict[type[Any], Any] = {}
+        self.logs: list[list[Logged]] = []  # whoever may want changes back
 
     def __len__(self) -> int:
         return self._size
@@ -175,7 +179,7 @@ class Table:
 
     def put(self, slot: int, label: int, uncertainty: float, embedding: Floats) -> int:
         """Write a row; what was in the slot leaves. Returns the birth of the row that left, -1 for none."""
-        left = self.remove(slot) if self.filled[slot] else -1
+        left = self.remove(slot) if self.filled[slot] else self._log(slot)
         self.label[slot] = label
         self.uncertainty[slot] = uncertainty
         self.embedding[slot] = embedding
@@ -196,9 +200,17 @@ class Table:
 
     def relabel(self, rows: IntArray, label: IntArray, uncertainty: Floats, embedding: NDArray[Any]) -> None:
         """New predictions for stored rows: they may change class; births and so the insertion order stay."""
+        self._log(rows)
         self.label[rows] = label
         self.uncertainty[rows] = uncertainty
         self.embedding[rows] = embedding
+        self.rebuild()
+
+    def take_back(self, log: list[Logged]) -> None:
+        """Write logged rows back, the latest first."""
+        for rows, columns in reversed(log):
+            for name, values in zip(COLUMNS, columns, strict=True):
+                getattr(self, name)[rows] = values
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -213,8 +225,17 @@ class Table:
         self._largest = int(self._count.max())
         self._indexes = {}
 
+    def _log(self, rows: int | IntArray) -> int:
+        """Tell the logs what some rows are before they change. Returns the birth of no row, -1."""
+        if self.logs:
+            columns = [getattr(self, name)[rows].copy() for name in COLUMNS]
+            for log in self.logs:
+                log.append((rows, columns))
+        return -1
+
     def remove(self, slot: int) -> int:
         """Empty a filled slot. Returns the birth of the row that left."""
+        self._log(slot)
         for index in self._indexes.values():
             index.removed(slot)
         label, born = int(self.label[slot]), int(self.born[slot])

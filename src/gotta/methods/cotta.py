@@ -55,6 +55,9 @@ class Cotta(Method):
     def networks(self) -> dict[str, nn.Module]:
         return {"model": self.model, "teacher": self.teacher, "anchor": self.anchor}
 
+    def changing(self) -> list[Tensor]:
+        return [*self.trained.values(), *self.teacher.parameters()]
+
     @property
     def predictor(self) -> nn.Module:
         return self.teacher

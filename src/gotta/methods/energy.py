@@ -1,10 +1,12 @@
 """Energy (TEA): the stream becomes likely under the model, what the model dreams unlikely (Yuan et al., CVPR 2024)."""
 
+from functools import partial
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from gotta.errors import NotFinite
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.energy_draws import Draws, Random, Recorded
 from gotta.methods.parts.normalization import batch_statistics
@@ -39,6 +41,7 @@ class Energy(Method):
         "fresh_batch [F] (the adaptation each belongs to), noise [adaptations * steps, B, ...]"
     }
     remembers = ("turn", "buffer")
+    large = ("buffer",)
     turn = 0
     buffer: Tensor | None = None
 
@@ -61,7 +64,8 @@ class Energy(Method):
         if self.buffer is None:
             self.buffer = self.draws.buffer(h.buffer_size, image)
         rows = self.draws.indices(self.turn, len(self.buffer), count)
-        x = self.buffer[rows]
+        before = self.buffer[rows]
+        x = before.clone()
         anew = self.draws.reinit(self.turn, h.reinit, count)
         x[anew] = self.draws.fresh(self.turn, int(anew.sum()), image)
         x = x.to(like)
@@ -69,6 +73,10 @@ class Energy(Method):
             x = x + h.step_size * self._uphill(x)
             if h.noise > 0:
                 x = x + h.noise * self.draws.noise(self.turn, step, h.steps, x.shape).to(x)
+        if not torch.isfinite(x).all():
+            raise NotFinite("the images that energy draws are no longer finite.")
+        if self.undo_log is not None:
+            self.undo_log.append(partial(self.buffer.index_copy_, 0, rows, before))
         self.buffer[rows] = x.to(self.buffer)
         return x
 

@@ -1,10 +1,10 @@
 """What a method is: it predicts, it adapts on the samples a memory holds, and it can go back to the source."""
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import NoneType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 
@@ -14,10 +14,17 @@ from torch import Tensor, nn
 from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError
-from gotta.methods.parts.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
-from gotta.methods.parts.outputs import logits_of
+from gotta.methods.parts.normalization import (
+    ONE_VALUE,
+    batch_statistics,
+    has_batch_norm,
+    running_statistics,
+    shield_group_norms,
+)
+from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Statistics as Statistics
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
 
@@ -37,27 +44,6 @@ class Methods(Registry[type["Method"]]):
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """Where the statistics that normalise a prediction come from.
-
-    `source`: the source model's own. `batch`: those of the batch that is predicted. `running`: an average that starts
-    at the source's and moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
-    """
-
-    source: Literal["source", "batch", "running"] = "source"
-    fed_by: Literal["batch", "memory"] = "memory"
-    rate: float = 0.05
-
-    def __post_init__(self) -> None:
-        if self.source not in ("source", "batch", "running"):
-            raise GottaError(f"statistics='{self.source}' is unknown. Known: batch, running, source.")
-        if self.fed_by not in ("batch", "memory"):
-            raise GottaError(f"fed_by='{self.fed_by}' is unknown. Known: batch, memory.")
-        if not 0 < self.rate <= 1:
-            raise GottaError(f"rate={self.rate} is no share. Expected 0 < rate <= 1.")
-
-
 class Method:
     """The base of all methods: owns the adapted model, its optimizer, and the snapshot that `reset` goes back to.
 
@@ -73,6 +59,7 @@ class Method:
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[tuple[str, ...]] = ()  # attributes that are state: tensors, numbers or None
+    large: ClassVar[tuple[str, ...]] = ()  # those of them whose changes are told to `undo_log`, to spare a copy
     follow: float = 0.0  # how fast the running statistics follow predictions made with batch statistics
 
     def __init__(
@@ -91,13 +78,21 @@ class Method:
         self.statistics = statistics or self.usual_statistics(False, preset)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
-        self.capacity = 1  # of the memory, which relative ages are measured by
-        self.keep_graph = False  # set where the batch that is predicted is the very batch to adapt on
+        self.keep_graph = False  # while the batch that is predicted is the very batch to adapt on
+        self.output_type: torch.dtype | None = None  # of what the network gave last, whatever is computed from it
+        self.undo_log: list[Callable[[], object]] | None = None  # there while somebody may want changes back
         self._kept: Tensor | None = None
         self.check(model)
         model.eval().requires_grad_(False)
+        shield_group_norms(model)
         self.optimizer = self.configure()
         self._snapshot = deepcopy(self._state())
+
+    @classmethod
+    def arguments(cls) -> list[str]:
+        """The names of what it may be given: hyper-parameters, data and functions, and what every method takes."""
+        taken = [name for name in inspect.signature(cls).parameters if name != "hyper"]
+        return [*taken, *cls.presets["official"], *cls.inputs]
 
     @classmethod
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
@@ -119,6 +114,34 @@ class Method:
             logits, features = self._forward(self.predictor, x)
         self._kept = logits if keep else None
         return Prediction(logits.detach(), features, self.embed)
+
+    def predict_to_adapt(self, x: Tensor) -> Prediction:
+        """Predict the batch that is adapted on next, whole, so that `training_logits` can use this forward."""
+        self.keep_graph = True
+        try:
+            return self.predict(x)
+        finally:
+            self.keep_graph = False
+
+    @contextmanager
+    def only_predicting(self, statistics: Statistics | None = None) -> Iterator[None]:
+        """Predictions inside keep no graph and move no statistics, and may use others than usual."""
+        before = self.keep_graph, self.follow, self.statistics
+        self.keep_graph, self.follow, self.statistics = False, 0.0, statistics or self.statistics
+        try:
+            yield
+        finally:
+            self.keep_graph, self.follow, self.statistics = before
+
+    @property
+    def source_state(self) -> Mapping[str, Any]:
+        """What the network was when this method took it over."""
+        source: Mapping[str, Any] = self._snapshot["model"]
+        return source
+
+    def drop_graph(self) -> None:
+        """Forget the forward that `predict_to_adapt` kept."""
+        self._kept = None
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         """One adaptation on what the memory holds. What was measured on the way, by name."""
@@ -144,6 +167,11 @@ class Method:
     def networks(self) -> dict[str, nn.Module]:
         """Every network this method owns, by name."""
         return {"model": self.model}
+
+    def changing(self) -> list[Tensor]:
+        """The parameters that `adapt` may change. Buffers, optimizer and `remembers` need not be told."""
+        others = [net for name, net in self.networks().items() if name != "model"]
+        return [*self.trained.values(), *(parameter for net in others for parameter in net.parameters())]
 
     @property
     def predictor(self) -> nn.Module:
@@ -174,13 +202,13 @@ class Method:
         net = self.model if net is None else net
         self.cost.count(forwards=1, samples=len(x))
         try:
-            return logits_of(net(x))
+            return self._read(net(x))
         except ValueError as error:
             if len(x) > 1 or not str(error).startswith(ONE_VALUE):
                 raise
         # One row of 1 x 1 maps has no statistics of its own, so those there are must do.
         with running_statistics(net):
-            return logits_of(net(x))
+            return self._read(net(x))
 
     def training_logits(self, x: Tensor, net: nn.Module | None = None, moving: bool = True) -> Tensor:
         """The logits to compute a loss on, under the statistics of these samples.
@@ -229,7 +257,11 @@ class Method:
             raise GottaError("embedding='features' needs a model with features(x) and classify(features). Use 'probs'.")
         self.cost.count(forwards=1, samples=len(x))
         found = features(x)
-        return logits_of(classify(found)), found.detach()
+        return self._read(classify(found)), found.detach()
+
+    def _read(self, output: Any) -> Tensor:
+        self.output_type = find_logits(output).dtype
+        return logits_of(output)
 
     @contextmanager
     def _prediction_mode(self, net: nn.Module) -> Iterator[None]:

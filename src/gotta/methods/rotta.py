@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.augment import augment
@@ -41,6 +41,10 @@ class Rotta(Method):
     def networks(self) -> dict[str, nn.Module]:
         return {"model": self.model, "teacher": self.teacher}
 
+    def changing(self) -> list[Tensor]:
+        names = self.trained
+        return [*names.values(), *(self.teacher.get_parameter(name) for name in names)]
+
     @property
     def predictor(self) -> nn.Module:
         return self.teacher
@@ -50,7 +54,7 @@ class Rotta(Method):
             target = self.training_logits(batch.x, self.teacher).detach()
         student = self.training_logits(augment(batch.x, self.hyper.augment, self.generators["augment"]))
         # exp(-a) / (1 + exp(-a)) of the age a in units of the capacity
-        weight = torch.sigmoid(-batch.age.to(student) / self.capacity)
+        weight = torch.sigmoid(-batch.age.to(student) / batch.capacity)
         loss = (weight * soft_cross_entropy(student, target)).mean()
         self.descend(loss)
         names = self.trained

@@ -75,7 +75,7 @@ class Sar(Method):
     def recover(self) -> None:
         """The parameters as they were at the start. Running statistics, if there are any, stay: they did not fail."""
         for name, parameter in self.trained.items():
-            parameter.copy_(self._snapshot["model"][name])
+            parameter.copy_(self.source_state[name])
         if "keep_momentum" not in self.quirks:
             assert self.optimizer is not None
             load_plain_state(self.optimizer, {})

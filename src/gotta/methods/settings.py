@@ -1,9 +1,10 @@
 """A method's settings: a named preset, changed by arguments, and the oddities of published code one may ask for."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gotta.errors import GottaError, unknown
 
@@ -13,6 +14,27 @@ if TYPE_CHECKING:
 Preset = dict[str, Any]
 Presets = dict[str, Preset]
 Texts = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Where the statistics that normalise a prediction come from.
+
+    `source`: the source model's own. `batch`: those of the batch that is predicted. `running`: an average that starts
+    at the source's and moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
+    """
+
+    source: Literal["source", "batch", "running"] = "source"
+    fed_by: Literal["batch", "memory"] = "memory"
+    rate: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.source not in ("source", "batch", "running"):
+            raise GottaError(f"statistics='{self.source}' is unknown. Known: batch, running, source.")
+        if self.fed_by not in ("batch", "memory"):
+            raise GottaError(f"fed_by='{self.fed_by}' is unknown. Known: batch, memory.")
+        if not 0 < self.rate <= 1:
+            raise GottaError(f"rate={self.rate} is no share. Expected 0 < rate <= 1.")
 
 
 def preset_of(cls: type["Method"], preset: str) -> Preset:

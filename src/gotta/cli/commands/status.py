@@ -43,7 +43,7 @@ def status(
     if len(state.claims) > SHOWN:
         print(f"  and {len(state.claims) - SHOWN} more")
     for id, reason in state.damaged[:SHOWN]:
-        print(one_line(f"  {id}  damaged: {reason}; the next sweep runs it again"))
+        print(one_line(f"  {id}  damaged: {reason}; a sweep that asks for it runs it again"))
 
 
 def ago(seconds: float) -> str:

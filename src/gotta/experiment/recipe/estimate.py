@@ -9,14 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from gotta.core.adapted import Adapted
+from gotta.core.build import build
 from gotta.core.clock import forwards
 from gotta.errors import GottaError
 from gotta.experiment.run.run import data_of, model_of, run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
 from gotta.memory import Memory
-from gotta.methods import Statistics, methods
+from gotta.methods import Statistics
+from gotta.methods.parts.normalization import has_batch_norm
 from gotta.streams import Stream
 
 START = 4.0  # seconds until a new process has imported torch
@@ -75,7 +76,7 @@ def _compared(run: Run, device: str) -> tuple[float, float] | None:
 
 def _seconds(spec: RunSpec, device: str) -> float:
     pace = _pace(spec, device)
-    passes = count_passes(spec, data_of(spec).num_classes, _has_batch_norm(model_of(spec)))
+    passes = count_passes(spec, data_of(spec).num_classes, has_batch_norm(model_of(spec)))
     return _samples(spec) * (pace.looped + max(0.0, passes - 1) * pace.forward)
 
 
@@ -98,15 +99,16 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
     settings, regime, capacity = json.loads(key)
     given = {name: settings[name] for name in ("fed_by", "rate") if settings[name] is not None}
     generator = torch.Generator().manual_seed(0)
-    method = methods.build(
+    adapted = build(
+        _dummy(num_classes, batch_norm, sure, generator),
         settings["name"],
-        model=_dummy(num_classes, batch_norm, sure, generator),
-        statistics=Statistics(settings["statistics"] or "source", **given),
+        # Every memory is taken to be full, as fifo soon is.
+        Memory("none" if capacity is None else "fifo", capacity, num_classes),
+        Statistics(settings["statistics"] or "source", **given),
+        regime["adapt_every"],
+        regime["score"],
         **settings["arguments"],
     )
-    # Every memory is taken to be full, as fifo soon is.
-    memory = Memory("none" if capacity is None else "fifo", capacity, num_classes)
-    adapted = Adapted(method, memory, regime["adapt_every"], regime["score"] or method.native_score)
     size = regime["batch_size"]
     batches = 1 + -(-max(capacity or 0, regime["adapt_every"] or 0) // size)
     spent = [adapted.step(torch.rand(size, 3, *PROBED, generator=generator)).cost for _ in range(batches)]
@@ -166,10 +168,6 @@ def _count(data: str, stream: str) -> int:
 
 def _samples(spec: RunSpec) -> int:
     return _count(spec.data.model_dump_json(), json.dumps(spec.stream))
-
-
-def _has_batch_norm(model: nn.Module) -> bool:
-    return any(isinstance(layer, nn.BatchNorm2d) for layer in model.modules())
 
 
 def _images(spec: RunSpec) -> str:

@@ -98,7 +98,7 @@ class Recorder:
             "across": across,
             "sprite": data_uri(whole),
             "true_labels": isinstance(self._memory, OracleMemory),
-            "decides": self._memory is not None and not self._memory.policy.holds_batch,
+            "decides": self._memory is not None and self._memory.lasts,
             "note": self._note(len(frames), len(stream)),
         }
 

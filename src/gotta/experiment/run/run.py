@@ -12,8 +12,10 @@ from typing import Any
 
 import gotta
 from gotta.core.adapted import Adapted
-from gotta.core.guard import Guard, GuardWarning
+from gotta.core.build import build as build_adapted
+from gotta.core.guard import GuardWarning
 from gotta.core.loop import OracleMemory, Record, evaluate
+from gotta.core.undo import UndoneWarning
 from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
@@ -138,10 +140,11 @@ def _start(
 
 
 def quietly(records: Iterator[Record]) -> Iterator[Record]:
-    """Without the guard's warnings, which the records hold."""
+    """Without the warnings about a model's health: the records hold what they say."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GuardWarning)
+            warnings.simplefilter("ignore", UndoneWarning)
             record = next(records, None)
         if record is None:
             return
@@ -152,19 +155,18 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
     """The adapted model that a spec describes."""
     check_classes(spec, model, data)
     settings = spec.method
-    guard = None
-    if spec.guard:
-        guard = Guard(spec.guard, methods.build("source", model=deepcopy(model), embed=settings.embedding))
-    method = methods.build(
+    return build_adapted(
+        model,
         settings.name,
-        model=model,
-        statistics=_statistics(spec),
-        embed=settings.embedding,
-        seed=spec.seed,
+        _memory(spec, data.num_classes, journal),
+        _statistics(spec),
+        spec.regime.adapt_every,
+        spec.regime.score,
+        settings.embedding,
+        spec.seed,
+        spec.guard,
         **settings.arguments,
     )
-    memory = _memory(spec, data.num_classes, journal)
-    return Adapted(method, memory, spec.regime.adapt_every, spec.regime.score or method.native_score, guard)
 
 
 def _statistics(spec: RunSpec) -> Statistics:

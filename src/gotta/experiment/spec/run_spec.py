@@ -20,7 +20,7 @@ from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.experiment.spec.run_id import run_id
 from gotta.experiment.spec.source_files import changed_since_import
-from gotta.memory import policies
+from gotta.memory import memory_class
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
 from gotta.models.zoo import check as check_model
@@ -28,7 +28,11 @@ from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build
-CONTROLS = ("running_statistics", "same_samples", "oracle")
+CONTROLS = {  # names, and what each of them is
+    "running_statistics": "no memory; the method predicts with running statistics that the batches move",
+    "same_samples": "no memory, and as many samples per step as the rows with a memory",
+    "oracle": "a memory that knows the true labels: k-centre within each class",
+}
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
 
 
@@ -162,7 +166,7 @@ class RunSpec(Section):
     def has_memory(self) -> bool:
         if self.memory.name == ORACLE or outside.is_outside("memory", self.memory.name):
             return True
-        return not getattr(policies.get(self.memory.name), "holds_batch", False)
+        return memory_class(self.memory.name).lasts
 
     @property
     def label(self) -> str:

@@ -20,6 +20,8 @@ class IABN(ReplacedBatchNorm):
         self.k = k
 
     def forward(self, x: Tensor) -> Tensor:
+        if self.plain and not self.sees_batch:
+            return self.with_running_statistics(x)
         wide = widen(x)
         mean, var = (per_channel(value, x) for value in self._centre(wide))
         places = prod(x.shape[2:])

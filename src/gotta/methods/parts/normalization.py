@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -58,6 +59,20 @@ def running_statistics(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
+def source_statistics(model: nn.Module) -> Iterator[None]:
+    """Every BatchNorm, also an exchanged one, normalises as the source model does."""
+    exchanged = [layer for layer in batch_norms(model) if isinstance(layer, ReplacedBatchNorm)]
+    for layer in exchanged:
+        layer.plain = True
+    try:
+        with running_statistics(model):
+            yield
+    finally:
+        for layer in exchanged:
+            layer.plain = False
+
+
+@contextmanager
 def _modes_kept(model: nn.Module) -> Iterator[None]:
     layers = batch_norms(model)
     before = [(layer.training, layer.momentum, layer.track_running_stats) for layer in layers]
@@ -79,6 +94,7 @@ class ReplacedBatchNorm(_BatchNorm):
         super().__init__(layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats)
         self._parameters, self._buffers = layer._parameters, layer._buffers
         self.training = layer.training
+        self.plain = False  # normalise as the layer that was replaced
 
     @property
     def sees_batch(self) -> bool:
@@ -120,3 +136,21 @@ def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = Fa
 def per_channel(value: Tensor, like: Tensor) -> Tensor:
     """[C] shaped so that it meets the channels of [B, C, ...]."""
     return value.reshape(1, -1, *([1] * (like.ndim - 2)))
+
+
+def shield_group_norms(model: nn.Module) -> None:
+    """Keep the process alive where GroupNorm is trained on channels-last images behind frozen layers.
+
+    The CPU kernel of torch 2.13 crashes in the backward pass if the layer's own input needs no gradient.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.GroupNorm) and _with_gradient not in module._forward_pre_hooks.values():
+            module.register_forward_pre_hook(_with_gradient)
+
+
+def _with_gradient(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    x = inputs[0]
+    trained = any(parameter.requires_grad for parameter in module.parameters())
+    if not trained or not torch.is_grad_enabled() or x.requires_grad or x.device.type != "cpu":
+        return None
+    return (x.detach().requires_grad_(), *inputs[1:])

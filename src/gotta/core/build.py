@@ -1,0 +1,116 @@
+"""Building adapted models: the one place where a network, a method, a memory and a guard are joined."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from gotta.core import saved
+from gotta.core.adapted import Adapted
+from gotta.core.guard import Guard
+from gotta.core.pairing import choose_statistics
+from gotta.core.resume import UNREADABLE
+from gotta.errors import GottaError
+from gotta.memory import Memory
+from gotta.memory.choice import MemoryChoice, check_owner
+from gotta.methods import Statistics, methods
+
+
+def build(
+    model: nn.Module,
+    method: str,
+    memory: Memory,
+    statistics: Statistics | None = None,
+    adapt_every: int | None = None,
+    score: str | None = None,
+    embedding: str = "probs",
+    seed: int = 0,
+    guard: str | None = None,
+    **hyper: Any,
+) -> Adapted:
+    """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
+    watcher = None
+    if guard is not None:  # from a copy that is made before the method exchanges layers
+        watcher = Guard(guard, methods.build("source", model=deepcopy(model), embed=embedding))
+    built = methods.build(method, model=model, statistics=statistics, embed=embedding, seed=seed, **hyper)
+    if watcher is not None:
+        watcher.source.cost = built.cost  # one account, in which the guard has a phase of its own
+    return Adapted(built, memory, adapt_every, score or built.native_score, watcher)
+
+
+@torch.inference_mode(False)  # parameters copied in inference mode could never be trained
+def adapt(
+    model: nn.Module,
+    method: str = "rotta",
+    memory: str | MemoryChoice | Memory = "none",
+    capacity: int | None = None,
+    num_classes: int | None = None,
+    *,
+    pairing: str = "paper",
+    statistics: str | None = None,
+    fed_by: str | None = None,
+    rate: float | None = None,
+    adapt_every: int | None = None,
+    score: str | None = None,
+    embedding: str = "probs",
+    seed: int = 0,
+    guard: str | None = None,
+    inplace: bool = False,
+    policy: dict[str, Any] | None = None,
+    **hyper: Any,
+) -> Adapted:
+    """Make a model adapt to the stream it predicts: `adapt(net, method="tent", memory="fps", capacity=64)(x)`.
+
+    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters; a memory with arguments
+    of its own is `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`).
+    Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
+    """
+    if isinstance(memory, MemoryChoice):
+        memory, capacity, policy = memory.unfold(capacity, policy)
+    source_hash = saved.fingerprint(model)
+    given = {
+        name: value for name, value in locals().items() if name not in ("model", "inplace", "hyper", "source_hash")
+    }
+    if isinstance(memory, str):
+        own = {"seed": seed, **(policy or {})}
+        late = num_classes is None
+        memory = Memory.late(memory, capacity, **own) if late else Memory(memory, capacity, num_classes, **own)
+    cls, preset = methods.take(method), hyper.get("preset", "official")
+    check_owner(hyper, method, cls.arguments(), given["memory"] if isinstance(given["memory"], str) else None)
+    named = {"statistics": statistics, "fed_by": fed_by, "rate": rate}
+    adapted = build(
+        model if inplace else deepcopy(model),
+        method,
+        memory,
+        choose_statistics(cls, memory.lasts, pairing, preset, **named),
+        memory.capacity if memory.lasts and adapt_every is None else adapt_every,
+        score,
+        embedding,
+        seed,
+        guard,
+        **hyper,
+    )
+    adapted.recipe, adapted.source_hash = {**given, **hyper}, source_hash
+    return adapted
+
+
+@torch.inference_mode(False)
+def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: Any) -> Adapted:
+    """Go on where `save` left off, with the network that was given to `adapt`, on whatever device it is now.
+
+    `again` gives the arguments of `adapt` that a state cannot hold: a function, a finished memory, `module:Class`, a
+    file to store samples in. Loading runs no code that the state names.
+    """
+    record, _ = saved.read(Path(path))
+    arguments = saved.to_recipe(path, record, again)
+    saved.check_source(path, record, saved.fingerprint(model))
+    try:
+        adapted = adapt(model, inplace=inplace, **arguments)
+    except GottaError:
+        raise
+    except UNREADABLE as error:
+        raise GottaError(f"no model can be built from {path}: {type(error).__name__}: {error}.") from error
+    adapted.load(path)
+    return adapted

@@ -1,0 +1,19 @@
+"""What a step of an adapted model tells."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from gotta.types import Prediction
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step gave: the prediction to use, where each sample was stored (-1: not), and what was done for it."""
+
+    prediction: Prediction
+    slots: Tensor  # [B]
+    adaptations: int
+    cost: dict[str, Any] = field(default_factory=dict)  # seconds, forwards and backwards by phase
+    diagnostics: dict[str, float] = field(default_factory=dict)

@@ -1,0 +1,27 @@
+"""An adapted model in a few lines, for people."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gotta.core.adapted import Adapted
+
+
+def describe(adapted: "Adapted") -> str:
+    """What adapts, how many parameters, which memory, the cost so far."""
+    method, memory, trained = adapted.method, adapted.memory, adapted.method.trained
+    spent = method.cost.summary()["total"]
+    names = ", ".join(list(trained)[:3]) + (", ..." if len(trained) > 3 else "")
+    everything = sum(parameter.numel() for parameter in adapted.model.parameters())
+    lines = [
+        f"method={type(method).__name__.lower()}, statistics={method.statistics.source}"
+        + (", frozen" if adapted.frozen else ""),
+        f"{sum(p.numel() for p in trained.values()):,} trained parameters of {everything:,}"
+        + (f": {names}" if names else ""),
+        f"memory={memory.policy!r}, {len(memory)} of {memory.capacity} rows",
+        f"{adapted.adaptations} adaptations in {adapted.offered} samples",
+        f"cost so far: {spent['forwards']} forwards, {spent['backwards']} backwards, {spent['seconds']:.2f} s",
+    ]
+    if adapted.guard is not None:
+        lines.append(repr(adapted.guard))
+    lines += adapted.notes
+    return f"Adapted {type(adapted.model).__name__}(\n  " + "\n  ".join(lines) + "\n)"
