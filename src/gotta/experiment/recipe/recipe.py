@@ -18,6 +18,7 @@ from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
 from gotta.methods import methods as registered_methods
+from gotta.printable import one_line
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 MOST = 1_000_000  # runs of a recipe, counted generously
@@ -53,7 +54,7 @@ class Quick(Part):
 class Recipe(Part):
     """`base` is what all runs share, `axes` what cells are repeated for; `quick` replaces parts for a first look."""
 
-    title: str
+    title: Annotated[str, AfterValidator(one_line)]
     paper: str | None = None  # the published table or figure it stands beside
     note: str | None = None  # what a reader of its numbers should know
     base: Sections
