@@ -7,18 +7,24 @@ if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
     from gotta.core.build import adapt, load
     from gotta.memory import Memory
+    from gotta.workflow import Plan, Result, bench, plan, run
 
 __version__ = "0.1.0"
 __all__ = [
     "Adapted",
     "GottaError",
     "Memory",
+    "Plan",
+    "Result",
     "adapt",
+    "bench",
     "data",
     "list_memories",
     "list_methods",
     "load",
     "models",
+    "plan",
+    "run",
     "streams",
 ]
 
@@ -30,10 +36,10 @@ from gotta.renamed import Renamed
 sys.meta_path.append(Renamed())
 
 _HOMES = {
-    "Adapted": "gotta.core.adapted",
-    "adapt": "gotta.core.build",
-    "load": "gotta.core.build",
-    "Memory": "gotta.memory",
+    "gotta.core.adapted": ("Adapted",),
+    "gotta.core.build": ("adapt", "load"),
+    "gotta.memory": ("Memory",),
+    "gotta.workflow": ("Plan", "Result", "bench", "plan", "run"),
 }
 _PARTS = ("data", "models", "streams", "memory", "methods", "metrics")
 
@@ -42,11 +48,16 @@ def __getattr__(name: str) -> Any:
     """Import torch only when something that needs it is asked for: `gotta --help` answers at once."""
     from importlib import import_module
 
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
     if name in _PARTS:
         return import_module(f"gotta.{name}")
     raise AttributeError(f"module 'gotta' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_PARTS, "__version__"})
 
 
 def list_memories() -> list[str]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from gotta.cli.__main__ import main
+from gotta.memory import policies
 
+EARLIER = Path(__file__).parents[1] / "experiment" / "sweep" / "earlier_store"
 ENVIRONMENT = {**os.environ, "COLUMNS": "140", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 MINE = '''
 from dataclasses import dataclass
@@ -39,15 +42,15 @@ def as_in_a_shell(monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
-def gotta(*arguments, cwd=".", code=0):
-    """What the command prints: to standard output if it is to succeed, else to standard error."""
+def gotta(*arguments, cwd=".", code=0, stream=""):
+    """What the command prints: to standard output if it is to succeed, else to standard error unless told."""
     out, err = StringIO(), StringIO()
     sys.argv[1:], before = [str(argument) for argument in arguments], sys.argv[1:]
     with redirect_stdout(out), redirect_stderr(err), chdir(cwd), pytest.raises(SystemExit) as left:
         main()
     sys.argv[1:] = before
     assert (left.value.code or 0) == code, out.getvalue() + err.getvalue()
-    return (err if code else out).getvalue()
+    return (out if stream == "out" or not code else err).getvalue()
 
 
 def test_help_has_examples():
@@ -61,6 +64,26 @@ def test_ls_names_everything():
     for name in ("fps", "reservoir", "tent", "resnet20", "cifar10-mini", "glass_blur", "dirichlet", "gradual", "mini"):
         assert re.search(rf"\b{name}\b", listed), name
     assert "tent" not in gotta("ls", "memories")
+
+
+def test_ls_does_not_cut_sentences():
+    listed = gotta("ls")
+    entries = [entry for entry in re.split(r"\n(?=\S|  \S)", listed) if entry.startswith("  ")]
+    assert len(entries) > 100
+    text = " ".join(listed.split())
+    assert " ".join(policies.get("fps").__doc__.split("\n\n")[0].split()) in text
+    for kind in ("memories", "methods", "orders", "schedules"):
+        for entry in re.split(r"\n(?=  \S)", gotta("ls", kind).rstrip())[1:]:
+            assert " ".join(entry.split()).endswith((".", ")", "...")), entry
+
+
+@pytest.mark.parametrize(("typed", "offered"), [("gotta be", "bench"), ("gotta bench tab", "table-m64")])
+def test_the_shell_completes_commands_and_recipes(typed, offered):
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_GOTTA_COMPLETE": "complete_bash"}
+    command = [sys.executable, "-m", "gotta.cli"]
+    shown = subprocess.run(command, env={**ENVIRONMENT, **words}, capture_output=True, text=True).stdout
+    assert offered in shown.split()
+    assert "--install-completion" in gotta("--help")
 
 
 def test_show_tells_every_setting():
@@ -89,7 +112,9 @@ def test_a_dry_run_says_how_many_how_long_and_takes_settings(tmp_path):
     arguments = ("bench", "table1", "--quick", "--method", "tent", "--memory", "fps", "--out", tmp_path, "--dry-run")
     shown = gotta(*arguments, "stream.per_class=1", "-s", "method.lr=1e-4")
     assert "2 runs, 0 finished before, 2 to do" in shown
-    assert "tent + fps, seed 0" in shown
+    assert re.search(r"runs per seed +tent\nnone +1\nfps +1\nseed 0: 2 runs, 0 finished before\n", shown)
+    assert "tent + fps, seed 0" not in shown
+    assert re.search(r"\n  [0-9a-f]{16}  tent \+ fps, seed 0\n", gotta(*arguments, "stream.per_class=1", "--ids"))
     assert re.search(r"about \d+ (s|min)", shown)
     assert not (tmp_path / "runs").exists()
     assert "Did you mean 'method.lr'" in gotta(*arguments, "method.lrr=1", code=2)
@@ -100,7 +125,12 @@ def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
     shown = gotta("bench", "mini", "--data", "cifar10", "--model", "none.safetensors", "--out", tmp_path / "o", code=2)
     assert "2 things are missing" in shown
     assert "cifar-10-python.tar.gz" in shown
+    assert "\n    gotta data download cifar10\n" in shown
     assert "none.safetensors" in shown
+    told = gotta("bench", "mini", "--data", "cifar10", "--dry-run", "--out", tmp_path / "o", code=1, stream="out")
+    assert told.startswith("1 thing is missing for these runs:")
+    assert told.index("gotta data download") < told.index("runs per seed")
+    assert not (tmp_path / "o").exists()
 
 
 def test_one_run_and_its_report(tmp_path):
@@ -131,7 +161,7 @@ def test_a_recorded_sweep_records_its_first_seed_and_says_what_is_run_again(tmp_
     small = ("stream.per_class=1", "stream.domains=snow", "--memory", "fifo", "--method", "norm")
     arguments = ("bench", "mini", *small, "--seeds", "4,2", "--jobs", 1, "--out", tmp_path)
     (tmp_path / "runs").mkdir()
-    runs = len(re.findall(", seed 4", gotta(*arguments, "--dry-run")))
+    runs = len(re.findall(", seed 4", gotta(*arguments, "--dry-run", "--ids")))
     gotta(*arguments)
     shown = gotta(*arguments, "--record", "--dry-run")
     assert f"{2 * runs} runs, {runs} finished before, {runs} to do" in shown
@@ -144,7 +174,6 @@ def test_a_recorded_sweep_records_its_first_seed_and_says_what_is_run_again(tmp_
     seeds = {json.loads((tmp_path / "runs" / id / "spec.json").read_text())["seed"] for id in recorded}
     assert (len(recorded), seeds) == (runs, {4})
     assert f"Recording 0 of the {runs} runs of seed 4; {runs} were recorded before." in gotta(*arguments, "--record")
-    assert "no runs to record" in gotta("bench", "teaser", "--record", "--out", tmp_path / "t", code=2)
 
 
 def test_a_policy_of_ones_own_in_one_file(tmp_path):
@@ -181,19 +210,6 @@ def test_a_recorded_stream_is_replayed_through_other_memories(tmp_path):
     assert "not a journal" in gotta("replay", tmp_path / "j.npz", code=2)
 
 
-def test_a_dry_teaser_draws_nothing(tmp_path):
-    shown = gotta("bench", "teaser", "--dry-run", "--memory", "fifo,fps", "--out", tmp_path / "t")
-    assert "2 memories, one picture" in shown
-    assert not (tmp_path / "t").exists()
-    assert "teaser.yaml" in gotta("bench", "teaser", "method.lr=1", code=2)
-
-
-def test_teaser_draws(tmp_path):
-    shown = gotta("bench", "teaser", "--quick", "--memory", "fifo,fps", "--out", tmp_path)
-    assert "near-dup" in shown
-    assert (tmp_path / "teaser.png").read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -202,7 +218,7 @@ def test_teaser_draws(tmp_path):
         (["bench", "--seeds", "a"], "whole numbers"),
         (["bench", "--jobs", "-1"], "jobs"),
         (["bench", "--engine", "rai"], "Did you mean 'ray'"),
-        (["bench", "--address", "auto"], "is for --engine ray"),
+        (["bench", "--address", "auto"], "is for engine ray, not for local"),
         (["bench", "--engine", "slurm", "--slurm", "partition"], "name=value"),
         (["bench", "--snapshot-every", "0"], "snapshot_every > 0"),
         (["run", "method.name=tnt"], "Did you mean 'tent'"),
@@ -244,6 +260,33 @@ def test_a_damaged_run_is_told_and_run_again(tmp_path):
     assert "Damaged" not in gotta(*bench)
 
 
+def test_a_copied_run_is_told_and_counts_nowhere(tmp_path):
+    settings = (
+        "method.name=norm",
+        "memory.name=fifo",
+        "memory.capacity=8",
+        "stream.per_class=1",
+        "stream.domains=snow",
+    )
+    gotta("run", *settings, "--out", tmp_path / "out")
+    (run,) = (tmp_path / "out" / "runs").iterdir()
+    shutil.copytree(run, run.with_name("copy"))
+    shown = gotta("run", *settings, "--out", tmp_path / "out")
+    assert f"Damaged: run copy: what it holds is run {run.name}: it was renamed, copied or edited. It counts" in shown
+    assert "1 finished, 1 damaged" in gotta("status", tmp_path / "out")
+
+
+def test_runs_of_an_earlier_format_are_told_and_none_of_them_counts_as_finished(tmp_path):
+    shutil.copytree(EARLIER, tmp_path / "out")
+    shown = gotta("bench", EARLIER / "recipe.yaml", "--out", tmp_path / "out", "--dry-run")
+    assert "4 runs here are of an earlier format" in shown
+    assert "4 runs, 0 finished before, 4 to do" in shown
+    assert "4 of the finished ones of an earlier format" in gotta("status", tmp_path / "out")
+    gotta("report", tmp_path / "out")
+    assert "Of an earlier format" in (tmp_path / "out" / "tables.md").read_text()
+    assert len(gotta("export", tmp_path / "out").splitlines()) == 5
+
+
 def test_failed_runs_are_told_even_if_there_is_no_report(tmp_path):
     (tmp_path / "bad.py").write_text(MINE.replace("return Decision", "raise ValueError('mine') or Decision"))
     recipe = tmp_path / "r.yaml"
@@ -260,7 +303,7 @@ def test_failed_runs_are_told_even_if_there_is_no_report(tmp_path):
 
 def test_dry_run_only_tells(tmp_path):
     shown = gotta("bench", "--dry-run", "--memory", "fps", cwd=tmp_path)
-    assert "norm + fps, seed 1" in shown
+    assert "seed 1: 8 runs, 0 finished before" in shown
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,6 +13,7 @@ from gotta.checks.report import Report, Result, check_one, raise_unless_passed
 from gotta.checks.stream_cases import draw, size
 from gotta.checks.stream_properties import PROPERTIES, Subject, fingerprint_elsewhere, fingerprint_of
 from gotta.errors import GottaError, unknown
+from gotta.reading import parse_yaml
 from gotta.registry import Functions
 from gotta.streams import ORDERS, SCHEDULES
 
@@ -55,9 +56,7 @@ def check(kind: str, part: str | Callable[..., Any], **options: Any) -> None:
 
 def fingerprint(kind: str, name: str, *settings: str) -> str:
     """What another process is asked for."""
-    import yaml
-
-    given = {key: yaml.safe_load(value) for key, _, value in (setting.partition("=") for setting in settings)}
+    given = {key: parse_yaml(value) for key, _, value in (setting.partition("=") for setting in settings)}
     return fingerprint_of(_subject(kind, name, given))
 
 

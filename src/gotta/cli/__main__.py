@@ -20,6 +20,7 @@ from gotta.cli.commands import (
     show,
     status,
     stream,
+    teaser,
     train,
     watch,
 )
@@ -32,12 +33,12 @@ app = typer.Typer(
     help="Memory for test-time adaptation: a library and a benchmark.",
     epilog="Start with: gotta bench --quick",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 app.command("bench")(imports_from_here(reads_data(bench.bench, workers=True)))
 app.command("run")(imports_from_here(reads_data(run.run, workers=True)))
+app.command("teaser")(imports_from_here(reads_data(teaser.teaser)))
 app.command("report")(report.report)
 app.command("watch")(watch.watch)
 app.command("status")(status.status)
@@ -79,7 +80,7 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with guarded_output():
         try:
-            app()
+            app(prog_name="gotta")
         except GottaError as error:
             print(f"gotta: {error}", file=sys.stderr)
             sys.exit(2)

@@ -1,31 +1,16 @@
-"""The engine that the options of `gotta bench` describe."""
+"""The options of `gotta bench` that tell an engine where to run."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gotta.errors import GottaError
 
-if TYPE_CHECKING:
-    from gotta.experiment.sweep.engines import Engine
 
-
-def make_engine(name: str, jobs: int, address: str = "", gpus: float = 0.0, slurm: str = "") -> "Engine":
-    """The engine that the options describe; an option of another engine is a mistake."""
-    from gotta.experiment.sweep.engines import ENGINES, engine
-
-    for option, given, takes in (
-        ("address", address, ["ray"]),
-        ("gpus", gpus, ["ray", "slurm"]),
-        ("slurm", slurm, ["slurm"]),
-    ):
-        if name in ENGINES and given and name not in takes:
-            raise GottaError(f"--{option} is for --engine {' or '.join(takes)}, not for {name}.")
+def engine_options(address: str, gpus: float, slurm: str) -> dict[str, Any]:
+    """What was given of them, by the names that engines know them by."""
     if gpus < 0:
         raise GottaError(f"gpus={gpus:g}: expected 0 or more GPUs per cell.")
-    if name == "ray":
-        return engine(name, jobs, address=address or None, gpus=gpus)
-    if name == "slurm":
-        return engine(name, jobs, gpus=gpus, options=_options(slurm))
-    return engine(name, jobs)
+    given = {"address": address, "gpus": gpus, "options": _options(slurm)}
+    return {name: value for name, value in given.items() if value}
 
 
 def _options(text: str) -> dict[str, str]:
@@ -35,6 +20,6 @@ def _options(text: str) -> dict[str, str]:
         raise GottaError(
             f"slurm option '{wrong[0]}' has no value. Expected name=value by comma: partition=gpu,minutes=60."
         )
-    if not all(value.isdigit() and int(value) for name, _, value in parts if name == "minutes"):
+    if not all(value.isascii() and value.isdigit() and int(value[:9]) for name, _, value in parts if name == "minutes"):
         raise GottaError(f"--slurm {text}: expected minutes as a whole number above 0.")
     return {name: value for name, _, value in parts}

@@ -14,6 +14,7 @@ from gotta.core.pairing import choose_statistics
 from gotta.core.resume import UNREADABLE
 from gotta.errors import GottaError
 from gotta.memory import Memory
+from gotta.memory.choice import MemoryChoice, check_owner
 from gotta.methods import Statistics, methods
 
 
@@ -43,7 +44,7 @@ def build(
 def adapt(
     model: nn.Module,
     method: str = "rotta",
-    memory: str | Memory = "none",
+    memory: str | MemoryChoice | Memory = "none",
     capacity: int | None = None,
     num_classes: int | None = None,
     *,
@@ -62,9 +63,12 @@ def adapt(
 ) -> Adapted:
     """Make a model adapt to the stream it predicts: `adapt(net, method="tent", memory="fps", capacity=64)(x)`.
 
-    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters, `policy` the memory's.
+    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters; a memory with arguments
+    of its own is `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`).
     Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
+    if isinstance(memory, MemoryChoice):
+        memory, capacity, policy = memory.unfold(capacity, policy)
     source_hash = saved.fingerprint(model)
     given = {
         name: value for name, value in locals().items() if name not in ("model", "inplace", "hyper", "source_hash")
@@ -73,13 +77,14 @@ def adapt(
         own = {"seed": seed, **(policy or {})}
         late = num_classes is None
         memory = Memory.late(memory, capacity, **own) if late else Memory(memory, capacity, num_classes, **own)
-    preset = hyper.get("preset", "official")
+    cls, preset = methods.take(method), hyper.get("preset", "official")
+    check_owner(hyper, method, cls.arguments(), given["memory"] if isinstance(given["memory"], str) else None)
     named = {"statistics": statistics, "fed_by": fed_by, "rate": rate}
     adapted = build(
         model if inplace else deepcopy(model),
         method,
         memory,
-        choose_statistics(methods.take(method), memory.lasts, pairing, preset, **named),
+        choose_statistics(cls, memory.lasts, pairing, preset, **named),
         memory.capacity if memory.lasts and adapt_every is None else adapt_every,
         score,
         embedding,

@@ -1,16 +1,12 @@
 """The guard: notices without labels that an adapted model has become worse than its source, and shelters predictions.
 
-Of every 32 samples it keeps 8 neighbours. Whenever 64 are kept, it compares what the adapted model said of them with
-what the source says, and what both say of the memory's rows. Two signs count (`guard_signs` computes them):
-
-- *lost runs*: in a correlated stream neighbours share a class, and the better a model, the more often it says so. What
-  the source has more of this adds up from check to check, less what is allowed; enough of it is an alarm. A large loss
-  is found at once, a small one in time, and noise falls back to 0. Batch statistics fail in this way.
-- *collapse*: the adapted model disagrees with the source on most rows, and either its predictions tell classes apart
-  less than the source's do (entropy of the mean prediction minus mean entropy), or it predicts fewer classes than the
-  source and than the running mean of all its predictions, or the source is so sure that it is hardly wrong.
-
-The way back is the same sum with the sign turned, up to a higher bar that doubles with each episode.
+One number decides: how sure a model is of what it says. The source model is taken at its word, because nothing
+trains it to be sure. The adapted model is not: entropy minimisation makes it sure of anything, and batch statistics
+make it sure of the wrong class where a batch shows few. So half of its word is that of a *witness*: the source's
+weights under the batch statistics of mixed company, the samples in question beside some of the last 1,500. Weights that
+went astray do not convince the witness, nor do labels that only the company of their batch suggested. What the source
+is surer than that, less what is allowed, adds up from check to check; enough of it is an alarm. The way back is a sum
+of what the source is less sure, up to a bar that doubles with each episode.
 """
 
 import warnings
@@ -21,21 +17,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gotta.core.signs import SEGMENT, Check, collapse, spread
 from gotta.cost import Tally
 from gotta.errors import unknown
 from gotta.memory import Memory
-from gotta.methods import Method
+from gotta.methods import Method, Statistics
 from gotta.types import Prediction
 
 ACTIONS = ("warn", "freeze", "rollback")
-EVERY = 32  # samples from the start of one segment to that of the next
-ROWS = 64  # kept samples that make a check
-MEMORY_ROWS = 32  # of the memory, at most, that are compared in a check
-WINDOW, ENOUGH = 4, 2  # checks that are looked at together for a collapse, and the fewest
-ALLOWED = 0.015  # of the run excess, in one check
-ALARM, RETURN = 0.1, 0.2  # sums of what was lost above that, and of what was not
+SEGMENT, EVERY = 4, 24  # neighbours that are kept, of so many samples
+EVERY_BATCH = 8  # while the source predicts, one batch of so many is kept whole
+ROWS = 32  # kept samples that make a check
+COMPANY, NEWCOMERS = 32, 4  # earlier samples beside them for the witness, and how many of these each check renews
+ALLOWED = 0.04  # of the certainty, in one check
+AT_MOST = 0.1  # of what was lost above that counts in one check, because a run of one class is no proof
+ALARM, RETURN = 0.2, 0.2  # sums of what was lost above that, and of what was won
 MOST_DOUBLINGS = 4
+MIXED = Statistics("batch")
 
 
 class GuardWarning(UserWarning):
@@ -54,16 +51,13 @@ class Guard:
     def reset(self) -> None:
         self.sheltering = self.unhealthy = False
         self.episodes = self.looks = 0
-        self.running = torch.zeros(0, dtype=torch.float64)  # sum of all predictions, [C]
         self.snapshot: dict[str, Any] | None = None
+        self.company: Tensor | None = None
         self._restart()
 
     def _restart(self) -> None:
-        self.checks: list[Check] = []
-        self.samples, self.evidence = 0, 0.0
-        self._x: Tensor | None = None
-        self._own: Tensor | None = None
-        self._source: Tensor | None = None
+        self.samples, self.batches, self.evidence = 0, 0, 0.0
+        self.kept: dict[str, Tensor] = {}  # x, and the adapted model's label of it and certainty
 
     @property
     def spent(self) -> Tally:
@@ -72,33 +66,21 @@ class Guard:
 
     def watch(self, method: Method, memory: Memory, x: Tensor, prediction: Prediction) -> dict[str, float]:
         """Take note of a step, check if it is time, and act on what is found. What was measured, by name."""
-        with self._looking(method):
-            probs = prediction.probs.detach().double().cpu()
-            chosen = self._chosen(len(x))
-            self._x, self._own = joined(self._x, x[chosen.to(x.device)]), joined(self._own, probs[chosen])
-            total = probs.sum(0)
-            self.running = total if not len(self.running) else self.running + total
-            shift = (probs.mean(0) - self.running / self.running.sum()).abs().sum() / 2
-            told = {"guard_entropy": spread(probs), "guard_shift": float(shift)}
-        while self._due():
-            with self._looking(method):
-                self._check(method, memory)
-            told |= self._verdict(method, memory)
+        places = torch.arange(self.samples, self.samples + len(x))
+        self.samples += len(x)
+        self._keep(x, prediction.probs, places % EVERY < SEGMENT)
+        told = self._check_all(method, memory)
         return told | {"guard_unhealthy": float(self.unhealthy), "guard_active": 0.0}
 
     def predict(self, method: Method, memory: Memory, x: Tensor) -> tuple[Prediction, dict[str, float]]:
-        """The source's prediction, and a look at whether the adapted model would do again."""
+        """The source's prediction, and now and then a look at whether the adapted model would do again."""
         with self.source.cost.phase("predict"):
             prediction = self.source.predict(x)
-        chosen, told = self._chosen(len(x)), {}
-        if chosen.any():
+        self.batches += 1
+        if self.batches % EVERY_BATCH == 0:
             with self._looking(method):
-                self._own = joined(self._own, method.predict(x).probs.double().cpu()[chosen])
-                self._source = joined(self._source, prediction.probs.double().cpu()[chosen])
-        while self._due():
-            own, source = self._taken("_own"), self._taken("_source")
-            self._add(Check.of(own, source, own, source))
-            told = self._verdict(method, memory)
+                self._keep(x, method.predict(x).probs, torch.ones(len(x), dtype=torch.bool))
+        told = self._check_all(method, memory)
         return prediction, told | {"guard_unhealthy": float(self.unhealthy), "guard_active": 1.0}
 
     def trip(self, method: Method, memory: Memory, reason: str) -> None:
@@ -116,15 +98,12 @@ class Guard:
         warnings.warn(text, GuardWarning, stacklevel=2)
 
     def state_dict(self) -> dict[str, Any]:
-        hidden = {"x": self._x, "own": self._own, "source": self._source}
-        checks = [check.as_tensors() for check in self.checks]
-        return {**{name: getattr(self, name) for name in STATE}, "checks": checks, "kept": hidden}
+        return {name: getattr(self, name) for name in STATE} | {"kept": dict(self.kept)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         for name in STATE:
             setattr(self, name, state[name])
-        self.checks = [Check.from_tensors(check) for check in state["checks"]]
-        self._x, self._own, self._source = (state["kept"][name] for name in ("x", "own", "source"))
+        self.kept = dict(state["kept"])
 
     def __repr__(self) -> str:
         now = "the source predicts" if self.sheltering else "unhealthy" if self.unhealthy else "healthy"
@@ -132,20 +111,44 @@ class Guard:
             f"guard={self.action}: {now}, {self.episodes} episodes, {self.looks} checks, {self.spent.forwards} forwards"
         )
 
-    def _chosen(self, count: int) -> Tensor:
-        """Which of the next samples are kept: segments of neighbours, at a distance, whatever the batches: [count]."""
-        places = torch.arange(self.samples, self.samples + count)
-        self.samples += count
-        return places % EVERY < SEGMENT
+    def _keep(self, x: Tensor, probs: Tensor, chosen: Tensor) -> None:
+        """Keep samples for the next check, with what the adapted model says of them."""
+        certainty, label = probs.detach().double().cpu().max(1)
+        new = {"x": x[chosen.to(x.device)], "label": label[chosen], "certainty": certainty[chosen]}
+        self.kept = {name: joined(self.kept.get(name), rows) for name, rows in new.items()}
 
-    def _due(self) -> bool:
-        return self._own is not None and len(self._own) >= ROWS
+    def _check_all(self, method: Method, memory: Memory) -> dict[str, float]:
+        told: dict[str, float] = {}
+        while len(self.kept.get("x", ())) >= ROWS:
+            with self._looking(method):
+                lost = self._look()
+            told = self._judge(lost, method, memory)
+        return told
 
-    def _taken(self, name: str) -> Tensor:
-        """The rows of a check, which are then no longer kept."""
-        rows: Tensor = getattr(self, name)
-        setattr(self, name, rows[ROWS:])
-        return rows[:ROWS]
+    def _look(self) -> float:
+        """How much surer the source is than the adapted model and the witness, on average of the rows of a check."""
+        rows = {name: values[:ROWS] for name, values in self.kept.items()}
+        self.kept = {name: values[ROWS:] for name, values in self.kept.items()}
+        self.looks += 1
+        source = self.source.predict(rows["x"]).probs.double().cpu().amax(1)
+        with self.source.only_predicting(MIXED):
+            witness = self.source.predict(joined(self.company, rows["x"])).probs[-ROWS:].double().cpu()
+        self.company = joined(self.company, rows["x"][:: ROWS // NEWCOMERS])[-COMPANY:]
+        return certainty_lost(source, rows["certainty"], witness.gather(1, rows["label"][:, None])[:, 0])
+
+    def _judge(self, lost: float, method: Method, memory: Memory) -> dict[str, float]:
+        """Add to the evidence, and act where there is enough."""
+        more = -lost if self.unhealthy else lost - ALLOWED
+        self.evidence = evidence = max(0.0, self.evidence + min(more, AT_MOST))
+        if not self.unhealthy:
+            if evidence > ALARM:
+                self.trip(method, memory, "the source is surer of its labels than it is of the adapted model's")
+            elif self.action == "rollback" and evidence == 0:
+                self.snapshot = {"method": method.state_dict(), "memory": memory.state_dict()}
+        elif evidence > RETURN * 2 ** min(self.episodes - 1, MOST_DOUBLINGS):
+            self.sheltering = self.unhealthy = False
+            self._restart()
+        return {"guard_lost": lost, "guard_evidence": evidence}
 
     def _roll_back(self, method: Method, memory: Memory) -> None:
         if self.snapshot is None:
@@ -155,39 +158,6 @@ class Guard:
             method.load_state_dict(self.snapshot["method"])
             memory.load_state_dict(self.snapshot["memory"])
 
-    def _check(self, method: Method, memory: Memory) -> None:
-        """Compare on what was kept of the stream and on the memory, with one forward of the source."""
-        x, own = self._taken("_x"), self._taken("_own")
-        if not memory.lasts or len(memory) < 2:
-            found = self.source.predict(x).probs.double().cpu()
-            self._add(Check.of(own, found, own, found))
-            return
-        rows = memory.peek().x
-        rows = rows[:: -(-len(rows) // MEMORY_ROWS)]  # evenly, because they are sorted by class
-        own_rows = method.predict(rows).probs.double().cpu()
-        found = self.source.predict(torch.cat([x, rows.to(x)])).probs.double().cpu()
-        self._add(Check.of(own, found[: len(x)], own_rows, found[len(x) :]))
-
-    def _add(self, check: Check) -> None:
-        self.checks = [*self.checks, check][-WINDOW:]
-        self.looks += 1
-
-    def _verdict(self, method: Method, memory: Memory) -> dict[str, float]:
-        lost = self.checks[-1].runs_lost
-        collapsed = collapse(self.checks, self.running / self.running.sum()) if len(self.checks) >= ENOUGH else ""
-        more = ALLOWED - lost if self.unhealthy else lost - ALLOWED
-        self.evidence = evidence = max(0.0, self.evidence + more)
-        told = {"guard_agreement": self.checks[-1].agreement, "guard_runs_lost": lost, "guard_evidence": evidence}
-        if not self.unhealthy:
-            if collapsed or evidence > ALARM:
-                self.trip(method, memory, collapsed or "it loses runs of classes that the source finds")
-            elif self.action == "rollback" and evidence == 0:
-                self.snapshot = {"method": method.state_dict(), "memory": memory.state_dict()}
-        elif not collapsed and evidence > RETURN * 2 ** min(self.episodes - 1, MOST_DOUBLINGS):
-            self.sheltering = self.unhealthy = False
-            self._restart()
-        return told
-
     @contextmanager
     def _looking(self, method: Method) -> Iterator[None]:
         """Whatever is done inside is the guard's cost and changes nothing."""
@@ -195,12 +165,19 @@ class Guard:
             yield
 
 
-STATE = ("sheltering", "unhealthy", "episodes", "looks", "running", "samples", "evidence", "snapshot")
+STATE = ("sheltering", "unhealthy", "episodes", "looks", "samples", "batches", "evidence", "company", "snapshot")
 WAY_OUT = {
     "warn": "Consider reset(), a smaller learning rate, a memory, or guard='freeze'.",
     "freeze": "The source model predicts until the adapted one is healthy again.",
     "rollback": "It goes back to its last healthy state, and the source model predicts until that does well.",
 }
+
+
+def certainty_lost(source: Tensor, adapted: Tensor, witness: Tensor) -> float:
+    """What the source is surer than the adapted model and the witness are on average, each given by sample [B]."""
+    witness = torch.where(witness.isfinite(), witness, adapted)
+    lost = (source - (adapted + witness) / 2).nan_to_num(nan=1.0)  # all there can be
+    return float(torch.where(source.isfinite(), lost, 0.0).mean())  # without the source there is nothing to compare
 
 
 def joined(kept: Tensor | None, new: Tensor) -> Tensor:

@@ -18,8 +18,8 @@ import torch
 
 from gotta.data import dataset
 from gotta.errors import GottaError, unknown
-from gotta.experiment.recipe.recipe import load_picture
 from gotta.experiment.run.environment import environment
+from gotta.experiment.spec.text import read
 from gotta.experiment.sweep.store import plain
 from gotta.files import write_atomically
 from gotta.memory import Memory, policies
@@ -33,6 +33,7 @@ FAMILIES = ("fifo", "reservoir", "pbrs", "cstu", "hus", "rbm", "cds", "fps", "fp
 NOT_SHOWN = ("none", "composed")  # one holds no more than a batch, the other is not one policy
 OUTPUTS = ("pair", "model")
 EMBEDDINGS = ("probs", "pair", "features")
+FILE = Path(__file__).with_suffix(".yaml")
 Progress = Callable[[int, int, str], None]
 
 
@@ -114,6 +115,21 @@ class TeaserResult:
     facts: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Picture:
+    """The words around the figure, and the settings it is drawn with."""
+
+    title: str
+    paper: str
+    note: str
+    setting: dict[str, Any]
+    quick: dict[str, Any]  # what a first look replaces
+
+
+def load_picture() -> Picture:
+    return Picture(**read(FILE))
+
+
 def run_teaser(
     out: Path,
     policies: Sequence[str] | None = None,
@@ -123,8 +139,8 @@ def run_teaser(
     **changes: Any,
 ) -> TeaserResult:
     """Replay the stream through each policy and write `teaser.json` to `out`. `changes` are fields of `Setting`."""
-    recipe = load_picture("teaser")
-    told = recipe.setting | (recipe.quick if quick else {}) | changes
+    picture = load_picture()
+    told = picture.setting | (picture.quick if quick else {}) | changes
     result = compute(Setting(**{**told, "classes": tuple(told["classes"]), "seed": seed}), policies, progress)
     write_atomically(Path(out) / "teaser.json", json.dumps(document(result), indent=1) + "\n")
     return result

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gotta.errors import GottaError
 from gotta.memory.intake import Columns
 from gotta.memory.table import IntArray
-from gotta.reading import parse_json
+from gotta.reading import open_plain, parse_json
 
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
@@ -79,7 +79,7 @@ def arrays(columns: Columns) -> dict[str, NDArray[Any]]:
 def load(path: str | Path) -> Journal:
     """A journal that `Journal.save` wrote."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_plain(Path(path), links=True) as file, zipfile.ZipFile(file) as archive:
             size = sum(info.file_size for info in archive.infolist())
         if size > LARGEST:
             raise ValueError(f"it unpacks to {size:,} bytes, at most {LARGEST:,} are read")

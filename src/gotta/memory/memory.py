@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gotta import seeds
 from gotta.errors import GottaError, one_error
 from gotta.memory import intake, state
+from gotta.memory.choice import MemoryChoice
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
 from gotta.memory.policy import NOTHING, REJECT, UNEXPLAINED, Candidate, Policy, make_policy
@@ -64,6 +65,11 @@ class Memory:
         self._rng = seeds.generator(seed, "memory") if rng is None else rng
         self._rng_start = state.of_generator(self._rng)
         self._start()
+
+    @staticmethod
+    def spec(policy: str, **arguments: Any) -> MemoryChoice:
+        """A memory with its arguments, for `gotta.adapt` to build: `memory=gotta.Memory.spec("fps", epsilon=0.1)`."""
+        return MemoryChoice(policy, arguments)
 
     @classmethod
     def late(cls, policy: Any, capacity: int | None = None, **arguments: Any) -> "Memory":

@@ -89,6 +89,12 @@ class Method:
         self._snapshot = deepcopy(self._state())
 
     @classmethod
+    def arguments(cls) -> list[str]:
+        """The names of what it may be given: hyper-parameters, data and functions, and what every method takes."""
+        taken = [name for name in inspect.signature(cls).parameters if name != "hyper"]
+        return [*taken, *cls.presets["official"], *cls.inputs]
+
+    @classmethod
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
         """What predictions are normalised with if nobody says otherwise. A preset may name its own."""
         usual = cls.paired if has_memory else cls.native
@@ -118,14 +124,14 @@ class Method:
             self.keep_graph = False
 
     @contextmanager
-    def only_predicting(self) -> Iterator[None]:
-        """Predictions inside keep no graph and move no statistics."""
-        before = self.keep_graph, self.follow
-        self.keep_graph, self.follow = False, 0.0
+    def only_predicting(self, statistics: Statistics | None = None) -> Iterator[None]:
+        """Predictions inside keep no graph and move no statistics, and may use others than usual."""
+        before = self.keep_graph, self.follow, self.statistics
+        self.keep_graph, self.follow, self.statistics = False, 0.0, statistics or self.statistics
         try:
             yield
         finally:
-            self.keep_graph, self.follow = before
+            self.keep_graph, self.follow, self.statistics = before
 
     @property
     def source_state(self) -> Mapping[str, Any]:

@@ -11,11 +11,10 @@ from safetensors.torch import save
 
 from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
-from gotta.models import foreign
+from gotta.models import foreign, own
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
 from gotta.reading import parse_json
-from gotta.seeds import torch_generator
 
 WEIGHTS = Path(__file__).parent / "weights"
 RANDOM = "random"
@@ -33,17 +32,21 @@ def load(
     preprocessing: str | Input | None = None,
     seed: int = 0,
 ) -> Backbone:
-    """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, or an architecture
-    with `weights`: the path of a checkpoint, or "random" for untrained weights that `seed` decides.
+    """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, an architecture
+    with `weights` (the path of a checkpoint, or "random" for untrained weights that `seed` decides), or what a function
+    of the caller's own builds, `module:function`.
 
     The number of classes is the checkpoint's, unless `num_classes` insists on one. `preprocessing` names the mean and
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
     """
     name = str(name_or_path)
-    if weights is not None and ":" in name and not foreign.is_foreign(name):
-        architectures.take(name)
     check(name, None if weights is None else str(weights), preprocessing)
-    if weights is None:
+    if own.is_own(name):
+        own.find(name)
+        model = _make_untrained(lambda: own.build(name, num_classes), seed)
+        if weights is not None and str(weights) != RANDOM:
+            _fill(model, read_checkpoint(Path(weights).expanduser()), weights, f"'{name}'")
+    elif weights is None:
         path = _find(name_or_path)
         record, state = read(path)
         model = _from_record(record, path, num_classes, state)
@@ -66,6 +69,9 @@ def check(name: str, weights: str | None = None, preprocessing: str | Input | No
         raise GottaError(f"'{name}' is a network of its own, and weights='{weights}' is another. Name an architecture.")
     if is_file or (weights is None and name in bundled()):
         return
+    if own.is_own(name):
+        own.check(name)
+        return
     if foreign.is_foreign(name):
         foreign.check(name)
     elif weights is not None:
@@ -77,7 +83,9 @@ def check(name: str, weights: str | None = None, preprocessing: str | Input | No
                 f"weights={RANDOM} for untrained ones."
             )
         known = {*bundled(), *architectures.names()}
-        raise GottaError(f"{unknown('model', name, known)} A network of yours: its .safetensors file.")
+        raise GottaError(
+            f"{unknown('model', name, known)} A network of yours: its .safetensors file, or module:function."
+        )
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
@@ -108,7 +116,7 @@ def save_model(model: Backbone, architecture: str, path: Path, **training: Any) 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The record and the tensors of a network file."""
-    if not path.exists():
+    if not path.is_file():
         raise GottaError(f"no network at {path}. Bundled ones: {', '.join(bundled())}.")
     metadata, state = read_safetensors(path)
     if "gotta" not in metadata:
@@ -156,9 +164,8 @@ def _from_record(
 
 
 def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
-    """A network with weights that the seed decides; the caller's generator must not notice."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
+    """A network with weights that the seed decides."""
+    with own.drawing(seed):
         model = make()
     assert isinstance(model, Backbone)
     return model

@@ -235,7 +235,10 @@ def _label(run: Run, name: str, axes: Sequence[str]) -> str:
 
 def _told(run: Run, axis: str) -> Any:
     """The value of a setting, or the default that a run without it has."""
-    return run.made_of.get(axis, run.made_of.get(axis.replace(".arguments.", ".default.")))
+    value = run.made_of.get(axis)
+    if value is None:
+        value = run.made_of.get(f"{axis.partition('.')[0]}.default.{axis.rpartition('.')[2]}")
+    return "none" if value is None else value
 
 
 def _value(run: Run, axis: str) -> Any:

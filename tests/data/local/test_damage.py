@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import os
 import tarfile
 import zipfile
 
@@ -113,3 +114,38 @@ def test_the_digest_counts_what_it_reads(tmp_path):
     (tmp_path / "a").write_bytes(content)
     assert digest(tmp_path / "a", "md5", heard.append) == hashlib.md5(content).hexdigest()
     assert sum(heard) == len(content)
+
+
+@pytest.mark.parametrize("name", ["labels.npy", "a.tar", "a.zip", "net.safetensors", "net.pt"])
+def test_a_pipe_is_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    assert "not a plain file" in damage(tmp_path / name)
+    assert "not a plain file" in npy_header(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[" * 100_000,
+        b'{"a": {"data_offsets": ["x", "y"]}}',
+        b'{"a": {"data_offsets": []}}',
+        b'{"a": ' + b"1" * 5000 + b"}",
+        b"[]",
+        b'{"a": 1}',
+    ],
+)
+def test_a_forged_header_of_tensors_is_told(tmp_path, header):
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    assert damage(path) == "is not a safetensors file"
+    path.write_bytes((1 << 62).to_bytes(8, "little") + header)
+    assert damage(path) == "is not a safetensors file"
+
+
+@pytest.mark.parametrize(
+    "header", ["{'descr': '|u1', 'fortran_order': False, 'shape': (" + "9" * 400 + ",)}", "(" * 500, "x\0'"]
+)
+def test_a_forged_header_of_an_array_is_told(tmp_path, header):
+    path = tmp_path / "labels.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+    assert damage(path)

@@ -22,9 +22,10 @@ def test_mini_is_what_its_description_says():
     assert {spec.stream["per_class"] for spec in load_recipe("mini").runs(quick=True)} == {8}
 
 
-def test_memories_given_replace_the_wildcard_only():
+def test_memories_given_replace_those_of_every_block():
     specs = load_recipe("mini").runs(memories=["fps"], seeds=[5])
     assert {spec.memory.name for spec in specs if spec.method.name == "norm" and not spec.control} == {"none", "fps"}
+    assert {spec.memory.name for spec in specs if spec.method.name == "tent"} == {"none", "fps"}
     assert {spec.seed for spec in specs} == {5}
 
 

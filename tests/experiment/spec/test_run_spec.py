@@ -160,9 +160,8 @@ def test_sizes_that_no_machine_has_are_refused(given):
 
 def test_no_argument_of_a_memory_says_where_samples_are_kept(tmp_path):
     for name in ("storage", "rng", "journal"):
-        with pytest.raises(GottaError, match=f"setting 'memory.{name}' is unknown"):
-            RunSpec.of({"memory": {"name": "fifo", "capacity": 8, name: str(tmp_path / "taken")}})
         arguments = {name: str(tmp_path / "taken")}
-        with pytest.raises(GottaError, match=f"argument of memory 'fifo' '{name}' is unknown"):
-            RunSpec.of({"memory": {"name": "fifo", "capacity": 8, "arguments": arguments}})
+        for given in (arguments, {"arguments": arguments}):
+            with pytest.raises(GottaError, match=f"setting 'memory.{name}' is unknown"):
+                RunSpec.of({"memory": {"name": "fifo", "capacity": 8, **given}})
     assert not (tmp_path / "taken").exists()

@@ -8,13 +8,13 @@ from shutil import rmtree
 import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs, use_tiny
 
-from gotta.cli.recording import record_run
 from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Work, claim, compute, execute, keep, kept_costs
 from gotta.experiment.sweep.engines.local import Local
 from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import Sweep
+from gotta.workflow import Plan
 
 CELLS = specs(3)
 RECORDED = frozenset(spec.id for spec in CELLS[:2])
@@ -38,12 +38,11 @@ def swept(root, record=frozenset(), jobs=1):
 def test_a_recorded_sweep_gives_the_numbers_of_others_and_the_recordings_of_single_runs(tmp_path, jobs):
     swept(tmp_path / "plain")
     swept(tmp_path / "recorded", RECORDED, jobs)
-    single = Store(tmp_path / "single", writable=True)
     for spec in CELLS[:2]:
-        record_run(spec, single, lambda event: None)
+        Plan((spec,), Store(tmp_path / "single"), to_record=(spec,)).run()
     assert numbers(tmp_path / "recorded") == numbers(tmp_path / "plain")
-    assert recordings(tmp_path / "recorded") == recordings(single.root)
-    assert recordings(single.root).keys() == RECORDED
+    assert recordings(tmp_path / "recorded") == recordings(tmp_path / "single")
+    assert recordings(tmp_path / "single").keys() == RECORDED
     assert leftovers(tmp_path / "recorded") == []
 
 

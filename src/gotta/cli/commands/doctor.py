@@ -1,11 +1,8 @@
 """`gotta doctor`: what is a model like, and is anything wrong with it?"""
 
-import importlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from gotta.errors import GottaError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -37,22 +34,8 @@ def doctor(
 
 def find_model(name: str, weights: str | None = None) -> "nn.Module":
     """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
-    from torch import nn
-
     from gotta.experiment.run.model import find_weights
     from gotta.models import load
-    from gotta.models.foreign import is_foreign
+    from gotta.models.own import build_network, is_own
 
-    if ":" not in name or weights is not None or is_foreign(name):
-        return load(name, find_weights(weights))
-    module, _, attribute = name.partition(":")
-    try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-        found = found if isinstance(found, nn.Module) else found()
-    except Exception as error:  # whatever a module of the caller's own raises
-        raise GottaError(
-            f"'{name}' gives no model: {type(error).__name__}: {error}. Expected module:function, importable from here."
-        ) from error
-    if not isinstance(found, nn.Module):
-        raise GottaError(f"'{name}' gives a {type(found).__name__}. Expected a torch.nn.Module.")
-    return found
+    return build_network(name) if is_own(name) and weights is None else load(name, find_weights(weights))

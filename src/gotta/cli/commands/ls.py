@@ -33,7 +33,7 @@ def everything() -> dict[str, dict[str, str]]:
     """Every name of every kind, with a line on what it is."""
     from gotta.core.regime import REGIMES
     from gotta.data import DATASETS, EXTRA, STANDARD
-    from gotta.experiment.recipe.recipe import PICTURES, load_picture, load_recipe, recipes
+    from gotta.experiment.recipe.recipe import load_recipe, recipes
     from gotta.experiment.spec.run_spec import CONTROLS
     from gotta.memory import policies
     from gotta.methods import methods
@@ -42,25 +42,26 @@ def everything() -> dict[str, dict[str, str]]:
     from gotta.streams import DOMAIN_ORDERS, ORDERS, SCHEDULES
 
     return {
-        "memories": {name: first_line(policies.get(name)) for name in policies.names()},
-        "methods": {name: first_line(methods.get(name)) for name in methods.names()},
+        "memories": {name: first_paragraph(policies.get(name)) for name in policies.names()},
+        "methods": {name: first_paragraph(methods.get(name)) for name in methods.names()},
         "models": {name: _model_line(name) for name in sorted({*bundled(), *architectures.names()})}
+        | {"module:function": "what a function of your own builds"}
         | {f"{library}:NAME": f"any classifier of {library}, where installed; weights=FILE" for library in LIBRARIES},
-        "architectures": {name: first_line(architectures.get(name)) for name in architectures.names()},
-        "datasets": {name: first_line(DATASETS.get(name)) for name in DATASETS.names()},
+        "architectures": {name: first_paragraph(architectures.get(name)) for name in architectures.names()},
+        "datasets": {name: first_paragraph(DATASETS.get(name)) for name in DATASETS.names()},
         "corruptions": {name: "standard" for name in STANDARD} | {name: "extra" for name in EXTRA},
-        "orders": {name: first_line(ORDERS.get(name)) for name in ORDERS.names()},
-        "schedules": {name: first_line(SCHEDULES.get(name)) for name in SCHEDULES.names()},
+        "orders": {name: first_paragraph(ORDERS.get(name)) for name in ORDERS.names()},
+        "schedules": {name: first_paragraph(SCHEDULES.get(name)) for name in SCHEDULES.names()},
         "domain-orders": {name: ", ".join(DOMAIN_ORDERS[name][:3]) + ", ..." for name in DOMAIN_ORDERS},
-        "regimes": {name: first_line(REGIMES[name]) for name in REGIMES},
-        "controls": {name: "" for name in CONTROLS},
-        "recipes": {name: load_recipe(name).title for name in recipes()}
-        | {name: load_picture(name).title for name in PICTURES},
+        "regimes": {name: first_paragraph(REGIMES[name]) for name in REGIMES},
+        "controls": dict(CONTROLS),
+        "recipes": {name: load_recipe(name).title for name in recipes()},
     }
 
 
-def first_line(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").split("\n")[0]
+def first_paragraph(thing: Any) -> str:
+    """What a docstring says before its first empty line, on one line."""
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
 
 
 def _model_line(name: str) -> str:

@@ -42,7 +42,7 @@ def status(
     if len(state.claims) > SHOWN:
         print(f"  and {len(state.claims) - SHOWN} more")
     for id, reason in state.damaged[:SHOWN]:
-        print(f"  {id}  damaged: {reason}; the next sweep runs it again")
+        print(f"  {id}  damaged: {reason}; a sweep that asks for it runs it again")
 
 
 def ago(seconds: float) -> str:

@@ -32,15 +32,17 @@ def show(
 
     - `gotta stream show order=iid schedule=gradual domain_order=snow,fog per_class=5 --out gradual.png`
     """
-    from gotta.cli.commands.run import parse
     from gotta.data import dataset
+    from gotta.experiment.spec.given import read_settings
     from gotta.show.stream_picture import draw, show_text
     from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
-    spec = StreamSpec.of(**parse(settings or []))
-    ORDERS.take(str(spec.order))
-    SCHEDULES.take(str(spec.schedule))
-    stream = Stream(dataset(data, **parse(data_argument or [])), spec)
+    spec = StreamSpec.of(**read_settings(settings or []))
+    given = read_settings([setting for setting in settings or [] if "=" in setting])  # what a file names is not to be imported
+    for name, registry in (("order", ORDERS), ("schedule", SCHEDULES)):
+        if name in given:
+            registry.take(str(given[name]))
+    stream = Stream(dataset(data, **read_settings(data_argument or [])), spec)
     print(show_text(stream))
     draw(stream, out)
     print(f"Picture: {out}")

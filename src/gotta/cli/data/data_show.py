@@ -52,11 +52,11 @@ def show(
 
 
 def _dataset(name: str, arguments: list[str]) -> "Dataset":
-    from gotta.cli.commands.run import parse
     from gotta.data import dataset
+    from gotta.experiment.spec.given import read_settings
 
     make: Callable[..., Dataset] = dataset
-    return make(name, **parse(arguments))
+    return make(name, **read_settings(arguments))
 
 
 def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns: int) -> "tuple[str, list[Row]]":
@@ -80,12 +80,12 @@ def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns:
 def _stream(
     dataset: "Dataset", names: list[str], settings: list[str], rows: int, columns: int
 ) -> "tuple[str, list[Row]]":
-    from gotta.cli.commands.run import parse
+    from gotta.experiment.spec.given import read_settings
     from gotta.show.stream_picture import title
     from gotta.show.stream_rows import batch_rows, clip_rows
     from gotta.streams import Stream, StreamSpec
 
-    stream = Stream(dataset, StreamSpec.of(**parse(settings)))
+    stream = Stream(dataset, StreamSpec.of(**read_settings(settings)))
     if hasattr(dataset, "clips"):
         made = clip_rows(stream, names, rows, columns)
         return f"{title(stream.spec)}: {_of(len(stream.clip_starts), rows)} clips as they arrive", made

@@ -1,12 +1,16 @@
 """What gotta can use, the forms it may have on a disk, and where it comes from; the facts are in catalogue.yaml."""
 
+import os
+import shlex
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
+from gotta.data.home import VARIABLE
 from gotta.errors import GottaError, unknown
 
+HOME = "~/data"  # what a command says where no data home is named
 FACTS = Path(__file__).with_name("catalogue.yaml")
 
 
@@ -43,6 +47,7 @@ class Entry:
     forms: tuple[Form, ...]
     hint: str = ""  # another way to get it
     fetch: tuple[str, ...] = ()  # the parts that are downloaded if nothing else is asked for
+    command: str = ""  # what gets it where gotta does not; {home} stands for the data home
 
     @property
     def downloads(self) -> tuple[Form, ...]:
@@ -63,6 +68,20 @@ def entry(name: str) -> Entry:
     if name.replace("_", "-") not in same:
         raise unknown("data set or checkpoint", name, catalogue())
     return catalogue()[same[name.replace("_", "-")]]
+
+
+def command_for(name: str) -> str:
+    """The command that gets a data set or a file by its name; nothing if no command is known to."""
+    found = [e for e in catalogue().values() if e.name == name or any(name in form.names for form in e.forms)]
+    named = shlex.quote(os.environ.get(VARIABLE, ""))
+    for one in found:
+        if one.downloads:
+            unpack = any(form.packed for form in one.downloads if form.part in one.fetch)
+            where = "" if VARIABLE in os.environ else f" --data-dir {HOME}"
+            return f"gotta data download {one.name.replace('_', '-')}{where}{' --unpack' if unpack else ''}"
+        if one.command:
+            return one.command.format(home=named if VARIABLE in os.environ else HOME)
+    return ""
 
 
 def chosen(entry: Entry, only: str = "") -> list[Form]:

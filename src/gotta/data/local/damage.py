@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gotta.reading import LARGEST, parse_json
+from gotta.reading import LARGEST, open_plain, parse_json
 
 HEAD = 512
 TAR_MAGIC_AT = 257
@@ -43,7 +43,7 @@ class Header(NamedTuple):
 def damage(path: Path, size: int | None = None) -> str:
     """Why this file cannot be what its name says, or nothing."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path, links=True) as file:
             head = file.read(HEAD)
         length = path.stat().st_size
     except OSError as error:
@@ -75,7 +75,7 @@ def not_data(head: bytes) -> str:
 def npy_header(path: Path) -> Header | str:
     """The header of a NumPy file; or what is wrong with it."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path, links=True) as file:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = read(file)
@@ -89,7 +89,7 @@ def npy_header(path: Path) -> Header | str:
 def digest(path: Path, algorithm: str, seen: Seen = lambda count: None) -> str:
     """A hash of the file, read in pieces."""
     found = hashlib.new(algorithm, usedforsecurity=False)
-    with path.open("rb") as file:
+    with open_plain(path, links=True) as file:
         while piece := file.read(1 << 20):
             found.update(piece)
             seen(len(piece))
@@ -122,7 +122,7 @@ def _zip_damage(path: Path) -> str:
 
 def _safetensors_damage(path: Path, length: int) -> str:
     """The header lists where each tensor ends, so the length is known from it."""
-    with path.open("rb") as file:
+    with open_plain(path, links=True) as file:
         described = int.from_bytes(file.read(8), "little")
         try:
             listed = parse_json(file.read(described) if described < min(length, LARGEST) else b"")

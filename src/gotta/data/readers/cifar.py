@@ -27,7 +27,7 @@ def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
     path = Path(path)
     if split not in BATCHES:
         raise GottaError(f"CIFAR-10 has no split '{split}'. Expected train or test.")
-    if not path.exists():
+    if not (path.is_file() or path.is_dir()):
         raise GottaError(f"no CIFAR-10 at {path}. Expected {KNOWN}.")
     wanted = {batch + suffix for batch in BATCHES[split] for suffix in SUFFIXES} | {f"{split}_lables.json"}
     files = dict(files_of(path, wanted))

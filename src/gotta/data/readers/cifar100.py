@@ -19,7 +19,7 @@ def cifar100(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
     path = Path(path)
     if split not in SPLITS:
         raise GottaError(f"CIFAR-100 has no split '{split}'. Expected train or test.")
-    if not path.exists():
+    if not (path.is_file() or path.is_dir()):
         raise GottaError(f"no CIFAR-100 at {path}. Expected {KNOWN}.")
     files = dict(files_of(path, {split, f"{split}.bin"}))
     if f"{split}.bin" in files:

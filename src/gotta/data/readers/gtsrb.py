@@ -22,7 +22,7 @@ def is_sheets(path: Path) -> bool:
 def read_sheets(path: str | Path, part: str = "all") -> Clips:
     """The tracks of the file, or of a part of its split, classes and tracks sorted by name; it is not unpacked."""
     path = Path(path)
-    if not path.exists():
+    if not path.is_file():
         raise GottaError(f"no tracks at {path}. Expected {LAYOUT}.")
     try:
         with zipfile.ZipFile(path) as archive:

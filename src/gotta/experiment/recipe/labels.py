@@ -2,9 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
-from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.arguments import usual_arguments
+from gotta.experiment.spec.outside import is_outside
+from gotta.experiment.spec.run_spec import ORACLE, RunSpec
 from gotta.experiment.spec.settings import flatten, tell_apart
+from gotta.memory import policies
 
 
 def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
@@ -15,10 +19,39 @@ def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     return {spec.id: text for same in alike.values() for spec, text in zip(same, _told_apart(same), strict=True)}
 
 
+def varied(specs: Sequence[RunSpec]) -> list[str]:
+    """The dotted names of the settings that runs differ in, as few as tell them all apart."""
+    return tell_apart([flatten(spec.model_dump()) for spec in specs])
+
+
+def value_of(spec: RunSpec, name: str) -> Any:
+    """A setting by its dotted name; of an argument that was not given, what the preset or the default says."""
+    section, _, key = name.rpartition(".")
+    found = flatten(spec.model_dump()).get(name)
+    if found is None and section in ("memory.arguments", "method.arguments"):
+        kind = section.partition(".")[0]
+        chosen = getattr(spec, kind)
+        found = usual_arguments(kind, chosen.name, chosen.arguments).get(key)
+    unseen = spec.memory.name == ORACLE or is_outside("memory", spec.memory.name)
+    if found is None and name == "memory.refresh_every" and not unseen:
+        found = getattr(policies.get(spec.memory.name), key, None)
+    return found
+
+
 def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
-    if len(specs) == 1:
-        return [specs[0].label]
-    settings = [flatten(spec.model_dump()) for spec in specs]
-    chosen = tell_apart(settings)
-    told = [", ".join(f"{name.split('.')[-1]}={one.get(name)}" for name in chosen) for one in settings]
-    return [f"{spec.label}, {text}" for spec, text in zip(specs, told, strict=True)]
+    names = varied(specs) if len(specs) > 1 else []
+    told = [", ".join([spec.label, *_settings(spec, names)]) for spec in specs]
+    if len(set(told)) < len(told):  # one run says what another leaves to its default
+        told = [", ".join([spec.label, *_settings(spec, names, " by default")]) for spec in specs]
+    return told
+
+
+def _settings(spec: RunSpec, names: Sequence[str], usual: str = "") -> list[str]:
+    """Each with its value; what the run has no value of is left out. `usual` marks what was not given."""
+    given = flatten(spec.model_dump())
+    values = {name: value_of(spec, name) for name in names}
+    return [
+        f"{name.split('.')[-1]}={value}{usual if given.get(name) is None else ''}"
+        for name, value in values.items()
+        if value is not None
+    ]

@@ -1,34 +1,69 @@
-"""What runs need and this machine lacks, found before the first of them starts."""
+"""What runs need and this machine lacks, found before the first of them starts; and the commands that get it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from gotta.errors import messages
+from gotta.data.local.catalogue import command_for
+from gotta.errors import GottaError
 from gotta.experiment.run.model import check_model, shared_model
 from gotta.experiment.run.run import check_classes, data_of, model_of
-from gotta.experiment.spec.run_spec import ModelSpec, RunSpec
+from gotta.experiment.spec.run_spec import DataSpec, ModelSpec, RunSpec
+from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM
 from gotta.streams import Stream
 
 
-def missing(specs: Sequence[RunSpec]) -> list[str]:
-    """A message for each data set, network or domain that is not there, or that does not go with the others."""
+@dataclass(frozen=True)
+class Missing:
+    """Something that is not there, or that does not go with the rest; with the command that gets it, if one does."""
+
+    what: str
+    command: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}\n    {self.command}" if self.command else self.what
+
+
+def missing(specs: Sequence[RunSpec]) -> list[Missing]:
+    """Each data set, network or domain that is not there, or that does not go with the others."""
     data = {json.dumps(spec.data.model_dump()): spec for spec in specs}
     models = {json.dumps(spec.model.model_dump()): spec.model for spec in specs}
-    found = messages(partial(data_of, spec) for spec in data.values())
-    found += messages(partial(_look_at, model) for model in models.values())
+    found = _complaints((partial(data_of, spec), _data_command(spec.data)) for spec in data.values())
+    found += _complaints((partial(_look_at, model), command_for(_file(model))) for model in models.values())
     if found:
         return found
     pairs = {json.dumps(spec.model_dump(include={"data", "model"})): spec for spec in specs}
     streams = {json.dumps(spec.model_dump(include={"data", "stream"})): spec for spec in specs}
-    found += messages(partial(check_classes, spec, model_of(spec), data_of(spec)) for spec in pairs.values())
-    found += messages(partial(Stream, data_of(spec), spec.stream_spec()) for spec in streams.values())
+    found += _complaints((partial(check_classes, s, model_of(s), data_of(s)), "") for s in pairs.values())
+    found += _complaints((partial(Stream, data_of(spec), spec.stream_spec()), "") for spec in streams.values())
     return list(dict.fromkeys(found))
+
+
+def _complaints(looks: Iterable[tuple[Callable[[], object], str]]) -> list[Missing]:
+    found = []
+    for look, command in looks:
+        try:
+            look()
+        except GottaError as error:
+            found.append(Missing(str(error), command))
+    return found
+
+
+def _data_command(data: DataSpec) -> str:
+    """For data sets with a path of their own by the file they name, else by their own name."""
+    path = data.arguments.get("path")
+    return command_for(Path(path).name if isinstance(path, str) else data.name)
+
+
+def _file(model: ModelSpec) -> str:
+    return Path(model.weights or model.name).name
 
 
 def _look_at(model: ModelSpec) -> None:
     """Load a network, whether or not the data it is for can be found."""
     check_model(**dict(model))
-    if model.weights != RANDOM:  # only that needs to be told the number of classes
+    if model.weights != RANDOM and not is_own(model.name):  # those need to be told the number of classes
         shared_model(**dict(model), num_classes=0)

@@ -10,15 +10,16 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from gotta.errors import GottaError, messages, unknown
+from gotta.experiment.recipe.exchange import exchange_memories, exchange_methods
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
+from gotta.methods import methods as registered_methods
 
 FOLDER = Path(__file__).parents[2] / "recipes"
-PICTURES = ("teaser",)  # drawn by code of their own, whose settings their file holds
 MOST = 1_000_000  # runs of a recipe, counted generously
 SHOWN = 4  # cells that a mistake names before it only counts them
 
@@ -78,16 +79,17 @@ class Recipe(Part):
     ) -> list[RunSpec]:
         """The specs of all runs, each once, seeds last so that the first seed's table is there early.
 
-        `memories` replaces the memories that the recipe names by wildcard, or all but `none` if it names none so;
-        `methods` keeps these only; `over` and `sections` stand over everything the recipe says. An argument of a method
-        or memory among them goes to the cells whose method or memory takes it.
+        `memories` takes the place of every memory of the recipe but `none`; of `methods` those that the recipe has are
+        kept, alone, and others take the place of its methods. `over` and `sections` stand over everything the recipe
+        says. An argument of a method or memory among them goes to the cells whose method or memory takes it.
         """
         self._check_count(len(seeds) or len(self.quick.seeds if quick else self.seeds))
         cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
         permit(over)  # what the caller names may be imported when it is run
-        for name in memories:
-            permit({"memory": {"name": name}})
+        for section, names in (("memory", memories), ("method", methods)):
+            for name in names:
+                permit({section: {"name": name}})
         chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
         given = [merged(cell, fitting(over, cell)) for cell in cells]
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
@@ -103,18 +105,17 @@ class Recipe(Part):
         self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
     ) -> list[Sections]:
         """What each cell says, before anything left open is decided."""
-        named = [name for block in self.cells for name in block.method]
-        for name in methods:
-            if name not in named:
-                raise unknown("method of the recipe", name, dict.fromkeys(named))
         base = merged(short(self.base), short(self.quick.base)) if quick else short(self.base)
-        return [
+        cells = [
             reduce(merged, parts, base)
             for block in self.cells
-            for parts in product(
-                self._names(block, memories, methods), [short(block.settings)], *self._axes(block, quick)
-            )
+            for parts in product(self._names(block), [short(block.settings)], *self._axes(block, quick))
         ]
+        if memories:
+            cells = exchange_memories(cells, self._match(memories))
+        if methods:
+            cells = exchange_methods(cells, _match_methods(methods))
+        return cells
 
     def _check_count(self, seeds: int) -> None:
         """Before they are made: a few short axes can stand for more cells than anybody can run."""
@@ -140,65 +141,51 @@ class Recipe(Part):
             chosen = self.quick.axes.get(name, values) if quick else values
             yield [short(nested(name, value)) for value in chosen]
 
-    def _names(self, block: Cells, memories: Sequence[str], methods: Sequence[str]) -> list[Sections]:
-        rows: list[Sections] = [{"memory": {"name": name}} for name in self._memories(block.memory, memories)]
+    def _names(self, block: Cells) -> list[Sections]:
+        rows: list[Sections] = [{"memory": {"name": name}} for name in self._match(block.memory)]
         rows += [{"control": name} for name in block.control]
-        chosen = [name for name in block.method if not methods or name in methods]
-        return [{"method": {"name": method}, **row} for method, row in product(chosen, rows or [{}])]
+        return [{"method": {"name": method}, **row} for method, row in product(block.method, rows or [{}])]
 
-    def _memories(self, patterns: Sequence[str], instead: Sequence[str]) -> list[str]:
-        wild = any("*" in pattern for block in self.cells for pattern in block.memory)
+    def _match(self, patterns: Sequence[str]) -> list[str]:
+        """Memories by name, and by wildcards, which pass over some."""
         found: list[str] = []
         for pattern in patterns:
-            if instead and ("*" in pattern if wild else pattern != "none"):
-                found += [name for pattern in instead for name in policies.match(pattern)]
-            elif "*" in pattern:
-                found += [name for name in policies.match(pattern) if name not in self.leave_out]
-            else:
-                found.append(pattern)
+            wild = "*" in pattern
+            found += [name for name in policies.match(pattern) if name not in self.leave_out] if wild else [pattern]
         return list(dict.fromkeys(found))
 
 
-class Picture(Part):
-    """A figure that is no table of runs."""
-
-    title: str
-    paper: str
-    note: str
-    setting: Sections
-    quick: Sections
-
-
 def recipes() -> list[str]:
-    """The names of the recipes that come with gotta and stand for runs."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in PICTURES)
+    """The names of the recipes that come with gotta."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def load_picture(name: str) -> Picture:
-    """The settings of a figure that is no table of runs."""
-    return Picture.model_validate(read(FOLDER / f"{name}.yaml"))
-
-
-def load_recipe(name_or_path: str) -> Recipe:
+def load_recipe(name_or_path: str | Path) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
-    if name_or_path in PICTURES:
-        raise GottaError(f"'{name_or_path}' is a picture and stands for no runs. Draw it: gotta bench {name_or_path}")
     if path.suffix not in (".yaml", ".yml"):
         path = FOLDER / f"{name_or_path}.yaml"
         if not path.exists():
-            raise unknown("recipe", name_or_path, [*recipes(), *PICTURES])
+            raise unknown("recipe", str(name_or_path), recipes())
     elif not path.exists():
         raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
-    content = read(path)
+    return read_recipe(read(path), str(path))
+
+
+def read_recipe(content: Any, where: str) -> Recipe:
+    """A recipe from what its file says; `where` names it in an error."""
     if not isinstance(content, Mapping):
         got = "nothing" if content is None else f"a {type(content).__name__}"
-        raise GottaError(f"{path} is no recipe: expected title, base and cells by name, got {got}.")
+        raise GottaError(f"{where} is no recipe: expected title, base and cells by name, got {got}.")
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
         found = [_describe(problem) for problem in error.errors()] + _further(content, error.errors())
-        raise GottaError(f"{path} is no recipe: {together(found, 'it')}") from None
+        raise GottaError(f"{where} is no recipe: {together(found, 'it')}") from None
+
+
+def _match_methods(patterns: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(name for pattern in patterns for name in registered_methods.match(pattern)))
 
 
 def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list[RunSpec]:

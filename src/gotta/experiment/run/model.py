@@ -1,5 +1,6 @@
 """The network a spec names: weights files are found in the data home, and looked for before the run."""
 
+from collections.abc import Hashable
 from functools import lru_cache
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import torch
 
 from gotta.data.home import locate
 from gotta.errors import GottaError
-from gotta.experiment.spec.outside import is_outside
-from gotta.models import Backbone, architectures, load
+from gotta.experiment.spec.outside import check_permitted
+from gotta.experiment.spec.source_files import source_files
+from gotta.models import Backbone, load
+from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM, check
 
 
@@ -29,11 +32,12 @@ def find_weights(named: str | None) -> Path | str | None:
 
 
 def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
-    """The network of a spec. Only untrained ones are told the classes of the data; the others have their own."""
-    if is_outside("model", name):
-        architectures.get(name)  # refused unless it is registered or the caller gave it
+    """The network of a spec. Untrained ones and the caller's own are told the classes of the data."""
+    check_permitted({"model": {"name": name}})
     found = find_weights(weights)
-    return _kept(name, found, num_classes if weights == RANDOM else None, preprocessing, stamp(found))
+    told = num_classes if weights == RANDOM or is_own(name) else None
+    code = source_files(name.partition(":")[0], f"model '{name}'") if is_own(name) else {}
+    return _kept(name, found, told, preprocessing, (stamp(found), *code.items()))
 
 
 def stamp(weights: Path | str | None) -> tuple[int, int]:
@@ -46,8 +50,10 @@ def stamp(weights: Path | str | None) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)  # cells of a sweep share weights, and a worker runs many cells
 def _kept(
-    name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None, stamp: tuple[int, int]
+    name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None, stamps: Hashable
 ) -> Backbone:
+    model = load(name, weights, num_classes, preprocessing)
+    if is_own(name):
+        return model  # whose channels come first
     # On a CPU convolutions are up to a third faster with the channels last.
-    model = load(name, weights, num_classes, preprocessing).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return model  # type: ignore[no-any-return]
+    return model.to(memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]

@@ -8,6 +8,7 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.outside import is_outside
 from gotta.memory import policies
 from gotta.methods import methods
+from gotta.methods.settings import hyper_parameters
 
 FROM_ELSEWHERE = ("model", "statistics", "embed", "seed")  # arguments of a method that other settings decide
 SECTIONS = ("memory", "method")
@@ -26,6 +27,20 @@ def known_arguments(section: str, name: Any) -> list[str] | None:
     if hasattr(cls, "presets"):  # a method's own settings are in its presets, not in its signature
         return [*named, *cls.presets["official"], *cls.inputs]
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else named
+
+
+def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the arguments are that nobody gave: the preset's values, and the defaults; {} if that cannot be told."""
+    if is_outside(section, name):
+        return {}
+    try:
+        cls: Any = policies.get(name) if section == "memory" else methods.get(name)
+        own = hyper_parameters(cls, given.get("preset", "official")) if section == "method" else {}
+    except (GottaError, AttributeError):
+        return {}
+    parameters = inspect.signature(cls).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty and p.name not in FROM_ELSEWHERE}
+    return {**defaults, **own}
 
 
 def as_declared(section: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,11 @@ from gotta.models.zoo import check as check_model
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build
-CONTROLS = ("running_statistics", "same_samples", "oracle")
+CONTROLS = {  # names, and what each of them is
+    "running_statistics": "no memory; the method predicts with running statistics that the batches move",
+    "same_samples": "no memory, and as many samples per step as the rows with a memory",
+    "oracle": "a memory that knows the true labels: k-centre within each class",
+}
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
 
 

@@ -59,6 +59,16 @@ def dotted(settings: Iterable[str]) -> dict[str, Any]:
     return given
 
 
+def sections(settings: Mapping[str, Any] | Iterable[str]) -> dict[str, Any]:
+    """Settings as nested sections: texts such as `method.lr=1e-4`, or values by dotted name or by section."""
+    if not isinstance(settings, Mapping):
+        return dotted(settings)
+    given: dict[str, Any] = {}
+    for name, value in settings.items():
+        given = merged(given, nested(name, value))
+    return given
+
+
 def nested(name: str, value: Any) -> dict[str, Any]:
     """`nested("a.b", 1)` is `{"a": {"b": 1}}`."""
     for part in reversed(name.split(".")):

@@ -37,6 +37,14 @@ class Event:
     steps: int = 0
     accuracy: float = 0.0
     message: str = ""
+    label: str = ""  # what people call the run, where its plan is known
+
+    def __str__(self) -> str:
+        found = {
+            "moved": f"step {self.step} of {self.steps}, accuracy {self.accuracy:.1f}",
+            "finished": f"accuracy {self.accuracy:.2f}",
+        }.get(self.kind, self.message)
+        return f"{self.label or self.id} {self.kind}" + (f": {found}" if found else "")
 
 
 Listener = Callable[[Event], None]

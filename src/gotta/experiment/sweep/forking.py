@@ -4,8 +4,11 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
+from types import ModuleType
 
 # Elsewhere a fork is missing (Windows), or not safe once system libraries are loaded (macOS).
 START = "forkserver" if sys.platform == "linux" else "spawn"
@@ -19,6 +22,18 @@ def workers_context() -> BaseContext:
     if START == "forkserver":
         context.set_forkserver_preload(NEEDED)
     return context
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Start processes here that do not import the script which started this one: a script that calls `gotta.bench`
+    at its top level would call it again in every worker."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def begin(threads: int) -> None:

@@ -138,12 +138,6 @@ class Log:
 
         return heard if self.loggers else listen
 
-    def complain(self) -> None:
-        """One error for all that could not be logged."""
-        if self.problems:
-            told = "; ".join(f"{name}: {problem}" for name, problem in self.problems.items())
-            raise GottaError(f"the runs are finished and kept, but not all of them could be logged: {told}")
-
 
 def _steps(run: Run) -> Iterator[tuple[int, Numbers]]:
     """Accuracy so far and of the step, what the memory looks like, and the method's own measurements."""

@@ -1,13 +1,14 @@
 """Where the cells of a sweep are run. An engine takes cells and tells what happens to them."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
-from gotta.errors import unknown
+from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Listener, Work
 
-ENGINES = ("local", "ray", "slurm")
+ENGINES = {"local": (), "ray": ("address", "gpus"), "slurm": ("gpus", "options")}  # names, and what each is told
 
 
 class Engine(Protocol):
@@ -16,17 +17,13 @@ class Engine(Protocol):
 
 
 def engine(name: str, jobs: int, **options: Any) -> Engine:
-    """An engine by its name; `jobs` cells run at a time at most, 0 = as many as fit."""
-    if name == "ray":
-        from gotta.experiment.sweep.engines.ray import Ray
-
-        return Ray(jobs, **options)
-    if name == "slurm":
-        from gotta.experiment.sweep.engines.slurm import Slurm
-
-        return Slurm(jobs, **options)
-    if name == "local":
-        from gotta.experiment.sweep.engines.local import Local
-
-        return Local(jobs)
-    raise unknown("engine", name, ENGINES)
+    """An engine by its name; `jobs` cells run at a time at most, 0 = as many as fit. Each takes options of its own."""
+    if name not in ENGINES:
+        raise unknown("engine", name, ENGINES)
+    for option in options:
+        if option not in ENGINES[name]:
+            takes = [other for other, known in ENGINES.items() if option in known]
+            raise GottaError(f"'{option}' is for engine {' or '.join(takes)}, not for {name}.")
+    module = import_module(f"{__name__}.{name}")  # only this one: the others need more than gotta does
+    made: Engine = getattr(module, name.capitalize())(jobs, **options)
+    return made

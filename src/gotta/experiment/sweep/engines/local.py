@@ -39,9 +39,13 @@ class Local:
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
         if self.jobs == 1 or len(specs) == 1:
+            before = torch.get_num_threads()
             torch.set_num_threads(work.threads)
-            for spec in specs:
-                execute(spec, work, listen)
+            try:
+                for spec in specs:
+                    execute(spec, work, listen)
+            finally:
+                torch.set_num_threads(before)  # of a process that may have other things to do
         else:
             _Pool(min(self.jobs, len(specs)), self.context, work, listen).run(specs)
 
@@ -102,7 +106,8 @@ class _Pool:
         mine, theirs = self.context.Pipe()
         ours = (sys.path, dict(os.environ), os.getpid())  # a process forked from another one has that one's
         process = self.context.Process(target=_work, args=(theirs, self.work, *ours), daemon=True)
-        process.start()
+        with forking.without_main():
+            process.start()
         theirs.close()  # so that its end closes with the worker
         self.workers.append(_Worker(process, mine))
         return self.workers[-1]

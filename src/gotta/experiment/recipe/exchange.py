@@ -1,0 +1,71 @@
+"""Cells of a recipe with other memories or methods than it names: what `--memory` and `--method` do."""
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from gotta.experiment.spec.arguments import known_arguments, usual_arguments
+from gotta.experiment.spec.outside import is_outside
+from gotta.experiment.spec.run_spec import DEFAULTS, FIELDS
+from gotta.methods import methods
+
+Sections = dict[str, Any]
+NONE = DEFAULTS["memory"]
+
+
+def exchange_memories(cells: Sequence[Sections], names: Sequence[str]) -> list[Sections]:
+    """Every cell that has a memory once for each of these; cells without one, and controls, stay."""
+    return _each_once([new for cell in cells for new in _with_memories(cell, names)])
+
+
+def exchange_methods(cells: Sequence[Sections], names: Sequence[str]) -> list[Sections]:
+    """The cells of the methods that are named; a method that no cell has takes the place of every cell's in turn."""
+    known = {_name("method", cell) for cell in cells}
+    kept = [cell for cell in cells if _name("method", cell) in names]
+    new = [_with("method", cell, name) for name in names if name not in known for cell in cells]
+    return _each_once(kept + new)
+
+
+def _with_memories(cell: Sections, names: Sequence[str]) -> list[Sections]:
+    if cell.get("control") or _name("memory", cell) == NONE:
+        return [cell]
+    return [_with("memory", cell, name) for name in names]
+
+
+def _with(section: str, cell: Sections, name: str) -> Sections:
+    """The cell with another memory or method, without the arguments that only the one before takes."""
+    before, content = _name(section, cell), dict(cell.get(section, {}))
+    old, new = known_arguments(section, before), known_arguments(section, name)
+    if new is not None:
+        lost = {key for key in content if key not in FIELDS[section] and key not in new and (old is None or key in old)}
+        content = {key: value for key, value in content.items() if key not in lost}
+    if section == "method" and name != before and content.get("preset") not in _presets(name):
+        content.pop("preset", None)
+    return {**cell, section: {**content, "name": name}}
+
+
+def _presets(method: str) -> Collection[str]:
+    """None of a method of the caller's own, which is not imported for this."""
+    return () if is_outside("method", method) else methods.get(method).presets
+
+
+def _name(section: str, cell: Sections) -> str:
+    content = cell.get(section)
+    return str(content.get("name", DEFAULTS[section])) if isinstance(content, dict) else DEFAULTS[section]
+
+
+def _each_once(cells: Sequence[Sections]) -> list[Sections]:
+    """Blocks that differed in their memory or method may be equal now, by what they say or by what is usual."""
+    found: dict[str, Sections] = {}
+    for cell in cells:
+        found.setdefault(json.dumps(_in_full(cell), sort_keys=True, default=repr), cell)
+    return list(found.values())
+
+
+def _in_full(cell: Sections) -> Sections:
+    """The cell with the arguments that it leaves to presets and defaults."""
+    parts = {section: dict(cell.get(section) or {}) for section in DEFAULTS}
+    return cell | {
+        section: {**usual_arguments(section, _name(section, cell), content), **content}
+        for section, content in parts.items()
+    }

@@ -1,0 +1,227 @@
+"""What would be run: which cells, what is missing for them, how long it takes. Looking at a plan writes nothing."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isnan
+
+import torch
+
+from gotta.errors import GottaError
+from gotta.experiment.recipe.changed_inputs import check_same_inputs
+from gotta.experiment.recipe.estimate import Estimate, estimate
+from gotta.experiment.recipe.labels import labels
+from gotta.experiment.recipe.missing import Missing, missing
+from gotta.experiment.recipe.no_effect import without_effect
+from gotta.experiment.recipe.recipe import Recipe
+from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.spec import outside
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.engines import Engine
+from gotta.experiment.sweep.engines import engine as make_engine
+from gotta.experiment.sweep.loggers import Log
+from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.sweep import Event, sweep
+from gotta.workflow.grid import Grid
+from gotta.workflow.result import Result
+
+Listener = Callable[[Event], object]
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Runs, and the store that has some of them already. Print it; ask it; `run` it."""
+
+    specs: tuple[RunSpec, ...]
+    store: Store
+    recipe: Recipe | None = None
+    name: str = ""  # of the recipe
+    to_record: tuple[RunSpec, ...] = ()  # these get a recording of what their memory held
+
+    def __post_init__(self) -> None:
+        check_same_inputs(self.specs, self.store, everything=False)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What to call each run, by its id."""
+        return labels(self.specs)
+
+    @cached_property
+    def unrecorded(self) -> frozenset[str]:
+        """The ids of the runs that are to be recorded and are not yet."""
+        return frozenset(spec.id for spec in self.to_record if not record_path(self.store.root, spec.id).exists())
+
+    @cached_property
+    def todo(self) -> list[RunSpec]:
+        """The runs that the store lacks, or lacks a recording of, when first asked."""
+        return [spec for spec in self.specs if spec.id in self.unrecorded or not self.store.has(spec.id)]
+
+    @cached_property
+    def looked_at(self) -> list[RunSpec]:
+        """The runs to do that can be looked at without importing code of the caller's: their memory is not asked."""
+        return [spec for spec in self.todo if not outside.named(spec.model_dump()).keys() - {"memory"}]
+
+    @cached_property
+    def missing(self) -> list[Missing]:
+        """What the runs need and this machine lacks, each with the command that gets it. Nothing is imported for it."""
+        return missing(self.looked_at)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Runs per seed by method and memory."""
+        return Grid.of(self.specs)
+
+    def estimate(self, jobs: int = 1, device: str = "cpu", everything: bool = True) -> Estimate:
+        """How long it takes, from passes counted, a short timing of the network here, and finished runs.
+
+        Without `everything` runs that would import code of the caller's are left out.
+        """
+        finished = [self.store.read(spec.id) for spec in self.specs if self.store.has(spec.id)]
+        return estimate(self.todo if everything else self.looked_at, self.processes(jobs), finished, device)
+
+    def processes(self, jobs: int) -> int:
+        """How many cells are computed at a time on this machine; `jobs` 0 is one per core."""
+        return min(jobs or os.cpu_count() or 1, max(1, len(self.todo)))
+
+    def notices(self, everything: bool = True) -> list[str]:
+        """What to know before it runs: damaged runs, what is recorded, cells that say nothing of their own.
+
+        Without `everything` nothing of the caller's is imported for it.
+        """
+        known = [spec for spec in self.todo if everything or not outside.named(spec.model_dump())]
+        return [*self._damaged(), *self._earlier(), *self._recording(), *_without_effect(known)]
+
+    def check(self, device: str = "cpu") -> None:
+        """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
+        check_device(device)
+        wrong = [Missing(text) for text in outside.mistakes(spec.model_dump() for spec in self.todo)]
+        if lacking := wrong or missing(self.todo):
+            way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
+            raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
+        check_same_inputs(self.specs, self.store)
+        Store(self.store.root, writable=True)
+
+    def run(
+        self,
+        jobs: int = 1,
+        threads: int = 1,
+        device: str = "cpu",
+        engine: str | Engine = "local",
+        snapshot_every: float = EVERY,
+        log: Sequence[str] = (),
+        listen: Listener = lambda event: None,
+    ) -> Result:
+        """Run what is to do and say what came of it. `listen` hears each `Event`: started, moved, finished, failed.
+
+        `jobs` is 1 for runs in this very process, more for processes of their own, 0 for one per core. A run that
+        fails is in the result's `failures` and costs no other; an interrupted or repeated plan goes on where it was.
+        """
+        check_numbers(jobs, threads, snapshot_every)
+        where = make_engine(engine, jobs) if isinstance(engine, str) else engine
+        if not callable(getattr(where, "run", None)):
+            raise GottaError(f"engine {engine!r} cannot run anything. Expected local, ray, slurm, or an Engine.")
+        self.check(device if engine == "local" else "cpu")
+        logged = Log(log, self.store, self.specs)
+
+        def hear(event: Event) -> None:
+            listen(replace(event, label=self.labels[event.id]))
+
+        failures = sweep(
+            self.todo,
+            self.store,
+            jobs,
+            threads,
+            logged.listening(hear),
+            device,
+            where,
+            snapshot_every,
+            self.unrecorded,
+            None if self.recipe is None else self.recipe.record(self.name),
+        )
+        named = tuple(replace(failure, label=self.labels[failure.id]) for failure in failures)
+        return Result(self.specs, self.store, named, dict(logged.problems))
+
+    def told_title(self) -> str:
+        if self.recipe is None:
+            return self.specs[0].label
+        return self.recipe.title + (f" (the paper's {self.recipe.paper})" if self.recipe.paper else "")
+
+    def told_counts(self) -> str:
+        """How many runs, and how many of them are there already."""
+        done = len(self.specs) - len(self.todo)
+        return f"{len(self.specs)} runs, {done} finished before, {len(self.todo)} to do"
+
+    def told_seeds(self) -> str:
+        """A line for each seed."""
+        left = {spec.id for spec in self.todo}
+        lines = []
+        for seed in dict.fromkeys(spec.seed for spec in self.specs):
+            ids = [spec.id for spec in self.specs if spec.seed == seed]
+            lines.append(f"seed {seed}: {len(ids)} runs, {sum(id not in left for id in ids)} finished before")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """What is missing first, then the grid and the counts."""
+        parts = [_told_missing(self.missing), self.told_title(), (self.recipe.note or "") if self.recipe else ""]
+        return "\n".join(part for part in (*parts, str(self.grid), self.told_seeds(), self.told_counts()) if part)
+
+    __repr__ = __str__  # so that a notebook shows it
+
+    def _damaged(self) -> list[str]:
+        again = {spec.id for spec in self.todo}
+        return [
+            f"Damaged: run {id}: {reason}. It {'is run again' if id in again else 'counts nowhere'}."
+            for id, reason in self.store.damaged()
+        ]
+
+    def _earlier(self) -> list[str]:
+        count = sum(run.is_earlier for run in self.store.runs())
+        told = (
+            f"{count} runs here are of an earlier format, which does not tell what made them: they stay, reports show "
+            "them apart, and none of them counts as finished."
+        )
+        return [told] if count else []
+
+    def _recording(self) -> list[str]:
+        if not self.to_record:
+            return []
+        all, new = len(self.to_record), len(self.unrecorded)
+        text = f"Recording {new} of the {all} runs of seed {self.to_record[0].seed}"
+        text += f"; {all - new} were recorded before." if new < all else "."
+        if again := sum(self.store.has(id) for id in self.unrecorded):
+            text += (
+                f" {again} of them {'is' if again == 1 else 'are'} run again for it; the numbers stored before stay."
+            )
+        return [text + (" A recorded run keeps no snapshots: one that is stopped starts anew." if new else "")]
+
+
+def _told_missing(things: Sequence[Missing]) -> str:
+    """What is missing, as text; nothing if nothing is."""
+    if not things:
+        return ""
+    lines = "\n".join(f"  - {one}" for one in things)
+    return f"{len(things)} {'thing is' if len(things) == 1 else 'things are'} missing for these runs:\n{lines}"
+
+
+def _without_effect(specs: Sequence[RunSpec]) -> list[str]:
+    found = without_effect(specs).items()
+    return [f"No effect: {name}: {reason} The cell is marked." for name, reason in found]
+
+
+def check_numbers(jobs: int, threads: int, snapshot_every: float) -> None:
+    if jobs < 0 or threads < 1 or not snapshot_every > 0 or isnan(snapshot_every):
+        raise GottaError(
+            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
+            "threads >= 1 and snapshot_every > 0."
+        )
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is not there before anything runs on it."""
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise GottaError(f"device '{device}' cannot be used: {reason.rstrip('.')}. Use --device cpu.") from None

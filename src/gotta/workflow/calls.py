@@ -1,0 +1,159 @@
+"""`gotta.plan`, `gotta.bench` and `gotta.run`: what the command line does, as functions."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gotta.errors import GottaError
+from gotta.experiment.recipe.recipe import Recipe, load_recipe, read_recipe
+from gotta.experiment.run.snapshots import EVERY
+from gotta.experiment.spec.given import read_spec
+from gotta.experiment.spec.outside import permit
+from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.text import merged, sections
+from gotta.experiment.sweep.engines import Engine
+from gotta.experiment.sweep.store import Store
+from gotta.workflow.bench_plan import Listener, Plan
+from gotta.workflow.result import Result
+
+Names = str | Sequence[str]
+Settings = Mapping[str, Any] | Sequence[str]
+
+
+class FailedRuns(UserWarning):
+    """Some runs of a bench failed; the result names them."""
+
+
+def plan(
+    recipe: str | Path | Mapping[str, Any] | Recipe = "mini",
+    *,
+    quick: bool = False,
+    memory: Names = (),
+    method: Names = (),
+    data: str | Mapping[str, Any] | None = None,
+    model: str | Mapping[str, Any] | None = None,
+    seeds: Sequence[int] = (),
+    settings: Settings = (),
+    record: bool = False,
+    out: str | Path | None = None,
+) -> Plan:
+    """What a recipe stands for, before anything runs: by name, from a YAML file, as its content, or a `Recipe`.
+
+    `memory` and `method` exchange those of the recipe, `data`, `model` and `seeds` replace its own; `settings` such as
+    {"method.lr": 1e-4} stand over everything. `out` is where runs are kept, runs/RECIPE if left open. With `record` the
+    runs of the first seed keep what their memory held, for the report.
+    """
+    found = recipe if isinstance(recipe, Recipe) else _recipe(recipe)
+    chosen = {name: _named(value) for name, value in (("data", data), ("model", model)) if value}
+    specs = found.runs(quick, _names(memory), list(seeds), _names(method), merged(chosen, sections(settings)))
+    name = _stem(recipe, found)
+    root = Path("runs") / (name + ("-quick" if quick else "")) if out is None else Path(out)
+    first = tuple(spec for spec in specs if record and spec.seed == specs[0].seed)
+    return Plan(tuple(specs), Store(root), found, name, first)
+
+
+def bench(
+    recipe: str | Path | Mapping[str, Any] | Recipe = "mini",
+    *,
+    quick: bool = False,
+    memory: Names = (),
+    method: Names = (),
+    data: str | Mapping[str, Any] | None = None,
+    model: str | Mapping[str, Any] | None = None,
+    seeds: Sequence[int] = (),
+    settings: Settings = (),
+    record: bool = False,
+    out: str | Path | None = None,
+    jobs: int = 1,
+    threads: int = 1,
+    device: str = "cpu",
+    engine: str | Engine = "local",
+    snapshot_every: float = EVERY,
+    log: Sequence[str] = (),
+    listen: Listener = lambda event: None,
+) -> Result:
+    """Run a recipe: `gotta.bench("mini", quick=True, memory=["fps", "fifo"]).table()`.
+
+    What to run is as in `plan`, how to run it as in `Plan.run`. Finished runs are kept and reused.
+    """
+    planned = plan(
+        recipe,
+        quick=quick,
+        memory=memory,
+        method=method,
+        data=data,
+        model=model,
+        seeds=seeds,
+        settings=settings,
+        record=record,
+        out=out,
+    )
+    result = planned.run(jobs, threads, device, engine, snapshot_every, log, listen)
+    if result.failures:
+        warnings.warn(result.told_failures(), FailedRuns, stacklevel=2)
+    return result
+
+
+def run(
+    spec: RunSpec | str | Path | Settings = (),
+    *,
+    out: str | Path = "runs/single",
+    record: bool = False,
+    threads: int = 1,
+    device: str = "cpu",
+    snapshot_every: float = EVERY,
+    log: Sequence[str] = (),
+    listen: Listener = lambda event: None,
+    **given: Any,
+) -> Result:
+    """Run one cell: `gotta.run(method={"name": "tent"}, memory={"name": "fps", "capacity": 32}).table()`.
+
+    `spec` is a `RunSpec`, the path of a spec file, or settings such as {"method.name": "tent"}; `given` are sections
+    and stand over it. What is left open keeps its default. The run is kept in `out`, and reused if it is there.
+    """
+    result = plan_run(spec, out=out, record=record, **given).run(
+        1, threads, device, "local", snapshot_every, log, listen
+    )
+    if result.failures:
+        raise GottaError(result.failures[0].message)
+    return result
+
+
+def plan_run(
+    spec: RunSpec | str | Path | Settings = (), *, out: str | Path = "runs/single", record: bool = False, **given: Any
+) -> Plan:
+    """A plan of one run."""
+    permit(given)
+    made = spec if isinstance(spec, RunSpec) and not given else RunSpec.of(merged(_spec(spec), short(given)))
+    return Plan((made,), Store(out), to_record=(made,) if record else ())
+
+
+def _spec(spec: RunSpec | str | Path | Settings) -> dict[str, Any]:
+    if isinstance(spec, RunSpec):
+        return short(spec.model_dump())
+    if isinstance(spec, str | Path):
+        return read_spec(spec)  # what a file names is not imported on its word
+    named = short(sections(spec))
+    permit(named)
+    return named
+
+
+def _recipe(recipe: str | Path | Mapping[str, Any]) -> Recipe:
+    return load_recipe(recipe) if isinstance(recipe, str | Path) else read_recipe(recipe, f"{recipe!r:.60}")
+
+
+def _stem(recipe: str | Path | Mapping[str, Any] | Recipe, found: Recipe) -> str:
+    if isinstance(recipe, str | Path):
+        return Path(recipe).stem
+    words = "".join(letter if letter.isalnum() else " " for letter in found.title.lower()).split()
+    return "-".join(words)[:40].rstrip("-") or "recipe"
+
+
+def _names(names: Names) -> list[str]:
+    parts = names.split(",") if isinstance(names, str) else names
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _named(value: str | Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": value} if isinstance(value, str) else dict(value)
