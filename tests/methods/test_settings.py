@@ -57,6 +57,24 @@ def test_the_published_values(method, preset, values):
     assert {name: shown[name] for name in values} == values
 
 
+@pytest.mark.parametrize("method", list_methods())
+def test_every_preset_with_values_says_whose_they_are(method):
+    shown = describe(method)
+    assert set(shown["values from"]) == {name for name in shown["presets"] if shown["presets"]["official"]}
+
+
+def test_values_that_no_author_gave_are_said_to_be_chosen_here():
+    chosen = {
+        method
+        for method in list_methods()
+        if describe(method)["values from"].get("official", "").startswith("chosen here")
+    }
+    assert chosen == {"sar", "shot", "pl"}
+    assert {describe("rotta")["values from"][name] for name in ("imagenet-resnet50", "imagenet-vit")} == {
+        "chosen here: those of CIFAR"
+    }
+
+
 def test_an_argument_wins_over_the_preset():
     assert build("rotta", nu=0.01).hyper.nu == 0.01
     assert build("eata", preset="tea", d_margin=0.2).hyper.d_margin == 0.2

@@ -40,6 +40,12 @@ class Cotta(Method):
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": {**IMAGENET, "lr": 2e-3, "optimizer": "sgd"},
     }
+    origins: ClassVar[Texts] = {
+        "official": "the authors'",
+        "cifar100": "the authors'",
+        "imagenet-resnet50": "the authors'",
+        "imagenet-vit": "the authors', with the learning rate of Benchmark-TTA",
+    }
     inputs: ClassVar[Texts] = {
         "augment": "in place of the random augmentation: a function of the batch, of the batch and the number of the "
         "copy, or a list of functions that the copies take in turn",

@@ -45,11 +45,11 @@ def test_progress_is_reported():
     assert heard == [(k, 5) for k in range(1, 6)]
 
 
-@pytest.mark.parametrize("control", ["running_statistics", "same_samples", "oracle"])
+@pytest.mark.parametrize("control", ["running_statistics", "same_samples", "true_kcenter", "true_cstu", "true_pbrs"])
 def test_controls_run(control):
     _, summary = run(spec(control=control))
     assert 0 <= summary["accuracy"] <= 100
-    if control == "oracle":
+    if control.startswith("true_"):
         assert summary["buffer"]["purity"] == 1.0
 
 

@@ -14,7 +14,7 @@ import gotta
 from gotta.core.adapted import Adapted
 from gotta.core.build import build as build_adapted
 from gotta.core.guard import GuardWarning
-from gotta.core.loop import OracleMemory, Record, evaluate
+from gotta.core.loop import TRUE_LABELS, Record, TrueLabelMemory, evaluate
 from gotta.core.undo import UndoneWarning
 from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
@@ -26,7 +26,7 @@ from gotta.experiment.run.model import shared_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
-from gotta.experiment.spec.run_spec import ORACLE, PRIOR, DataSpec, RunSpec, statistics_of
+from gotta.experiment.spec.run_spec import PRIOR, DataSpec, RunSpec, statistics_of
 from gotta.memory import Memory, policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Statistics, methods
@@ -196,9 +196,9 @@ def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
-    if spec.memory.name == ORACLE:
+    if spec.memory.name in TRUE_LABELS:
         assert spec.memory.capacity
-        return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
+        return TrueLabelMemory(TRUE_LABELS[spec.memory.name], spec.memory.capacity, num_classes, spec.seed, journal)
     policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
     policy = make_policy(
         spec.memory.name, spec.memory.arguments

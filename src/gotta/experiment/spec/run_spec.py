@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from gotta.core.clock import CLOCKS
+from gotta.core.loop import TRUE_LABELS
 from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
@@ -28,11 +29,13 @@ from gotta.models.zoo import check as check_model
 from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
 
-ORACLE = "oracle"  # a memory that only the evaluation can build
+FORMER = {"oracle": "true_kcenter"}  # controls by the names that they had
 CONTROLS = {  # names, and what each of them is
     "running_statistics": "no memory; the method predicts with running statistics that the batches move",
     "same_samples": "no memory, and as many samples per step as the rows with a memory",
-    "oracle": "a memory that knows the true labels: k-centre within each class",
+    "true_kcenter": "a memory that is told the true labels: k-centre within each class",
+    "true_cstu": "the same with RoTTA's rule, CSTU",
+    "true_pbrs": "the same with NOTE's rule, PBRS",
 }
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
@@ -130,7 +133,7 @@ class RunSpec(Section):
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
         outside.permit(given, imports)
-        given = sunk(given, FIELDS, DEFAULTS)
+        given = _renamed(sunk(given, FIELDS, DEFAULTS))
         mistakes: list[str] = []
         try:
             spec = cls.model_validate(given)
@@ -174,7 +177,7 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        if self.memory.name == ORACLE or outside.is_outside("memory", self.memory.name):
+        if self.memory.name in TRUE_LABELS or outside.is_outside("memory", self.memory.name):
             return True
         return memory_class(self.memory.name).lasts
 
@@ -191,6 +194,16 @@ class RunSpec(Section):
             drop_single=self.regime.batch_size > 1,
             seed=self.seed,
         )
+
+
+def _renamed(given: dict[str, Any]) -> dict[str, Any]:
+    """The same with the names that controls have now."""
+    memory, control = given.get("memory"), given.get("control")
+    if isinstance(control, str) and control in FORMER:
+        given = {**given, "control": FORMER[control]}
+        if isinstance(memory, Mapping) and memory.get("name") == control:
+            given["memory"] = {**memory, "name": FORMER[control]}
+    return given
 
 
 def _complete(spec: RunSpec) -> RunSpec:
@@ -252,7 +265,7 @@ def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:
 def _with_declared_numbers(spec: RunSpec) -> RunSpec:
     changes = {}
     for section, chosen in (("memory", spec.memory), ("method", spec.method)):
-        if chosen.arguments and chosen.name != ORACLE and not outside.is_outside(section, chosen.name):
+        if chosen.arguments and chosen.name not in TRUE_LABELS and not outside.is_outside(section, chosen.name):
             arguments = as_declared(section, chosen.name, chosen.arguments)
             changes[section] = chosen.model_copy(update={"arguments": arguments})
     return spec.model_copy(update=changes)
@@ -262,7 +275,7 @@ def _with_control(spec: RunSpec) -> RunSpec:
     """The named combinations that no published table has; each keeps the steps of the memory rows it stands beside."""
     if spec.control is None:
         return spec
-    name = ORACLE if spec.control == "oracle" else "none"
+    name = spec.control if spec.control in TRUE_LABELS else "none"
     changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
     if spec.control == "running_statistics":
         rate = spec.method.rate or (_own_method(spec) or Method).paired.rate
@@ -287,13 +300,13 @@ def _mistakes(spec: RunSpec) -> list[str]:
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
     found = outside.refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
-    if spec.memory.name == ORACLE and spec.control != "oracle":
-        found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
+    if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
+        found.append(f"memory '{told}' is told the true labels and exists as a control only. Use control: {told}.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
         found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
     if spec.memory.capacity is not None and spec.memory.capacity > MOST:
         found.append(f"capacity={spec.memory.capacity} is too large. Expected at most {MOST:,}.")
-    if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
+    if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", *TRUE_LABELS)):
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
         found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
@@ -315,7 +328,7 @@ def _prior_mistakes(method: MethodSpec) -> list[str]:
 
 
 def _known_memory(memory: MemorySpec) -> None:
-    if memory.name != ORACLE:
+    if memory.name not in TRUE_LABELS:
         make_policy(memory.name, memory.arguments)
 
 
