@@ -31,6 +31,8 @@ def build(
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
+    if memory.policy.needs_probs and embedding != "probs":
+        raise GottaError(f"memory {memory.policy!r} reads confidence from probabilities. Use embedding='probs'.")
     watcher = None
     if guard is not None:  # from a copy that is made before the method exchanges layers
         watcher = Guard(guard, methods.build("source", model=deepcopy(model), embed=embedding))

@@ -111,5 +111,7 @@ class Eata(Eta):
     @property
     def notes(self) -> list[str]:
         return (
-            [] if self.fisher is not None else ["eata without clean samples (fisher_data) has no penalty: it is eta."]
+            []
+            if self.fisher is not None
+            else ["eata without clean samples (fisher_data; in a spec method.fisher) is eta."]
         )

@@ -20,6 +20,7 @@ from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
+from gotta.experiment.run.clean_images import images_used, method_arguments
 from gotta.experiment.run.inputs import inputs_used
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.model import shared_model
@@ -89,6 +90,7 @@ def run(
     stream = Stream(data_of(spec), spec.stream_spec())
     inputs = inputs_used(spec, stream, hashes)
     model = deepcopy(model_of(spec)).to(device)
+    inputs |= images_used(spec, model)
     if snapshots is not None:
         snapshots.beside = inputs
     pointless = no_effect(spec, model)
@@ -168,7 +170,7 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
         spec.seed,
         spec.guard,
         **settings.model_dump(include=set(PRIOR), exclude_none=True),
-        **settings.arguments,
+        **method_arguments(spec, model),
     )
 
 

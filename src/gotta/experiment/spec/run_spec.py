@@ -17,11 +17,12 @@ from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
+from gotta.experiment.spec.clean_samples import FISHER, asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.experiment.spec.run_id import run_id
 from gotta.experiment.spec.source_files import changed_since_import
-from gotta.memory import memory_class
+from gotta.memory import memory_class, policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
 from gotta.methods.settings import StatisticsName
@@ -267,6 +268,8 @@ def _with_declared_numbers(spec: RunSpec) -> RunSpec:
     for section, chosen in (("memory", spec.memory), ("method", spec.method)):
         if chosen.arguments and chosen.name not in TRUE_LABELS and not outside.is_outside(section, chosen.name):
             arguments = as_declared(section, chosen.name, chosen.arguments)
+            if section == "method" and asks_for_samples(chosen.name, arguments):
+                arguments[FISHER] = decide_samples(arguments[FISHER], spec.data.name).model_dump()
             changes[section] = chosen.model_copy(update={"arguments": arguments})
     return spec.model_copy(update=changes)
 
@@ -288,7 +291,7 @@ def _mistakes(spec: RunSpec) -> list[str]:
     parts: dict[str, Callable[[], object]] = {
         "data": lambda: check_dataset(spec.data.name, spec.data.arguments),
         "model": lambda: check_model(**dict(spec.model)),  # its name; whether its weights are here is another question
-        "method": lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
+        "method": lambda: _check_method(spec),
         "memory": lambda: _known_memory(spec.memory),
     }
     looks: list[Callable[[], object]] = [
@@ -310,7 +313,7 @@ def _mistakes(spec: RunSpec) -> list[str]:
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
         found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
-    found += _prior_mistakes(spec.method)
+    found += _prior_mistakes(spec.method) + _embedding_mistakes(spec)
     if spec.seed < 0:
         found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
     return found
@@ -325,6 +328,21 @@ def _prior_mistakes(method: MethodSpec) -> list[str]:
     return [
         f"method.{given[0]} is a setting of the prior, and there is none. Use method.prior=sticky, or leave it out."
     ]
+
+
+def _embedding_mistakes(spec: RunSpec) -> list[str]:
+    name, embedding = spec.memory.name, spec.method.embedding
+    if spec.control or embedding == "probs" or outside.is_outside("memory", name) or name not in policies.names():
+        return []
+    if not getattr(policies.get(name), "needs_probs", False):
+        return []
+    return [f"memory '{name}' reads confidence from probabilities. Use method.embedding=probs (got {embedding})."]
+
+
+def _check_method(spec: RunSpec) -> None:
+    methods.check_arguments(spec.method.name, without_samples(spec.method.name, spec.method.arguments))
+    if asks_for_samples(spec.method.name, spec.method.arguments):
+        decide_samples(spec.method.arguments[FISHER], spec.data.name)
 
 
 def _known_memory(memory: MemorySpec) -> None:
