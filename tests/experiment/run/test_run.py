@@ -5,8 +5,9 @@ from torch import nn
 
 from gotta import GottaError
 from gotta.data import dataset
-from gotta.experiment.run.run import build, run
+from gotta.experiment.run.run import build, data_of, model_of, run
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.memory import policies
 
 SMALL = {"per_class": 2, "domains": ["snow", "contrast"]}
 
@@ -51,6 +52,13 @@ def test_controls_run(control):
     assert 0 <= summary["accuracy"] <= 100
     if control.startswith("true_"):
         assert summary["buffer"]["purity"] == 1.0
+
+
+@pytest.mark.parametrize("control", ["true_kcenter", "true_cstu", "true_pbrs"])
+def test_a_control_by_true_labels_has_the_policy_of_its_name(control):
+    made = spec(control=control)
+    memory = build(made, model_of(made), data_of(made)).memory
+    assert type(memory.policy) is policies.get(control.removeprefix("true_"))
 
 
 def test_episodic_runs_do_not_depend_on_earlier_domains():
