@@ -63,6 +63,7 @@ class Undo:
         self._counters = {name: getattr(self._adapted, name) for name in COUNTERS}
         self._generators = {name: generator.get_state() for name, generator in method.generators.items()}
         self._remembered = {name: getattr(method, name) for name in method.remembers}
+        self._stream = method.following.state_dict()
         self._state = Copies([*self._changeable.buffers(), *self._remembered_tensors()])
         self._variances = self._changeable.running_variances() if self._changeable.variances else None
         method.undo_log = []
@@ -94,6 +95,7 @@ class Undo:
             held[name] = value
         for name, value in self._remembered.items():
             setattr(method, name, value)
+        method.following.load_state_dict(self._stream, method.predictor)
         if self.adapting:
             self._trained.back()
             self._restore_optimizer(method.optimizer)

@@ -158,16 +158,17 @@ class Recipe(Part):
 
 def recipes() -> list[str]:
     """The names of the recipes that come with gotta."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return sorted(path.stem for path in FOLDER.rglob("*.yaml"))
 
 
 def load_recipe(name_or_path: str | Path) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
-        path = FOLDER / f"{name_or_path}.yaml"
-        if not path.exists():
+        found = [known for known in FOLDER.rglob("*.yaml") if known.stem == str(name_or_path)]
+        if not found:
             raise unknown("recipe", str(name_or_path), recipes())
+        path = found[0]
     elif not path.exists():
         raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
     return read_recipe(read(path), str(path))
