@@ -140,8 +140,6 @@ def main() -> None:
         rows.append({"method": method, "memory": options.memory, "batch": options.batch, **found})
         judged = method == "rotta" and options.batch == BATCH
         limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if judged else ""
-            f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if method == "rotta" and options.batch == BATCH else ""
-        )
         shares = f"overhead {found['overhead']:6.2%}  augmentation {found['augmentation']:6.2%}"
         limit = f" (at most {UNDONE[options.batch]:.0%})" if options.batch in UNDONE else ""
         shares += f"  undo {found['undo']:6.2%}{limit}"
