@@ -138,9 +138,8 @@ def main() -> None:
     for method in options.methods.split(","):
         found = measure(method, options.memory, batches, adapt_every=options.every)
         rows.append({"method": method, "memory": options.memory, "batch": options.batch, **found})
-        limits = (
-            f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if method == "rotta" and options.batch == BATCH else ""
-        )
+        judged = method == "rotta" and options.batch == BATCH
+        limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if judged else ""
         shares = f"overhead {found['overhead']:6.2%}  augmentation {found['augmentation']:6.2%}"
         limit = f" (at most {UNDONE[options.batch]:.0%})" if options.batch in UNDONE else ""
         shares += f"  undo {found['undo']:6.2%}{limit}"

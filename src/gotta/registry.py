@@ -195,6 +195,12 @@ class Functions(Registry[Callable[..., T]], Generic[T]):
             return False
         return self.parameter in called and (inspect.isfunction(found) or isinstance(found, type))
 
+    def refusal(self, name: str) -> GottaError:
+        return GottaError(
+            f"{self.kind} '{name}' is code that is not registered, so it was not imported: runs take registered ones. "
+            f"Register it by an entry point of the group 'gotta.{self.kind}'."
+        )
+
     def _usable(self, found: Any) -> Callable[..., T]:
         return build_part(self.kind, found) if isinstance(found, type) else found  # type: ignore[no-any-return]
 

@@ -60,6 +60,12 @@ class Prediction:
     logits: Tensor  # [B, C]
     features: Tensor | None = None  # [B, D]
     embed: str = "probs"  # what `embedding` is: probs, logits or features
+    before_prior: "Prediction | None" = None  # the network's own, where a prior has changed it
+
+    @property
+    def raw(self) -> "Prediction":
+        """What the network says by itself."""
+        return self.before_prior or self
 
     @cached_property
     def probs(self) -> Tensor:

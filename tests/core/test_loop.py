@@ -50,8 +50,14 @@ def test_resets_at_each_batch_make_batches_independent():
     assert torch.equal(whole[start:], logits(evaluate(model("tent", "none"), flow, "each_batch", 3)))
 
 
-@pytest.mark.parametrize("method", ["source", "norm", "tent"])
-@pytest.mark.parametrize("memory", ["none", "fps"])
+@pytest.mark.parametrize(
+    ("method", "memory"),
+    [
+        ("source", "none"),
+        ("deskew", "none"),
+        *((method, memory) for method in ("norm", "tent") for memory in ("none", "fps")),
+    ],
+)
 def test_true_labels_reach_nobody(method, memory):
     """With other true labels (and the very same images in the same order) every prediction is the same."""
     honest = stream()

@@ -25,6 +25,6 @@ def test_what_is_given_wins():
 
 
 def test_an_unknown_pairing():
-    assert PAIRINGS == ("paper", "memory")
+    assert PAIRINGS == ("paper", "memory", "safe")
     with pytest.raises(GottaError, match="Did you mean 'paper'"):
         choose_statistics(methods.get("norm"), True, "papr")

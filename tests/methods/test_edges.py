@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from gotta import GottaError, adapt, list_methods
+from gotta.methods import methods
 
 CLASSES = 10
 FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}
@@ -20,6 +21,8 @@ def images(count=3, size=16, seed=0, shape=(3, 8, 8)):
 
 def build(method, net=None, memory="none", capacity=None, **settings):
     settings = {**FAST.get(method, {}), **settings}
+    if not methods.get(method).uses_memory:
+        memory, capacity = "none", None
     return adapt(seeded_net() if net is None else net, method, memory, capacity, CLASSES, **settings)
 
 

@@ -108,7 +108,7 @@ class Adapted(Shared):
     def _step(self, x: Tensor, undo: Undo) -> Outcome:
         phase = self.method.cost.phase
         with phase("predict"):
-            prediction = self._predict(x)
+            raw = prediction = self._predict(x)
         check_shape(prediction.logits, self._classes)
         if not torch.isfinite(prediction.logits).all():
             return self._without_logits(x, undo)
@@ -116,8 +116,10 @@ class Adapted(Shared):
         self.memory.expect(prediction.logits.shape[1])
         before = self.adaptations
         try:
+            with phase("predict"):
+                prediction = self.method.following.follow(raw)
             slots, diagnostics = self._learn(x, prediction, undo)
-            harm = undo.harm() if undo.adapting or self.method.follow else ""
+            harm = undo.harm()
             after = prediction if harm or self.score == "before" else self._predict_again(x)
         except NotFinite as error:
             harm = str(error)
@@ -128,21 +130,24 @@ class Adapted(Shared):
         # Inside autocast the caller's context would go on using weights as they were before this step.
         torch.clear_autocast_cache()
         if self.guard is not None:
-            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, prediction)}
+            diagnostics = {**diagnostics, **self.guard.watch(self.method, self.memory, x, raw)}
             if self.guard.sheltering and self.score == "after":
                 after = self._predict_again(x)  # with whatever the guard went back to
+        diagnostics = {**diagnostics, **self.method.following.measure()}
         return Outcome(after, slots, self.adaptations - before, self.method.cost.take(), diagnostics)
 
     def _predict(self, x: Tensor) -> Prediction:
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
         serves_both = not self.memory.lasts and self.adapt_every is None
-        return self.method.predict_to_adapt(x) if serves_both else self.method.predict(x)
+        with self.method.following.watching(self.method.predictor):
+            return self.method.predict_to_adapt(x) if serves_both else self.method.predict(x)
 
-    def _predict_again(self, x: Tensor) -> Prediction:
+    def _predict_again(self, x: Tensor, followed: bool = True) -> Prediction:
+        """Predict, and move nothing: samples that the prior has just followed, or others."""
         with self.method.cost.phase("predict"), self.method.only_predicting():
             prediction = self.method.predict(x)
             self._expect(prediction.logits)
-        return prediction
+        return self.method.following.prior.look(prediction, again=followed)
 
     def _learn(self, x: Tensor, prediction: Prediction, undo: Undo) -> tuple[Tensor, dict[str, float]]:
         """Offer the batch to the memory and adapt where it is due. The slots, and what the method measured."""
@@ -150,7 +155,7 @@ class Adapted(Shared):
         slots, diagnostics = [], {}
         for part, due in parts_of(len(x), self.offered, self.adapt_every):
             with phase("observe"):
-                slots.append(self._observe(x[part], prediction, part))
+                slots.append(self._observe(x[part], self.method.following.as_labels(prediction), part))
             if due:
                 with phase("adapt"):
                     undo.expect_adaptation()
@@ -179,9 +184,9 @@ class Adapted(Shared):
         scale = self.scale
         try:
             sheltered = self.guard is not None and self.guard.sheltering
-            prediction = self._source_prediction(x) if sheltered else self._predict_again(x)
+            prediction = self._source_prediction(x) if sheltered else self._predict_again(x, followed=False)
         except NotFinite:
-            prediction = self._source_prediction(x)
+            prediction = self.method.following.prior.look(self._source_prediction(x))
         undo.back()
         self.scale = scale  # which counts such samples, and gives in to many of them
         return self._undone(x, prediction, f"it holds values more than {MOST:,.0f} times as large as any before")
@@ -202,7 +207,7 @@ class Adapted(Shared):
 
     def _look(self, x: Tensor, undo: Undo) -> Outcome:
         """Predict, and change nothing."""
-        prediction = self._predict_again(x)
+        prediction = self._predict_again(x, followed=False)
         undo.back()
         return self._untouched(x, prediction)
 
@@ -224,6 +229,11 @@ class Adapted(Shared):
         """Adapt again."""
         with self.lock:
             self.frozen = False
+
+    def boundary(self) -> None:
+        """Say that the next sample has nothing to do with the last one: a new clip, another camera."""
+        with self.lock:
+            self.method.following.prior.boundary()
 
     @torch.inference_mode(False)
     def reset(self) -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
-from gotta.core.pairing import choose_statistics
+from gotta.core.pairing import check_memory_used, choose_statistics
 from gotta.core.regime import Regime
 from gotta.errors import one_error
 from gotta.memory import Memory
@@ -45,12 +45,12 @@ def build(
 @one_error("no model can be built of this")
 def adapt(
     model: nn.Module,
-    method: str = "rotta",
+    method: str = "deskew",
     memory: str | MemoryChoice | Memory = "none",
     capacity: int | None = None,
     num_classes: int | None = None,
     *,
-    pairing: str = "paper",
+    pairing: str = "safe",
     statistics: str | None = None,
     fed_by: str | None = None,
     rate: float | None = None,
@@ -63,10 +63,11 @@ def adapt(
     policy: dict[str, Any] | None = None,
     **hyper: Any,
 ) -> Adapted:
-    """Make a model adapt to the stream it predicts: `adapt(net, method="tent", memory="fps", capacity=64)(x)`.
+    """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
 
-    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters; a memory with arguments
-    of its own is `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`).
+    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters and the prior it is to
+    have (`prior`, `labels`, `order_in_batch`). A memory with arguments of its own is
+    `memory=gotta.Memory.spec("fps", epsilon=0.1)`, or the name with `policy={"epsilon": 0.1}`.
     Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
     if isinstance(memory, MemoryChoice):
@@ -81,6 +82,8 @@ def adapt(
         memory = Memory.late(memory, capacity, **own) if late else Memory(memory, capacity, num_classes, **own)
     cls, preset = methods.take(method), hyper.get("preset", "official")
     check_owner(hyper, method, cls.arguments(), given["memory"] if isinstance(given["memory"], str) else None)
+    if memory.lasts:
+        check_memory_used(cls, method, type(memory.policy).__name__.lower())
     named = {"statistics": statistics, "fed_by": fed_by, "rate": rate}
     adapted = build(
         model if inplace else deepcopy(model),

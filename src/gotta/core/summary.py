@@ -21,6 +21,7 @@ def describe(adapted: "Adapted") -> str:
         f"{adapted.adaptations} adaptations in {adapted.offered} samples",
         f"cost so far: {spent['forwards']} forwards, {spent['backwards']} backwards, {spent['seconds']:.2f} s",
     ]
+    lines += method.following.describe()
     if adapted.guard is not None:
         lines.append(repr(adapted.guard))
     lines += adapted.notes

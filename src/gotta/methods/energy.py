@@ -82,7 +82,8 @@ class Energy(Method):
 
     def _uphill(self, x: Tensor) -> Tensor:
         """The gradient of logsumexp with respect to the images."""
-        with torch.enable_grad(), batch_statistics(self.model, 0.0):
+        lent = batch_statistics(self.model, 0.0) if self.levels is None else self.levels.applied(self.model)
+        with torch.enable_grad(), lent:
             x = x.detach().requires_grad_(True)
             likely = self.logits(x).logsumexp(1).sum()
             self.cost.count(backwards=1)

@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError
+from gotta.methods.parts.class_statistics import ClassStatistics
+from gotta.methods.parts.following import Following
 from gotta.methods.parts.normalization import (
     ONE_VALUE,
     batch_statistics,
@@ -54,6 +56,8 @@ class Method:
 
     native: ClassVar[Statistics] = Statistics()
     paired: ClassVar[Statistics] = Statistics()
+    native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
+    uses_memory: ClassVar[bool] = True  # whether it adapts on samples at all
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
@@ -70,6 +74,9 @@ class Method:
         seed: int = 0,
         preset: str = "official",
         quirks: str | Iterable[str] | None = (),
+        prior: str | None = None,
+        labels: str = "filtered",
+        order_in_batch: str = "time",
         **hyper: Any,
     ) -> None:
         self.model, self.embed = model, embed
@@ -86,6 +93,9 @@ class Method:
         model.eval().requires_grad_(False)
         shield_group_norms(model)
         self.optimizer = self.configure()
+        self.following = Following(
+            self.statistics.source, prior or self.native_prior, labels, order_in_batch, self.predictor
+        )
         self._snapshot = deepcopy(self._state())
 
     @classmethod
@@ -193,6 +203,16 @@ class Method:
         return self.statistics.source == "running" and has_batch_norm(self.model)
 
     @property
+    def levels(self) -> ClassStatistics | None:
+        """The statistics of BatchNorm where these are `class` or `gated`."""
+        return self.following.levels
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether predictions do not depend on the samples before."""
+        return not (self.trained or self.moves_statistics or self.following.state_dict())
+
+    @property
     def needs_batch(self) -> bool:
         """Whether predictions are normalised by the batch they are in, so that one sample alone will not do."""
         return self.statistics.source == "batch" and has_batch_norm(self.model)
@@ -265,7 +285,10 @@ class Method:
 
     @contextmanager
     def _prediction_mode(self, net: nn.Module) -> Iterator[None]:
-        if self.statistics.source == "batch":
+        if self.levels is not None:
+            with self.levels.applied(net):
+                yield
+        elif self.statistics.source == "batch":
             with batch_statistics(net, self.follow):
                 yield
         else:
@@ -273,7 +296,10 @@ class Method:
 
     @contextmanager
     def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
-        if self.statistics.source == "source":
+        if self.levels is not None:
+            with self.levels.applied(net):
+                yield
+        elif self.statistics.source == "source" or self.statistics.by_level:
             yield
         else:
             moving = moving and self.moves_statistics and self.statistics.fed_by == "memory"
@@ -286,6 +312,7 @@ class Method:
             "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
             "generators": {name: generator.get_state() for name, generator in self.generators.items()},
             "remembers": {name: getattr(self, name) for name in self.remembers},
+            **self.following.state_dict(),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -301,3 +328,4 @@ class Method:
             if not isinstance(value, Tensor | int | float | NoneType):
                 raise TypeError(f"{name} is a {type(value).__name__}")
             setattr(self, name, value)
+        self.following.load_state_dict(state, self.predictor)

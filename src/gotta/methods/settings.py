@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gotta.errors import GottaError, unknown
 
@@ -16,25 +16,43 @@ Presets = dict[str, Preset]
 Texts = dict[str, str]
 
 
+StatisticsName = Literal["source", "batch", "running", "class", "gated"]
+STATISTICS: tuple[StatisticsName, ...] = get_args(StatisticsName)
+BY_LEVEL = ("class", "gated")
+
+
 @dataclass(frozen=True)
 class Statistics:
     """Where the statistics that normalise a prediction come from.
 
     `source`: the source model's own. `batch`: those of the batch that is predicted. `running`: an average that starts
     at the source's and moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
+    `class`: levels that follow a change of domain at once and that the mix of classes does not move; `gated`: the same
+    without the classes. These two are fed by the prediction's own forward and have no rate to choose.
     """
 
-    source: Literal["source", "batch", "running"] = "source"
-    fed_by: Literal["batch", "memory"] = "memory"
+    source: StatisticsName = "source"
+    fed_by: Literal["batch", "memory"] | None = None  # open: the memory, except for `class` and `gated`
     rate: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.source not in ("source", "batch", "running"):
-            raise GottaError(f"statistics='{self.source}' is unknown. Known: batch, running, source.")
-        if self.fed_by not in ("batch", "memory"):
-            raise GottaError(f"fed_by='{self.fed_by}' is unknown. Known: batch, memory.")
+        if self.source not in STATISTICS:
+            raise unknown("statistics", self.source, STATISTICS)
+        if self.fed_by not in ("batch", "memory", None):
+            raise unknown("fed_by", self.fed_by, ("batch", "memory"))
+        if self.by_level and self.fed_by == "memory":
+            raise GottaError(
+                f"statistics='{self.source}' is moved by the samples that are predicted, not by a memory. Leave fed_by "
+                "out, or use statistics='running'."
+            )
+        if self.fed_by is None:
+            object.__setattr__(self, "fed_by", "batch" if self.by_level else "memory")
         if not 0 < self.rate <= 1:
             raise GottaError(f"rate={self.rate} is no share. Expected 0 < rate <= 1.")
+
+    @property
+    def by_level(self) -> bool:
+        return self.source in BY_LEVEL
 
 
 def preset_of(cls: type["Method"], preset: str) -> Preset:

@@ -41,6 +41,24 @@ def lame(labels: ArrayLike, rng: Rng) -> IntArray:
     return sort_by_class(labels, rng)
 
 
+@ORDERS.register("pairs")
+def pairs(labels: ArrayLike, rng: Rng) -> IntArray:
+    """Two classes at a time, alternating one by one until both are used up; who is paired with whom is drawn.
+
+    The classes are skewed as in long runs, yet no sample tells the class of the next.
+
+    >>> pairs([0, 0, 1, 1], np.random.RandomState(0)).tolist() in ([0, 2, 1, 3], [2, 0, 3, 1])
+    True
+    """
+    label = _array(labels)
+    place = np.empty(len(label), np.int64)  # of each item inside its class
+    rank = np.empty(len(label), np.int64)  # of its class
+    for at, y in enumerate(rng.permutation(np.unique(label))):
+        rows = np.flatnonzero(label == y)
+        place[rows], rank[rows] = np.arange(len(rows)), at
+    return _int64(np.lexsort((rank, place, rank // 2)))
+
+
 def sort_by_class(labels: ArrayLike, rng: Rng | None = None) -> IntArray:
     """Class by class in ascending order, or with a generator in LAME's order: shuffle, then group by first appearance.
 

@@ -38,9 +38,8 @@ def show(
     from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
     spec = StreamSpec.of(**read_settings(settings or []))
-    given = read_settings(
-        [setting for setting in settings or [] if "=" in setting]
-    )  # what a file names is not to be imported
+    # What a file names is not to be imported.
+    given = read_settings([setting for setting in settings or [] if "=" in setting])
     for name, registry in (("order", ORDERS), ("schedule", SCHEDULES)):
         if name in given:
             registry.take(str(given[name]))

@@ -20,16 +20,17 @@ from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
-from gotta.experiment.run.inputs import inputs_used
+from gotta.experiment.run.content_used import inputs_used
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.model import shared_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
-from gotta.experiment.spec.run_spec import ORACLE, DataSpec, RunSpec, statistics_of
+from gotta.experiment.spec.run_spec import ORACLE, PRIOR, DataSpec, RunSpec, statistics_of
 from gotta.memory import Memory, policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Statistics, methods
+from gotta.methods.parts.prior import OrderWarning
 from gotta.models import Backbone
 from gotta.streams import Stream
 from gotta.types import Dataset
@@ -111,7 +112,7 @@ def run(
             if snapshots is not None and snapshots.due():
                 snapshots.save(adapted, scoring)
     if journal is not None and adapted.memory.journal is not None:
-        adapted.memory.journal.frozen = not adapted.method.trained and not adapted.method.moves_statistics
+        adapted.memory.journal.frozen = adapted.method.stands_still
         adapted.memory.journal.save(journal)
     summary = {
         **scoring.summary(),
@@ -145,6 +146,7 @@ def quietly(records: Iterator[Record]) -> Iterator[Record]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GuardWarning)
             warnings.simplefilter("ignore", UndoneWarning)
+            warnings.simplefilter("ignore", OrderWarning)
             record = next(records, None)
         if record is None:
             return
@@ -165,6 +167,7 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
         settings.embedding,
         spec.seed,
         spec.guard,
+        **settings.model_dump(include=set(PRIOR), exclude_none=True),
         **settings.arguments,
     )
 

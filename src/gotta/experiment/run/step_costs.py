@@ -49,7 +49,7 @@ def measure_costs(
     """Seconds of a step and of a batch's forward, here and now: `rehearsed` builds a model to try some steps with."""
     forward = forward_seconds(model, stream.step(0).x.to(device))
     adapted = rehearsed()
-    if not adapted.method.trained and not adapted.method.moves_statistics and not adapted.memory.lasts:
+    if adapted.method.stands_still and not adapted.memory.lasts:
         return {"step": forward, "forward": forward}  # it only predicts, and two measurements would differ
     spent = []
     for record in evaluate(adapted, stream, reset):

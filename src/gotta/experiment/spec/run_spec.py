@@ -23,7 +23,9 @@ from gotta.experiment.spec.source_files import changed_since_import
 from gotta.memory import memory_class
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
+from gotta.methods.settings import StatisticsName
 from gotta.models.zoo import check as check_model
+from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build
@@ -32,6 +34,7 @@ CONTROLS = {  # names, and what each of them is
     "same_samples": "no memory, and as many samples per step as the rows with a memory",
     "oracle": "a memory that knows the true labels: k-centre within each class",
 }
+PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
 
 
@@ -69,11 +72,19 @@ class MemorySpec(Section):
 
 class MethodSpec(Section):
     name: str = "source"
-    statistics: Literal["source", "batch", "running"] | None = None
+    statistics: StatisticsName | None = None
     fed_by: Literal["batch", "memory"] | None = None
     rate: float | None = None
+    prior: Literal["none", "sticky", "ema"] | None = None  # the method's own if left open
+    labels: Literal["filtered", "raw"] | None = None  # with a prior: what memory and statistics go by
+    order_in_batch: Literal["time", "none"] | None = None  # with a prior: whether samples of a batch are in time order
     embedding: Literal["probs", "logits", "features"] = "probs"
     arguments: dict[str, Any] = {}
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a prior if there is none, so that such runs keep the name they had before there were priors."""
+        return {name: value for name, value in inner(self).items() if name not in PRIOR or value is not None}
 
 
 class RegimeSpec(Section):
@@ -169,7 +180,7 @@ class RunSpec(Section):
 
     @property
     def label(self) -> str:
-        return f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}"
+        return one_line(f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}")
 
     def stream_spec(self) -> StreamSpec:
         assert self.regime.batch_size is not None
@@ -225,8 +236,17 @@ def _with_statistics(spec: RunSpec, method: type[Method]) -> MethodSpec:
             "statistics": statistics.source,
             "fed_by": statistics.fed_by if running else None,
             "rate": statistics.rate if running else None,
+            **_prior(spec.method, method),
         }
     )
+
+
+def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:
+    """The settings of the prior; none where there is none and the method has none of its own."""
+    name = spec.prior or method.native_prior
+    if name == "none":
+        return {"prior": None if method.native_prior == "none" else "none", "labels": None, "order_in_batch": None}
+    return {"prior": name, "labels": spec.labels or "filtered", "order_in_batch": spec.order_in_batch or "time"}
 
 
 def _with_declared_numbers(spec: RunSpec) -> RunSpec:
@@ -277,9 +297,21 @@ def _mistakes(spec: RunSpec) -> list[str]:
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
         found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
+    found += _prior_mistakes(spec.method)
     if spec.seed < 0:
         found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
     return found
+
+
+def _prior_mistakes(method: MethodSpec) -> list[str]:
+    given = [name for name in PRIOR[1:] if getattr(method, name) is not None]
+    if not given or outside.is_outside("method", method.name) or messages([lambda: methods.get(method.name)]):
+        return []
+    if (method.prior or methods.get(method.name).native_prior) != "none":
+        return []
+    return [
+        f"method.{given[0]} is a setting of the prior, and there is none. Use method.prior=sticky, or leave it out."
+    ]
 
 
 def _known_memory(memory: MemorySpec) -> None:

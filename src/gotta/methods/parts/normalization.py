@@ -133,6 +133,21 @@ def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = Fa
     return (mean, var) if keepdim else (mean.flatten(), var.flatten())
 
 
+def sample_moments(x: Tensor) -> Tensor:
+    """Mean and mean square of every sample and channel over its positions, in float32: [2, B, C].
+
+    The norm is the fastest way on a CPU unless the channels come last.
+    """
+    x, places = x.float(), tuple(range(2, x.ndim))
+    if not places:
+        return torch.stack([x, x.square()])
+    if x.is_contiguous():
+        square = torch.linalg.vector_norm(x, dim=places).square() / x[0, 0].numel()
+    else:
+        square = x.square().mean(places)
+    return torch.stack([x.mean(places), square])
+
+
 def per_channel(value: Tensor, like: Tensor) -> Tensor:
     """[C] shaped so that it meets the channels of [B, C, ...]."""
     return value.reshape(1, -1, *([1] * (like.ndim - 2)))

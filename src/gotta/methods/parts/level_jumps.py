@@ -1,0 +1,96 @@
+"""How the level of a BatchNorm layer jumps when the domain changes: comparing, gathering, and how far to go."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+CHANGED = 1.25  # distance from the level, in units of noise, above which the domain has changed
+DOUBT, SKEWED_DOUBT = 0.1, 0.6  # of a distance that may be chance, and that the skew of classes may explain
+WINDOW = 16  # samples that are compared together, at least
+SETTLE = 32  # samples that a jump is made of, at least
+FORGET = 1 / 16  # share of the newest sample in them, at least: earlier layers are moving meanwhile
+LEAST_SHARE = 0.2  # of a level's mean square or variance that a mix of classes is thought to have
+
+
+class Level(NamedTuple):
+    """What one layer of c channels normalises with, and what it expects of its samples in units of that."""
+
+    mean: Tensor  # [c]
+    var: Tensor  # [c]
+    noise: Tensor  # [2, c], variance of one sample's mean and mean square about those of its class
+    expected: Tensor  # [2, c], mean and mean square of the mix of classes that is expected
+    age: Tensor  # of the level, in units of samples
+
+
+class Gathered(NamedTuple):
+    """What a layer has seen since a change, and its level before it."""
+
+    level: Level  # but noise and expectation are those of now
+    moments: Tensor  # [2, c]
+    number: int  # of samples
+
+
+def deviations(moments: Tensor, mean: Tensor, var: Tensor) -> Tensor:
+    """Mean and mean square, [2, ..., c], about a level and in its units."""
+    first, second = moments
+    return torch.stack([(first - mean) / var.sqrt(), (second - mean * (2 * first - mean)) / var])
+
+
+def distance(moments: Tensor, level: Level) -> float:
+    """How far moments [2, c] are from a level beyond what their classes explain: the mean square, in units of noise."""
+    off = deviations(moments, level.mean, level.var) - level.expected
+    return float((off.square() / level.noise).mean())
+
+
+def gather(before: Gathered | None, level: Level, seen: Tensor, count: int) -> Gathered:
+    """Add the moments of some samples to those since the change."""
+    if before is None:
+        return Gathered(level, seen, count)
+    share = max(count / (count + before.number), 1 - (1 - FORGET) ** count)
+    start = level._replace(mean=before.level.mean, var=before.level.var)
+    return Gathered(start, before.moments.lerp(seen, share), before.number + count)
+
+
+def jump(gathered: Gathered, last: int, skew: float, least_var: Tensor) -> Level:
+    """The level after a change, `last` samples of which came last: moved as far as chance and skew do not explain."""
+    level, (mean, square), number = gathered
+    number = number if number == last else min(number, int(2 / FORGET))
+    doubt = DOUBT + SKEWED_DOUBT * skew + 1 / number
+    way = max(0.0, 1 - doubt / max(distance(gathered.moments, level), 1e-9))
+    offset, share = level.expected
+    var = (square - mean.square()) / (share - offset.square()).clamp_min(LEAST_SHARE)
+    var = torch.maximum(var, least_var)
+    return level._replace(
+        mean=level.mean + way * (mean - var.sqrt() * offset - level.mean),
+        var=level.var * (var / level.var) ** way,
+        age=torch.zeros_like(level.age),
+    )
+
+
+@dataclass
+class Sight:
+    """One forward that is watched: what each layer saw, and what became of its level. No part of the state yet."""
+
+    open: bool  # whether layers jump; a change may open it on the way
+    changed: bool = False
+    farthest: float = 0.0
+    moments: dict[int, Tensor] = field(default_factory=dict)  # [2, n, c] by layer
+    calls: dict[int, int] = field(default_factory=dict)
+    levels: dict[int, Level] = field(default_factory=dict)
+    gathered: dict[int, Gathered] = field(default_factory=dict)
+
+    def note(self, at: int, found: Tensor) -> bool:
+        """Keep what a layer saw; whether it was called for the first time. Several calls count as their average."""
+        calls = self.calls[at] = self.calls.get(at, 0) + 1
+        if calls == 1:
+            self.moments[at] = found
+        elif self.moments[at].shape == found.shape:
+            self.moments[at] = self.moments[at].lerp(found, 1 / calls)
+        return calls == 1
+
+    def compare(self, moments: Tensor, level: Level, limit: float) -> None:
+        """Whether what a layer sees is too far from its level to be the same domain."""
+        self.farthest = max(self.farthest, distance(moments, level))
+        self.open = self.changed = self.farthest > limit

@@ -1,0 +1,178 @@
+"""What the classes of the samples before say of the next one: `none`, `sticky`, or `ema`.
+
+A prior is given the network's prediction of samples in the order in which they came, and answers with another. It is
+causal: a sample's answer depends on that sample and those before it. `follow` moves it; `look` only asks.
+"""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gotta.errors import unknown
+from gotta.types import Prediction
+
+Floats = NDArray[np.float64]
+ORDERS = ("time", "none")
+LABELS = ("filtered", "raw")
+
+
+class OrderWarning(UserWarning):
+    """Predictions lean on the order of the samples."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What a prior knows: the last sample's classes, the long-run classes [C], and how often a class stays."""
+
+    last: Floats
+    marginal: Floats
+    stay: float
+
+    def to_state(self) -> dict[str, Any]:
+        return {"last": torch.from_numpy(self.last), "marginal": torch.from_numpy(self.marginal), "stay": self.stay}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Belief":
+        return cls(state["last"].cpu().numpy(), state["marginal"].cpu().numpy(), state["stay"])
+
+
+class Prior:
+    """No prior: the network's own prediction. The others override `update`."""
+
+    name: ClassVar[str] = "none"
+    start: ClassVar[float] = 0.0  # how often a class is thought to stay before anything was seen
+
+    def __init__(self, order: Literal["time", "none"] = "time") -> None:
+        if order not in ORDERS:
+            raise unknown("order_in_batch", order, ORDERS)
+        self.order = order
+        self.belief: Belief | None = None  # until the number of classes is known
+        self.before: Belief | None = None  # as it was before the last batch
+        self.told = False
+
+    def follow(self, raw: Prediction) -> Prediction:
+        """The prediction of the next samples, which move the belief."""
+        self.before = self.belief
+        prediction, self.belief = self._judge(raw, self.belief)
+        return prediction
+
+    def look(self, raw: Prediction, again: bool = False) -> Prediction:
+        """The same, and nothing moves. `again`: of the samples that moved it last."""
+        return self._judge(raw, self.before if again else self.belief)[0]
+
+    def boundary(self) -> None:
+        """The next sample has nothing to do with the last one."""
+        if self.belief is not None:
+            self.belief = replace(self.belief, last=self.belief.marginal.copy())
+
+    @property
+    def stickiness(self) -> float | None:
+        return None if self.belief is None else self.belief.stay
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            name: belief and belief.to_state() for name, belief in (("belief", self.belief), ("before", self.before))
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.belief, self.before = (
+            None if state[name] is None else Belief.from_state(state[name]) for name in ("belief", "before")
+        )
+
+    def _judge(self, raw: Prediction, belief: Belief | None) -> tuple[Prediction, Belief | None]:
+        return raw, belief
+
+
+class _Filter(Prior):
+    """A prior that multiplies the network's probabilities, softened by a temperature, by a factor per class."""
+
+    temperature: ClassVar[float] = 1.0
+
+    def _judge(self, raw: Prediction, belief: Belief | None) -> tuple[Prediction, Belief | None]:
+        logits = raw.logits.detach().double().cpu()
+        classes = logits.shape[1]
+        if belief is None:
+            uniform = np.full(classes, 1 / classes)
+            belief = Belief(uniform, uniform, self.start)
+        own, tempered = logits.log_softmax(1).numpy(), (logits / self.temperature).softmax(1).numpy()
+        factor = np.empty_like(own)  # [B, C]
+        if self.order == "none":
+            factor[:], belief = self.step(belief, tempered)
+        else:
+            for at in range(len(own)):
+                factor[at], belief = self.step(belief, tempered[at : at + 1])
+        # The filter's own posterior, made as sharp as the network is: without a factor it is the network's prediction.
+        out = torch.from_numpy(own + self.temperature * np.log(factor)).log_softmax(1).to(raw.logits)
+        return Prediction(out, raw.features, raw.embed, raw), belief
+
+    @abstractmethod
+    def step(self, belief: Belief, probs: Floats) -> tuple[Floats, Belief]:
+        """The factor for some samples that come at once, probs[n, C], and the belief after them."""
+
+
+class Sticky(_Filter):
+    """A hidden Markov filter: a class stays with probability s, or is drawn anew from the network's long-run marginal.
+
+    Dividing by that marginal is what makes it safe: what the network says all the time is no sign of a run. s is
+    learned by one step of online EM per sample; it falls towards 0 on streams without runs, and the filter with it.
+    """
+
+    name = "sticky"
+    start = 0.5
+    temperature, learn, slow = 1.5, 0.02, 0.005
+    least, most = 0.02, 0.99  # of s; without the first, thousands of samples would be needed to come back
+    least_marginal = 1e-3  # of a class, times the number of classes
+    loud = 0.9  # above it one warning is given
+
+    def follow(self, raw: Prediction) -> Prediction:
+        prediction = super().follow(raw)
+        if not self.told and self.belief is not None and self.belief.stay > self.loud:
+            self.told = True
+            warnings.warn(
+                f"successive samples share their class so often (stickiness {self.belief.stay:.2f}) that predictions "
+                "lean on the order of the samples. Right for video and other streams; on a test set sorted by class "
+                "the score is no accuracy. prior='none' switches it off.",
+                OrderWarning,
+                stacklevel=2,
+            )
+        return prediction
+
+    def step(self, belief: Belief, probs: Floats) -> tuple[Floats, Belief]:
+        last, marginal, s = belief.last, belief.marginal, belief.stay
+        stays = s * last / marginal  # [C]
+        factor = stays + (1 - s)
+        joint = probs * factor  # [n, C]
+        total = joint.sum(1)
+        share = float(((probs @ stays) / total).mean())
+        seen, count = probs.mean(0), len(probs)
+        marginal = marginal + (1 - (1 - self.slow) ** count) * (seen - marginal)
+        marginal = np.maximum(marginal, self.least_marginal / len(marginal))
+        s = min(self.most, max(self.least, s + (1 - (1 - self.learn) ** count) * (share - s)))
+        return factor, Belief((joint / total[:, None]).mean(0), marginal / marginal.sum(), s)
+
+
+class Ema(_Filter):
+    """The moving average of predictions as the prior: simple, a rival. It does not notice that a stream has no runs."""
+
+    name = "ema"
+    rate, floor = 0.1, 0.03
+
+    def step(self, belief: Belief, probs: Floats) -> tuple[Floats, Belief]:
+        factor = belief.last + self.floor
+        moved = belief.last + (1 - (1 - self.rate) ** len(probs)) * (probs.mean(0) - belief.last)
+        return factor, replace(belief, last=moved)
+
+
+PRIORS: dict[str, type[Prior]] = {cls.name: cls for cls in (Prior, Sticky, Ema)}
+
+
+def make_prior(name: str, order: Any = "time") -> Prior:
+    if name not in PRIORS:
+        raise unknown("prior", name, PRIORS)
+    return PRIORS[name](order)

@@ -1,0 +1,308 @@
+"""Levels that follow changes and not the mix of classes; equal to the slow version; nothing in the network."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from reference.slow_deskew import SlowStatistics
+from tiny import seeded_net
+from torch import nn
+
+import gotta
+from gotta import GottaError, adapt
+from gotta.methods import Statistics
+from gotta.methods.parts.class_statistics import MOST_CLASSES, ClassStatistics
+
+CLASSES = 4
+
+
+class Three(nn.Module):
+    """Three layers of pixels mixed by a matrix, each with BatchNorm: easy to write by hand."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.default_rng(0)
+        self.mixing = [rng.normal(size=(5, width)) / np.sqrt(width) for width in (3, 5, 5)]
+        for at, matrix in enumerate(self.mixing):
+            conv = nn.Conv1d(matrix.shape[1], 5, 1, bias=False)
+            conv.weight.data = torch.from_numpy(matrix)[:, :, None].float()
+            norm = nn.BatchNorm1d(5, affine=False)
+            norm.running_mean.normal_(0, 0.1, generator=torch.Generator().manual_seed(at))
+            self.add_module(f"conv{at}", conv)
+            self.add_module(f"norm{at}", norm)
+        self.eval()
+
+    def forward(self, x):
+        for at in range(3):
+            x = getattr(self, f"norm{at}")(getattr(self, f"conv{at}")(x))
+            x = x.relu() if at < 2 else x
+        return x
+
+    def slow(self, with_classes):
+        functions = [lambda x, a=a, at=at: a @ (np.maximum(x, 0) if at else x) for at, a in enumerate(self.mixing)]
+        levels = [(n.running_mean.numpy(), n.running_var.numpy()) for n in (self.norm0, self.norm1, self.norm2)]
+        return SlowStatistics(functions, levels, CLASSES, with_classes)
+
+
+def stream(sizes, seed=0):
+    """Batches whose classes come in runs and whose domain changes every 150 samples."""
+    rng = np.random.default_rng(seed)
+    start = 0
+    for size in sizes:
+        place = np.arange(start, start + size)
+        labels = (place // 20) % CLASSES
+        domain = (place // 150) % 3
+        x = rng.normal(size=(size, 3, 6)) * (1 + domain)[:, None, None] + 2 * domain[:, None, None]
+        yield (x + 0.7 * np.eye(4, 3)[labels][:, :, None]).astype(np.float32), labels
+        start += size
+
+
+def step(levels, net, x, labels):
+    x = torch.as_tensor(x)
+    with torch.no_grad(), levels.watching(net), levels.applied(net):
+        out = net(x)
+    levels.learn(torch.as_tensor(labels), CLASSES)
+    return out
+
+
+@pytest.mark.parametrize("with_classes", [True, False])
+@pytest.mark.parametrize("sizes", [[64] * 10, [16] * 30, [1] * 400, [40, 3, 1, 100, 7, 9, 2, 64, 64, 10, 50, 60]])
+def test_it_equals_the_slow_version(sizes, with_classes):
+    net = Three()
+    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
+    for x, labels in stream(sizes):
+        got, expected = step(fast, net, x, labels), slow.forward(x)
+        slow.learn(labels)
+        np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
+    assert fast.jumps == slow.jumps > 1
+    means, variances = (np.concatenate([getattr(layer, name) for layer in slow.layers]) for name in ("mean", "var"))
+    np.testing.assert_allclose(fast.mean, means, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(fast.var, variances, rtol=1e-3)
+
+
+def test_a_change_of_domain_is_followed_inside_the_forward_that_meets_it():
+    net = Three()
+    levels = ClassStatistics(net, classes=True)
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        step(levels, net, rng.normal(size=(32, 3, 50)).astype(np.float32), rng.integers(0, CLASSES, 32))
+    jumps = levels.jumps
+    with torch.no_grad():
+        other = torch.as_tensor(rng.normal(size=(32, 3, 50)) * 5 + 7).float()
+        with levels.applied(net):
+            late = net(other)
+        at_once = step(levels, net, other, rng.integers(0, CLASSES, 32))
+    assert levels.jumps == jumps + 1
+    assert late.std() > 2
+    assert 0.8 < at_once.std() < 1.2
+
+
+def test_the_mix_of_classes_does_not_move_the_level_once_their_signatures_are_known():
+    rng, net = np.random.default_rng(2), Three()
+
+    def batch(labels):
+        x = rng.normal(size=(len(labels), 3, 30)) + rng.normal(size=(len(labels), 3, 1))
+        x += 0.7 * np.eye(4, 3)[labels][:, :, None]
+        return x.astype(np.float32), labels
+
+    with_classes, without = ClassStatistics(net, classes=True), ClassStatistics(net, classes=False)
+    moved = []
+    for levels in (with_classes, without):
+        for _ in range(150):
+            step(levels, net, *batch(rng.integers(0, CLASSES, 64)))
+        before = levels.mean[:5].clone()
+        for _ in range(8):
+            step(levels, net, *batch(np.zeros(64, int)))
+        moved.append(float((levels.mean[:5] - before).abs().max()))
+        assert levels.jumps == 0
+    assert moved[0] < moved[1] / 2
+
+
+def model_and_images(method="norm", **settings):
+    x = [torch.rand(24, 3, 8, 8, generator=torch.Generator().manual_seed(seed)) for seed in range(6)]
+    return adapt(seeded_net(), method, num_classes=10, **{"statistics": "class", **settings}), x
+
+
+def frozen_state(model):
+    return deepcopy((model.method.levels.state_dict(), model.method.following.prior.state_dict()))
+
+
+def same(a, b):
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple):
+        return all(same(*pair) for pair in zip(a, b, strict=True))
+    return torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+
+
+def test_only_the_scored_prediction_of_a_step_moves_anything():
+    model, x = model_and_images("tent", prior="sticky", guard="warn", score="after", memory="fpsd", capacity=8)
+    model(x[0])
+    before = frozen_state(model)
+    model.method.predict(x[1])
+    model.memory.refresh(model.method.predict)
+    model.freeze()
+    model(x[2])
+    model.unfreeze()
+    assert same(before, frozen_state(model))
+    model(x[3])
+    assert not same(before, frozen_state(model))
+    assert model.method.levels.samples == 48
+
+
+def test_a_refused_batch_changes_nothing():
+    model, x = model_and_images(prior="sticky")
+    model(x[0])
+    before = frozen_state(model)
+    model.method.model.fc.weight.data[:] = float("nan")
+    with pytest.raises(GottaError, match="NaN"):
+        model(x[1])
+    assert same(before, frozen_state(model))
+
+
+@pytest.mark.parametrize("method", ["source", "norm", "tent", "rotta", "note", "cotta", "sar", "energy"])
+@pytest.mark.parametrize("statistics", ["class", "gated"])
+def test_with_every_method_they_live_outside_the_network(method, statistics):
+    settings = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}.get(method, {})
+    model, x = model_and_images(method, statistics=statistics, **settings)
+    before = [net.bn1.running_mean.clone() for net in model.method.networks().values()]
+    for batch in x:
+        assert torch.isfinite(model(batch)).all()
+    after = [net.bn1.running_mean for net in model.method.networks().values()]
+    assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    assert model.method.levels.samples == 24 * len(x)
+    assert not torch.equal(model.method.levels.mean[:8], before[0])
+
+
+def test_robust_and_instance_aware_layers_take_them_in_place_of_their_buffers():
+    plain, x = model_and_images("norm")
+    for method in ("rotta", "note"):
+        other, _ = model_and_images(method, lr=1e-12, k=1e6) if method == "note" else model_and_images(method, lr=1e-12)
+        for batch in x[:3]:
+            torch.testing.assert_close(other(batch), plain(batch), atol=1e-3, rtol=1e-3)
+        plain.reset()
+
+
+@pytest.mark.parametrize("size", [1, 5, 24])
+def test_saved_in_the_middle_it_goes_on_bit_for_bit(tmp_path, size):
+    model, x = model_and_images("deskew")
+    rows = torch.cat(x)
+    for batch in rows[:72].split(size):
+        model(batch)
+    model.save(tmp_path)
+    again = gotta.load(tmp_path, seeded_net())
+    for batch in rows[72:].split(size):
+        assert torch.equal(model(batch), again(batch))
+    assert same(frozen_state(model), frozen_state(again))
+
+
+def test_a_reset_brings_back_the_source():
+    model, x = model_and_images("deskew")
+    start = frozen_state(model)
+    first = [model(batch) for batch in x]
+    model.reset()
+    assert same(start, frozen_state(model))
+    assert all(torch.equal(a, model(batch)) for a, batch in zip(first, x, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("layer", "conv", "shape"),
+    [
+        (nn.BatchNorm1d, nn.Linear, (6,)),
+        (nn.BatchNorm1d, nn.Conv1d, (6, 9)),
+        (nn.BatchNorm3d, nn.Conv3d, (6, 4, 4, 4)),
+        (nn.SyncBatchNorm, nn.Conv2d, (6, 5, 5)),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 20])
+def test_any_batch_norm_and_batches_of_any_size(layer, conv, shape, size):
+    first = conv(6, 8) if conv is nn.Linear else conv(6, 8, 1)
+    net = nn.Sequential(first, layer(8), nn.ReLU(), nn.Flatten(), nn.LazyLinear(10))
+    net.eval()(torch.rand(2, *shape))
+    model = adapt(net, "deskew")
+    for seed in range(25):
+        x = 3 + torch.rand(size, *shape, generator=torch.Generator().manual_seed(seed))
+        assert torch.isfinite(model(x)).all()
+    assert model.method.levels.samples == 25 * size
+    assert (model.method.levels.mean - net[1].running_mean).abs().max() > 0.1
+
+
+def test_channels_last_and_half_precision_see_the_same():
+    plain, x = model_and_images()
+    last = adapt(seeded_net().to(memory_format=torch.channels_last), "norm", statistics="class")
+    half = adapt(seeded_net().bfloat16(), "norm", statistics="class")
+    auto, _ = model_and_images()
+    for batch in x:
+        plain(batch)
+        last(batch.contiguous(memory_format=torch.channels_last))
+        half(batch.bfloat16())
+        with torch.autocast("cpu", torch.bfloat16):
+            auto(batch)
+    levels = plain.method.levels
+    torch.testing.assert_close(last.method.levels.mean, levels.mean, atol=1e-4, rtol=1e-4)
+    for other in (half, auto):
+        assert other.method.levels.mean.dtype == torch.float32
+        assert (other.method.levels.mean - levels.mean).abs().max() < 0.05
+
+
+def test_a_compiled_network_is_watched_too():
+    plain, x = model_and_images()
+    compiled = adapt(torch.compile(seeded_net(), backend="eager"), "norm", statistics="class")
+    for batch in x:
+        torch.testing.assert_close(compiled(batch), plain(batch))
+    assert compiled.method.levels.samples == plain.method.levels.samples
+    torch._dynamo.reset()
+
+
+def test_layers_that_are_not_called_stay_and_layers_called_twice_count_once():
+    class Odd(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net, self.spare = seeded_net(), nn.BatchNorm2d(5)
+
+        def forward(self, x):
+            return self.net(x) + self.net(x.flip(3))
+
+    model = adapt(Odd().eval(), "norm", statistics="class")
+    _, x = model_and_images()
+    for batch in x:
+        model(batch)
+    levels = model.method.levels
+    assert levels.samples == 24 * len(x)
+    assert torch.equal(levels.mean[-5:], torch.zeros(5))
+    assert torch.equal(levels.noise[:, -5:], torch.full((2, 5), 0.1))
+
+
+def test_many_classes_take_no_more_than_few_channels():
+    net = seeded_net(classes=1000)
+    few, many = ClassStatistics(net, classes=True), ClassStatistics(net, classes=True)
+    few.learn(torch.zeros(1, dtype=torch.int64), 10)
+    for levels, classes in ((few, 10), (many, 1000)):
+        with torch.no_grad(), levels.watching(net), levels.applied(net):
+            net(torch.rand(4, 3, 8, 8))
+        levels.learn(torch.zeros(4, dtype=torch.int64), classes)
+    channels = 8 + 16
+    assert few.num_bytes == 4 * (channels * (2 + 2 + 2 + 2 * 10) + 2 + 10)
+    assert many.num_bytes == 4 * (channels * (2 + 2 + 2 + 2) + 2 + 1)
+    assert MOST_CLASSES < 1000
+
+
+def test_a_network_without_batch_norm_has_the_prior_alone_and_says_so():
+    model = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "deskew")
+    assert model.method.levels is None
+    assert "no BatchNorm" in model.method.notes[0]
+    assert model(torch.rand(4, 3, 8, 8)).shape == (4, 10)
+
+
+def test_what_cannot_be_is_one_error():
+    with pytest.raises(GottaError, match="not by a memory"):
+        adapt(seeded_net(), "norm", "fifo", 4, 10, statistics="class", fed_by="memory")
+    with pytest.raises(GottaError, match="not by a memory"):
+        Statistics("gated", fed_by="memory")
+    with pytest.raises(GottaError, match="no rate to choose"):
+        adapt(seeded_net(), "norm", statistics="class", rate=0.1)
+    with pytest.raises(GottaError, match=r"statistics 'clas' is unknown\. Did you mean 'class'"):
+        adapt(seeded_net(), "norm", statistics="clas")
+    with pytest.raises(GottaError, match="memory 'fps' has no effect with method 'deskew'"):
+        adapt(seeded_net(), memory="fps", capacity=8)

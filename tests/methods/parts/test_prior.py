@@ -1,0 +1,152 @@
+"""The sticky prior: equal to the slow filter, causal, harmless without runs, awake again when runs come back."""
+
+import numpy as np
+import pytest
+import torch
+from reference.slow_deskew import SlowSticky
+from tiny import seeded_net
+from torch import nn
+
+from gotta import GottaError, adapt
+from gotta.methods.parts.prior import OrderWarning, make_prior
+from gotta.types import Prediction
+
+CLASSES = 6
+pytestmark = pytest.mark.filterwarnings("ignore::gotta.methods.parts.prior.OrderWarning")
+
+
+def stream(count, run=None, sure=2.0, seed=0, bias=0.0):
+    """Logits of a network that is often wrong, and the true classes, in runs or without."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, CLASSES, count) if run is None else np.repeat(rng.integers(0, CLASSES, count), run)[:count]
+    logits = rng.normal(size=(count, CLASSES)) + sure * np.eye(CLASSES)[labels]
+    logits[:, :2] += bias
+    return torch.from_numpy(logits).float(), torch.from_numpy(labels)
+
+
+def accuracy(logits, labels):
+    return float((logits.argmax(1) == labels).double().mean())
+
+
+def follow(prior, logits, size=50):
+    return torch.cat([prior.follow(Prediction(part)).logits for part in logits.split(size)])
+
+
+@pytest.mark.parametrize("run", [None, 3, 40])
+def test_it_equals_the_slow_filter(run):
+    logits, _ = stream(300, run)
+    slow = SlowSticky(CLASSES)
+    expected = np.stack([slow(row) for row in logits.double().tolist()])
+    prior = make_prior("sticky")
+    np.testing.assert_allclose(follow(prior, logits), expected, atol=1e-5)
+    assert prior.stickiness == pytest.approx(slow.stay)
+
+
+@pytest.mark.parametrize("name", ["sticky", "ema"])
+def test_how_the_stream_is_cut_into_batches_does_not_matter(name):
+    logits, _ = stream(60, 10)
+    assert torch.allclose(follow(make_prior(name), logits, 60), follow(make_prior(name), logits, 1), atol=1e-6)
+
+
+def test_a_sample_depends_on_no_later_one():
+    logits, _ = stream(60, 10)
+    other = logits.clone()
+    other[40:] = other[40:].flip(0)
+    assert torch.equal(follow(make_prior("sticky"), logits)[:40], follow(make_prior("sticky"), other)[:40])
+
+
+def test_it_helps_where_classes_come_in_runs_and_is_off_where_they_do_not():
+    logits, labels = stream(2000, 20)
+    prior = make_prior("sticky")
+    assert accuracy(follow(prior, logits), labels) > accuracy(logits, labels) + 0.1
+    logits, labels = stream(4000, sure=3.0)
+    prior = make_prior("sticky")
+    assert accuracy(follow(prior, logits)[1000:], labels[1000:]) > accuracy(logits[1000:], labels[1000:]) - 0.01
+    assert prior.stickiness < 0.05
+
+
+def test_a_biased_network_does_not_look_sticky():
+    logits, labels = stream(4000, sure=1.0, bias=2.5)
+    prior = make_prior("sticky")
+    assert accuracy(follow(prior, logits), labels) > accuracy(logits, labels) - 0.01
+    fair = make_prior("sticky")
+    fair.slow = 0.0  # without the marginal the same stream looks like runs of two classes
+    assert accuracy(follow(fair, logits), labels) < accuracy(follow(prior, logits), labels) - 0.01
+
+
+def test_runs_after_a_hundred_thousand_samples_without_any_are_noticed_within_five_hundred():
+    prior = make_prior("sticky")
+    follow(prior, stream(100_000, sure=3.0)[0], 1000)
+    assert prior.stickiness < 0.1
+    follow(prior, stream(500, 50, sure=3.0, seed=1)[0])
+    assert prior.stickiness > 0.5
+
+
+def test_without_stickiness_the_output_is_the_networks_own():
+    logits, _ = stream(50)
+    prior = make_prior("sticky")
+    prior.start = 0.0
+    prior.least = 0.0
+    torch.testing.assert_close(follow(prior, logits), logits.log_softmax(1))
+
+
+def test_a_boundary_forgets_the_last_sample_and_nothing_else():
+    logits, _ = stream(30, 30, sure=4)
+    prior = make_prior("sticky")
+    follow(prior, logits)
+    stickiness = prior.stickiness
+    unsure = Prediction(torch.zeros(1, CLASSES))
+    assert prior.look(unsure).probs.max() > 0.5
+    prior.boundary()
+    assert prior.stickiness == stickiness
+    torch.testing.assert_close(prior.look(unsure).probs, torch.full((1, CLASSES), 1 / CLASSES))
+
+
+def test_in_a_shuffled_batch_the_order_does_not_count():
+    logits, _ = stream(40, 20)
+    first, second = make_prior("sticky", "none"), make_prior("sticky", "none")
+    mixed = torch.randperm(20, generator=torch.Generator().manual_seed(0))
+    for part in logits.split(20):
+        got, other = first.follow(Prediction(part)).logits, second.follow(Prediction(part[mixed])).logits
+        torch.testing.assert_close(got[mixed], other)
+    assert first.stickiness == pytest.approx(second.stickiness)
+
+
+def test_one_warning_says_that_predictions_lean_on_the_order():
+    logits, _ = stream(600, 200, sure=5)
+    prior = make_prior("sticky")
+    with pytest.warns(OrderWarning, match="prior='none'") as told:
+        follow(prior, logits)
+    assert len(told) == 1
+
+
+def test_the_network_itself_and_the_memory_can_be_had_without_the_prior():
+    x = torch.rand(12, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    own = seeded_net()(x)
+    model = adapt(seeded_net(), "source", prior="sticky")
+    prediction = model.step(x).prediction
+    torch.testing.assert_close(prediction.raw.logits, own)
+    assert not torch.allclose(prediction.logits.softmax(1), own.softmax(1))
+    held = {}
+    for labels in ("filtered", "raw"):
+        model = adapt(seeded_net(), "norm", "fifo", 12, 10, prior="sticky", labels=labels, statistics="source")
+        prediction = model.step(x).prediction
+        held[labels] = model.memory.peek().embedding
+        expected = prediction if labels == "filtered" else prediction.raw
+        torch.testing.assert_close(held[labels].sort(0)[0], expected.probs.sort(0)[0])
+
+
+def test_it_composes_with_a_network_without_batch_norm():
+    model = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "tent", prior="sticky")
+    assert model(torch.rand(5, 3, 8, 8)).shape == (5, 10)
+    assert model.method.following.prior.stickiness is not None
+
+
+def test_unknown_names_are_one_error():
+    for settings, words in [
+        ({"prior": "stick"}, "Did you mean 'sticky'"),
+        ({"labels": "row"}, "labels 'row' is unknown"),
+        ({"order_in_batch": "tim"}, "Did you mean 'time'"),
+    ]:
+        with pytest.raises(GottaError, match=words):
+            adapt(seeded_net(), "source", **settings)

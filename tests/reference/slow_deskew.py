@@ -1,0 +1,141 @@
+"""Class statistics and the sticky prior, written sample by sample and channel by channel in float64, to compare with.
+
+The network is a list of functions of one image, each followed by a BatchNorm without affine parameters over
+[channels][positions].
+"""
+
+import numpy as np
+
+
+class SlowLayer:
+    def __init__(self, mean, var, classes):
+        self.mean, self.var = np.array(mean, float), np.array(var, float)
+        self.source_var = self.var.copy()
+        width = len(self.mean)
+        self.noise = np.full((2, width), 0.1)
+        self.offset, self.square = np.zeros((classes, width)), np.ones((classes, width))
+        self.age = 0.0
+        self.window = np.zeros((2, width))
+        self.old = None  # level, moments and count while a jump is made
+
+    def units(self, first, second, mean=None, var=None):
+        mean, var = self.mean if mean is None else mean, self.var if var is None else var
+        return (first - mean) / np.sqrt(var), (second - 2 * mean * first + mean**2) / var
+
+    def distance(self, first, second, mix, mean, var):
+        z, u = self.units(first, second, mean, var)
+        return np.mean([(z - mix @ self.offset) ** 2 / self.noise[0], (u - mix @ self.square) ** 2 / self.noise[1]])
+
+
+class SlowStatistics:
+    """`functions[l](maps)` gives the input of BatchNorm l from the output of the one before, for one image."""
+
+    def __init__(self, functions, levels, classes, with_classes=True):
+        self.functions, self.classes, self.with_classes = functions, classes, with_classes
+        self.layers = [SlowLayer(mean, var, classes) for mean, var in levels]
+        self.mix = np.full(classes, 1 / classes)
+        self.windowed = self.since = self.samples = self.jumps = 0
+
+    def skew(self, mix):
+        return (self.classes * np.sum(mix**2) - 1) / (self.classes - 1) if self.with_classes else 0.35
+
+    def forward(self, images):
+        """The outputs of the last layer, one image after the other; layers jump on the way."""
+        maps, count, farthest = [np.array(image, float) for image in images], len(images), 0.0
+        self.open, self.changed, self.seen = self.since < 32, False, []
+        for number, (function, layer) in enumerate(zip(self.functions, self.layers, strict=True)):
+            maps = [function(one) for one in maps]  # [channels][positions]
+            first = np.array([one.mean(1) for one in maps])
+            second = np.array([(one**2).mean(1) for one in maps])
+            self.seen.append((first, second))
+            if self.samples == 0 and count >= 8:
+                layer.noise = np.maximum([units.var(0) for units in layer.units(first, second)], 1e-4)
+            if not self.open and number < max(1, len(self.layers) // 2) and self.windowed + count >= 16:
+                together = self.windowed + count
+                window = (layer.window + np.array([first.sum(0), second.sum(0)])) / together
+                farthest = max(farthest, layer.distance(*window, self.mix, layer.mean, layer.var))
+                self.open = self.changed = farthest > 1.25 + 2 / together
+            if self.open:
+                self.jump(layer, first.mean(0), second.mean(0), count)
+            maps = [(one - layer.mean[:, None]) / np.sqrt(layer.var[:, None] + 1e-5) for one in maps]
+        return np.array(maps)
+
+    def jump(self, layer, first, second, count):
+        if layer.old is None or self.changed:
+            layer.old = [layer.mean, layer.var, first, second, count]
+            number = count
+        else:
+            share = max(count / (count + layer.old[4]), 1 - (15 / 16) ** count)
+            layer.old[2] = layer.old[2] + share * (first - layer.old[2])
+            layer.old[3] = layer.old[3] + share * (second - layer.old[3])
+            layer.old[4] += count
+            number = min(layer.old[4], 32)
+        mean, var, first, second, _ = layer.old
+        distance = layer.distance(first, second, self.mix, mean, var)
+        skew = 1.0 if self.samples == 0 else self.skew(self.mix)
+        way = max(0.0, 1 - (0.1 + 0.6 * skew + 1 / number) / distance)
+        offset, square = self.mix @ layer.offset, self.mix @ layer.square
+        target = np.maximum((second - first**2) / np.maximum(square - offset**2, 0.2), 0.01 * layer.source_var)
+        layer.mean = mean + way * (first - np.sqrt(target) * offset - mean)
+        layer.var = var * (target / var) ** way
+        layer.age = 0.0
+
+    def learn(self, labels):
+        count = len(labels)
+        per_class = np.bincount(labels, minlength=self.classes)
+        share = per_class / count
+        self.mix = self.mix + count / (count + 16) * (share - self.mix)
+        for layer, (first, second) in zip(self.layers, self.seen, strict=True):
+            z, u = layer.units(first, second)
+            offset, square = share @ layer.offset, np.maximum(share @ layer.square, 0.2)
+            for row, (seen, usual) in enumerate(((z, layer.offset), (u, layer.square))):
+                chance = np.mean([(seen[i] - usual[y]) ** 2 for i, y in enumerate(labels)], 0)
+                step = np.minimum(chance, 4 * layer.noise[row]) - layer.noise[row]
+                layer.noise[row] = np.maximum(layer.noise[row] + (1 - 0.99**count) * step, 1e-4)
+            rate = 1 - (1 - max(0.01, 1 / (layer.age + 1 + 20 * self.skew(self.mix)))) ** (count / 64)
+            layer.mean = layer.mean + rate * np.sqrt(layer.var) * (z.mean(0) - offset)
+            grown = layer.var * (1 + rate * (np.clip(u.mean(0) / square, 0.05, 20) - 1))
+            layer.var = np.maximum(grown, 0.01 * layer.source_var)
+            layer.age += count / 64
+            if self.with_classes:
+                for y in np.flatnonzero(per_class):
+                    slow = 1 - 0.997 ** per_class[y]
+                    layer.offset[y] += slow * (z[labels == y].mean(0) - layer.offset[y])
+                    layer.square[y] += slow * (u[labels == y].mean(0) - layer.square[y])
+                layer.offset -= layer.offset.mean(0)
+                layer.square /= layer.square.mean(0)
+        self.go_on(count)
+
+    def go_on(self, count):
+        self.samples += count
+        self.jumps += self.changed
+        if self.open:
+            self.since = count if self.changed else self.since + count
+        finished = self.open and self.since >= 32
+        full = self.open or self.windowed + count >= 16
+        self.windowed = 0 if full else self.windowed + count
+        for layer, (first, second) in zip(self.layers, self.seen, strict=True):
+            layer.old = None if finished else layer.old
+            layer.window = layer.window * 0 if full else layer.window + np.array([first.sum(0), second.sum(0)])
+
+
+class SlowSticky:
+    """The forward filter of the two-parameter hidden Markov model, class by class."""
+
+    def __init__(self, classes):
+        self.post, self.marginal, self.stay = [1 / classes] * classes, [1 / classes] * classes, 0.5
+
+    def __call__(self, logits):
+        """Log-probabilities of one sample, as sharp as the network's own."""
+        biggest = max(logits)
+        weight = [np.exp((value - biggest) / 1.5) for value in logits]
+        q = [value / sum(weight) for value in weight]
+        stay = [self.stay * p * a / m for p, a, m in zip(self.post, q, self.marginal, strict=True)]
+        leave = [(1 - self.stay) * a for a in q]
+        total = sum(stay) + sum(leave)
+        self.post = [(a + b) / total for a, b in zip(stay, leave, strict=True)]
+        self.stay = min(0.99, max(0.02, self.stay + 0.02 * (sum(stay) / total - self.stay)))
+        marginal = [max(m + 0.005 * (a - m), 1e-3 / len(q)) for m, a in zip(self.marginal, q, strict=True)]
+        self.marginal = [m / sum(marginal) for m in marginal]
+        sharp = [1.5 * np.log(p) for p in self.post]
+        return np.array(sharp) - np.log(np.sum(np.exp(sharp)))
