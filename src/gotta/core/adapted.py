@@ -60,9 +60,8 @@ class Adapted(Shared):
     def forward(self, x: Tensor) -> Tensor:
         with self.lock:
             logits = self.step(x).prediction.logits
-            sheltered = self.guard is not None and self.guard.sheltering
-            kind = self.guard.source.output_type if self.guard is not None and sheltered else self.method.output_type
-            return logits if kind is None else logits.to(kind)
+            source = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
+            return logits if source.output_type is None else logits.to(source.output_type)
 
     def step(self, x: Tensor) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
@@ -162,8 +161,10 @@ class Adapted(Shared):
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
                     self.adaptations += 1
+                every = self.memory.refresh_every
                 with phase("refresh"):
-                    self._refresh()
+                    if every and self.adaptations % every == 0:
+                        self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":
             with phase("adapt"):
                 undo.expect_adaptation()
@@ -293,16 +294,7 @@ class Adapted(Shared):
         check_finite(logits)
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
-        slots = self.memory.observe(
-            x,
-            label=prediction.label[part],
-            uncertainty=prediction.uncertainty[part],
-            embedding=prediction.embedding[part],
-        )
+        label, uncertainty, embedding = prediction.label, prediction.uncertainty, prediction.embedding
+        slots = self.memory.observe(x, label[part], uncertainty[part], embedding[part])
         self.offered += len(x)
         return torch.as_tensor(slots)
-
-    def _refresh(self) -> None:
-        every = self.memory.refresh_every
-        if every and self.adaptations % every == 0:
-            self.memory.refresh(self.method.predict)
