@@ -39,8 +39,8 @@ from gotta.methods.parts.level_jumps import (
 from gotta.methods.parts.normalization import batch_norms, sample_moments
 
 UNIT = 64  # samples that the next two are for
-FIRST, SKEWED = 1.0, 20.0  # units that a level counts for after a jump, and more if the last samples are of one class
-UNKNOWN_SKEW = 0.35  # of the classes, where they do not count
+FIRST, SKEWED = 1.0, 40.0  # units that a level counts for after a jump, and more if the last samples are of one class
+UNKNOWN_SKEW = 0.2  # of the classes, where they do not count
 SLOWEST = 0.01  # share by which a level moves per unit, in the long run
 LEARN = 0.003  # share by which a signature moves per sample of its class
 MIX = 16  # samples that the expected mix of classes counts for
@@ -111,16 +111,16 @@ class ClassStatistics:
     def _see(self, sight: Sight, at: int, layer: _BatchNorm, inputs: tuple[Tensor, ...]) -> None:
         found, level = sample_moments(inputs[0].detach()), self._levels[at]
         if sight.note(at, found):
-            count, seen = found.shape[1], found.mean(1)
+            count = found.shape[1]
             if not self.samples and count >= WINDOW // 2:
                 chance = deviations(found, level.mean, level.var).var(1, correction=0)
                 level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
             shallow = len(sight.moments) <= max(1, len(self.sizes) // 2)
             if shallow and not sight.open and (together := self.windowed + count) >= WINDOW:
-                sight.compare((self._windows[at] + count * seen) / together, level, CHANGED + 2 / together)
+                sight.compare((self._windows[at] + found.sum(1)) / together, level, CHANGED + 2 / together)
             if sight.open:
                 before = None if sight.changed else self.gathered.get(at)
-                sight.gathered[at] = gather(before, level, seen, count)
+                sight.gathered[at] = gather(before, level, found.mean(1), count)
                 sight.levels[at] = jump(sight.gathered[at], count, self._skew, self._least_vars[at])
         if at in sight.levels:
             _lend(layer, sight.levels[at])
