@@ -71,12 +71,21 @@ class ClassStatistics:
         self.gathered: dict[int, Gathered] = {}  # by layer, while a jump is made of several small batches
         self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
         self._sight: Sight | None = None
+        self._known: list[tuple[nn.Module, list[_BatchNorm]]] = []
         self._cut()
+
+    def _layers_of(self, net: nn.Module) -> list[_BatchNorm]:
+        """Looked for once: walking through the modules takes as long as a small layer."""
+        for known, layers in self._known:
+            if known is net:
+                return layers
+        self._known.append((net, tracked_norms(net)))
+        return self._known[-1][1]
 
     @contextmanager
     def applied(self, net: nn.Module) -> Iterator[None]:
         """This network normalises with the levels, which stay as they are."""
-        layers = tracked_norms(net)
+        layers = self._layers_of(net)
         before = [(layer._buffers["running_mean"], layer._buffers["running_var"], layer.training) for layer in layers]
         try:
             for layer, level in zip(layers, self._levels, strict=True):
@@ -94,7 +103,7 @@ class ClassStatistics:
         self._sight = sight = Sight(open=self.settled < SETTLE)
         hooks = [
             layer.register_forward_pre_hook(partial(self._see, sight, at))
-            for at, layer in enumerate(tracked_norms(net))
+            for at, layer in enumerate(self._layers_of(net))
         ]
         # A compiled network may have been traced without the hooks.
         eager: AbstractContextManager[Any] = (
@@ -107,7 +116,6 @@ class ClassStatistics:
             for hook in hooks:
                 hook.remove()
 
-    @torch.no_grad()
     def _see(self, sight: Sight, at: int, layer: _BatchNorm, inputs: tuple[Tensor, ...]) -> None:
         found, level = sample_moments(inputs[0].detach()), self._levels[at]
         if sight.note(at, found):
