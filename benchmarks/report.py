@@ -98,7 +98,9 @@ def main() -> None:
         specs = load_recipe("mini").runs()
         for spec in specs:
             steps, summary = made_up(spec)
-            store.write(spec.id, spec=spec.model_dump(), steps=steps, summary=summary, environment={})
+            parts = {"spec": spec.model_dump(), "summary": summary, "environment": {}, "identity": spec.identity}
+            store.write(spec.id, steps=steps, **parts)
+        assert all(store.has(spec.id) for spec in specs), "there is something left to run"
         print(f"{len(specs)} stored runs of {STEPS} steps, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}")
         for _ in range(given.repeat):
             seconds, calls = timed(Path(folder))

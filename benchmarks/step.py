@@ -157,7 +157,8 @@ def main() -> None:
         if not rows:
             print(f"{'bare':8} {'':6} {options.batch:3} {found['bare_ms']:8.1f} ms", flush=True)
         rows.append({"method": method, "memory": options.memory, "batch": options.batch, **found})
-        limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if method == "rotta" else ""
+        judged = method == "rotta" and options.batch == BATCH
+        limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if judged else ""
         shares = f"overhead {found['overhead']:6.2%}  augmentation {found['augmentation']:6.2%}"
         limit = f" (at most {UNDONE[options.batch]:.0%})" if options.batch in UNDONE else ""
         shares += f"  bare {found['bare']:5.2f}  undo {found['undo']:6.2%}{limit}"

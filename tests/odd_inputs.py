@@ -35,6 +35,20 @@ class Wrapped(nn.Module):
         return {"logits": logits, "other": x} if self.kind == "dict" else (logits, x)
 
 
+class Moody(nn.Module):
+    """Fails every fourth time it is asked, so also in the middle of a step."""
+
+    def __init__(self):
+        super().__init__()
+        self.net, self.asked = convolutional(2, nn.BatchNorm2d), 0
+
+    def forward(self, x):
+        self.asked += 1
+        if self.asked % 4 == 0:
+            raise RuntimeError("not now")
+        return self.net(x)
+
+
 def convolutional(dimensions, norm):
     conv = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[dimensions - 1]
     pool = (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d)[dimensions - 1]
@@ -52,6 +66,7 @@ NETWORKS = {
     "plain": (lambda: convolutional(2, lambda channels: nn.Identity()), (3, 4, 4)),
     "dict": (lambda: Wrapped("dict"), (3, 4, 4)),
     "tuple": (lambda: Wrapped("tuple"), (3, 4, 4)),
+    "moody": (Moody, (3, 4, 4)),
     "double": (lambda: convolutional(2, nn.BatchNorm2d).double(), (3, 4, 4)),
     "untracked": (lambda: convolutional(2, lambda c: nn.BatchNorm2d(c, track_running_stats=False)), (3, 4, 4)),
 }

@@ -18,5 +18,5 @@ def plain(state):
 
 
 def frozen_state(model):
-    """Of an adapted model, but for its clock."""
-    return plain({**state_of(model), "cost": None})
+    """Of an adapted model, but for what it has cost."""
+    return plain(state_of(model))

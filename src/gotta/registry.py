@@ -70,6 +70,13 @@ class Registry(Generic[T]):
     def is_permitted(self, name: str) -> bool:
         return ":" not in name or name in self._permitted or not self.is_outside(name)
 
+    def expect(self, name: str) -> None:
+        """Raises where nobody knows this name. A part that does not come with gotta is not imported for it."""
+        if not self.is_outside(name):
+            self.get(name)
+        elif not self.is_permitted(name):
+            raise self.refusal(name)
+
     def take(self, name: str) -> T:
         """What the caller names, which may be `module:Class`."""
         if ":" in name:
@@ -100,7 +107,7 @@ class Registry(Generic[T]):
         )
 
     def module_of(self, name: str) -> str:
-        """The module that a thing is from; one named as `module:Class` is not imported for that."""
+        """The module that a thing is from. Nothing of the user's is imported for that."""
         module, colon, _ = name.partition(":")
         if colon:
             return module
@@ -170,7 +177,7 @@ class Registry(Generic[T]):
                 f"the plug-in {self.kind} '{point.name}' ({point.value}) is of another kind and was not called. "
                 f"Expected {expected}."
             )
-        return found  # type: ignore[no-any-return]
+        return self._usable(found)
 
 
 class Functions(Registry[Callable[..., T]], Generic[T]):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from gotta.cli.__main__ import main
 from gotta.memory import policies
 
+EARLIER = Path(__file__).parents[1] / "experiment" / "sweep" / "earlier_store"
 ENVIRONMENT = {**os.environ, "COLUMNS": "140", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 MINE = '''
 from dataclasses import dataclass
@@ -256,6 +258,33 @@ def test_a_damaged_run_is_told_and_run_again(tmp_path):
     assert f"Damaged: run {victim.name}: summary.json is not valid JSON" in shown
     assert "1 finished before, 1 to do" in shown
     assert "Damaged" not in gotta(*bench)
+
+
+def test_a_copied_run_is_told_and_counts_nowhere(tmp_path):
+    settings = (
+        "method.name=norm",
+        "memory.name=fifo",
+        "memory.capacity=8",
+        "stream.per_class=1",
+        "stream.domains=snow",
+    )
+    gotta("run", *settings, "--out", tmp_path / "out")
+    (run,) = (tmp_path / "out" / "runs").iterdir()
+    shutil.copytree(run, run.with_name("copy"))
+    shown = gotta("run", *settings, "--out", tmp_path / "out")
+    assert f"Damaged: run copy: what it holds is run {run.name}: it was renamed, copied or edited. It counts" in shown
+    assert "1 finished, 1 damaged" in gotta("status", tmp_path / "out")
+
+
+def test_runs_of_an_earlier_format_are_told_and_none_of_them_counts_as_finished(tmp_path):
+    shutil.copytree(EARLIER, tmp_path / "out")
+    shown = gotta("bench", EARLIER / "recipe.yaml", "--out", tmp_path / "out", "--dry-run")
+    assert "4 runs here are of an earlier format" in shown
+    assert "4 runs, 0 finished before, 4 to do" in shown
+    assert "4 of the finished ones of an earlier format" in gotta("status", tmp_path / "out")
+    gotta("report", tmp_path / "out")
+    assert "Of an earlier format" in (tmp_path / "out" / "tables.md").read_text()
+    assert len(gotta("export", tmp_path / "out").splitlines()) == 5
 
 
 def test_failed_runs_are_told_even_if_there_is_no_report(tmp_path):

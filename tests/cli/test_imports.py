@@ -9,14 +9,14 @@ import pytest
 from cli.test_cli import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
 
 from gotta import GottaError
-from gotta.data import DATASETS
 from gotta.experiment.run.run import run
+from gotta.experiment.spec.outside import REGISTRIES
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import sweep
 from gotta.memory import policies
-from gotta.methods import methods
-from gotta.models import architectures
+
+pytestmark = pytest.mark.thorough
 
 MARK = "import pathlib\n(pathlib.Path(__file__).parent / 'imported').touch()\n"
 OTHERS = """
@@ -39,8 +39,10 @@ cells: [{{method: [{method}], memory: [fifo, "{memory}"]}}]
 def mine(tmp_path):
     """A folder with a module that leaves a mark when it is imported; nothing is permitted yet."""
     (tmp_path / "mine.py").write_text(MARK + MINE + OTHERS)
-    registries = (policies, methods, DATASETS, architectures)
+    registries = REGISTRIES.values()
     before = [dict(registry._permitted) for registry in registries]
+    for registry in registries:
+        registry._permitted = {}
     yield tmp_path
     for registry, permitted in zip(registries, before, strict=True):
         registry._permitted = permitted
@@ -66,7 +68,7 @@ def test_a_recipe_that_does_not_list_what_it_imports_is_refused(mine, imports):
 
 def test_a_dry_run_imports_nothing_and_the_run_does(mine):
     command = write_recipe(mine)
-    told = gotta(*command, "--dry-run", cwd=mine)
+    told = gotta(*command, "--dry-run", "--ids", cwd=mine)
     assert "2 runs, 0 finished before, 2 to do" in told
     assert "norm + mine:Newest, seed 0" in told
     assert not imported(mine)
@@ -162,16 +164,44 @@ def test_a_plug_in_is_not_imported_to_be_listed(mine, monkeypatch):
     policies.names()
     monkeypatch.setitem(policies._plug_ins, "plugged", EntryPoint("plugged", "mine:Newest", "gotta.memory"))
     command = ("bench", "mini", "--quick", "--method", "norm", "--out", mine / "out", "--jobs", 1)
-    assert "norm + plugged, seed 0" in gotta(*command, "--dry-run", cwd=mine)
+    assert "norm + plugged, seed 0" in gotta(*command, "--dry-run", "--ids", cwd=mine)
     assert not imported(mine)
     assert policies.get("plugged").__name__ == "Newest"
     del policies._items["plugged"]
     assert imported(mine)
 
 
-@pytest.mark.parametrize("setting", ["stream.order=os:system", "stream.schedule=subprocess:Popen"])
-def test_streams_have_no_parts_of_ones_own(mine, setting):
-    assert "is unknown" in gotta("run", setting, cwd=mine, code=2)
+@pytest.mark.parametrize("setting", ["order", "schedule"])
+@pytest.mark.parametrize("name", ["os:system", "subprocess:Popen", "subprocess:run"])
+def test_streams_are_made_by_what_the_caller_names(mine, setting, name):
+    told = gotta("run", f"stream.{setting}={name}", "--out", mine / "out", cwd=mine, code=2)
+    assert f"{setting} '{name}' is a" in told
+    assert "was not called. Expected a function" in told
+    (mine / "stream.yaml").write_text(f"{setting}: 'mine:{name[:2]}'")
+    assert "so it was not imported" in gotta("stream", "show", "stream.yaml", cwd=mine, code=2)
+    (mine / "spec.yaml").write_text(f"stream: {{{setting}: 'mine:{name[:2]}'}}")
+    assert "so it was not imported" in gotta("run", "spec.yaml", cwd=mine, code=2)
+    assert not imported(mine)
+
+
+def test_an_order_of_ones_own_is_imported_when_it_is_run(mine):
+    (mine / "mine.py").write_text(
+        MARK + "import numpy as np\n\n\ndef backwards(labels):\n    return np.arange(len(labels))[::-1]\n"
+    )
+    settings = (
+        "stream.order=mine:backwards",
+        "stream.per_class=1",
+        "stream.domains=snow",
+        "--jobs",
+        1,
+        "--out",
+        mine / "out",
+    )
+    command = ("bench", "--memory", "fifo", "--method", "norm", "--seeds", "0")
+    assert "Not looked at" in gotta(*command, *settings, "--dry-run", cwd=mine)
+    assert not imported(mine)
+    gotta(*command, *settings, cwd=mine)
+    assert {run.spec["stream"]["order"] for run in Store(mine / "out").runs()} == {"mine:backwards"}
 
 
 @pytest.mark.slow

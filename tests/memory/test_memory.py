@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from gotta.errors import GottaError
-from gotta.memory import Memory, intake, policies
+from gotta.memory import Candidate, Decision, Memory, Policy, Table, intake, policies
 from gotta.types import Prediction
 
 
@@ -358,3 +358,16 @@ def test_long_streams_take_no_more_memory(name: str) -> None:
             held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert held[1] - held[0] < 2**16
+
+
+@pytest.mark.parametrize(("slot", "clear"), [(0, 0), (-1, 1), (-1, 9), (-1, -2), (4, -1)])
+def test_a_decision_that_cannot_be_done_is_refused(slot: int, clear: int) -> None:
+    class Odd(Policy):
+        def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+            return Decision(table.free(), "room") if not len(table) else Decision(slot, "odd", clear)
+
+    memory = Memory(Odd(), 4, 2)
+    memory.observe([0])
+    with pytest.raises(GottaError, match=f"chose slot {slot} and to clear {clear}"):
+        memory.observe([1])
+    assert len(memory) == 1

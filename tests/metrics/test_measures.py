@@ -39,7 +39,7 @@ def test_distances_equal_slow_obvious_loops(seed, stored, streamed, chunk):
     assert covered == pytest.approx(sum(min(math.dist(s, p) for p in points) for s in stream) / streamed)
 
 
-def test_one_entry_is_recorded_tabled_drawn_and_shown_on_the_page(tmp_path, monkeypatch):
+def test_one_entry_is_recorded_tabled_drawn_and_shown_on_the_page(tmp_path, monkeypatch, readable_names):
     spread = Measure(
         lambda held: float(np.ptp(held.points)), "spread", 2, "Spread: of the rows.", "Spread: of the rows"
     )

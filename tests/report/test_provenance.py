@@ -11,8 +11,8 @@ from gotta.report.pairs import difference
 from gotta.report.panel import place
 from gotta.report.provenance import made_from, origin_lines
 from gotta.report.results import read_results
-from gotta.report.run import Run, read_runs
 from gotta.report.store.diff import compare
+from gotta.report.stored_run import Run, read_runs
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.comparison import table
 from gotta.report.tables.markdown import report_markdown

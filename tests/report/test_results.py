@@ -48,7 +48,9 @@ def test_a_bench_with_nothing_left_to_run_places_once(tmp_path, calls, monkeypat
     assert len(specs) == 36
     store = Store(tmp_path)
     for spec in specs:
-        store.write(spec.id, spec=spec.model_dump(), steps=[], summary=made().stored.summary, environment={})
+        parts = {"spec": spec.model_dump(), "summary": made().stored.summary, "identity": spec.identity}
+        store.write(spec.id, steps=[], environment={}, **parts)
+    assert all(store.has(spec.id) for spec in specs)
     monkeypatch.setattr(sys, "argv", ["gotta", "bench", "mini", "--out", str(tmp_path), "--jobs", "1"])
     with pytest.raises(SystemExit) as left:
         main()

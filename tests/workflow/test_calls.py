@@ -80,9 +80,10 @@ def test_progress_is_events_that_name_their_run(tmp_path):
 
 
 def test_a_run_that_fails_is_in_the_result_and_costs_no_other(mine):
-    with pytest.warns(FailedRuns, match=r"1 runs failed(.|\n)*norm \+ own_bad:Bad, seed 0: ValueError: mine"):
+    with pytest.warns(FailedRuns, match=r"1 runs failed(.|\n)*norm \+ own_bad:Bad, seed 0: .*ValueError: mine"):
         result = gotta.bench(ONE, memory=["own_bad:Bad", "fifo"], out=mine / "out")
-    assert [failure.message for failure in result.failures] == ["ValueError: mine"]
+    (failure,) = result.failures
+    assert failure.message.endswith("ValueError: mine")
     assert len(result.runs) == 1
     assert "fifo" in str(result.table())
     with pytest.raises(GottaError, match="ValueError: mine"):

@@ -3,15 +3,15 @@
 Its pixels are asked for in small random requests, so that a large data set is checked as fast as a small one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gotta.checks.report import Pick, Report, Result, check_one, raise_unless_passed
+from gotta.checks.findings import Report, Result
+from gotta.checks.suite import Pick, Properties, raise_unless_passed
 from gotta.data import DATASETS, dataset
 from gotta.errors import GottaError
 from gotta.printable import one_line
@@ -60,10 +60,7 @@ def run(
     facts = _check_facts(built)
     if not facts.passed:
         return Report("data set", name, (facts,))
-    others = [
-        check_one(title, partial(holds, built), draw, _size, examples, seed) for title, holds in PROPERTIES.items()
-    ]
-    return Report("data set", name, (facts, *others))
+    return Report("data set", name, (facts, *PROPERTIES.check(built, draw, _size, examples, seed)))
 
 
 def check(data: Any, **options: Any) -> None:
@@ -71,16 +68,8 @@ def check(data: Any, **options: Any) -> None:
     raise_unless_passed(run(data, **options))
 
 
-Property = Callable[[Any, Case], None]
-PROPERTIES: dict[str, Property] = {}
-
-
-def named(title: str) -> Callable[[Property], Property]:
-    def keep(holds: Property) -> Property:
-        PROPERTIES[title] = holds
-        return holds
-
-    return keep
+PROPERTIES: Properties[Any, Case] = Properties()
+named = PROPERTIES.named
 
 
 @named("gives uint8 images [n, H, W, 3], of one size in all domains, as many as asked for, or none")

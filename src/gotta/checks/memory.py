@@ -5,12 +5,12 @@ generator.
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
+from gotta.checks.findings import Report, Result
 from gotta.checks.memory_cases import Case, draw
 from gotta.checks.memory_properties import PROPERTIES, Subject
-from gotta.checks.report import Report, Result, check_one, raise_unless_passed
+from gotta.checks.suite import raise_unless_passed
 
 EXAMPLES = 30
 
@@ -27,10 +27,7 @@ def run(
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", repr(policy))
     subject = Subject(policy, {**(settings or {}), **more})
     subject.build()  # an unknown name or wrong arguments are a mistake of the caller, not of the policy
-    results = [
-        check_one(title, partial(holds, subject), draw, _size, examples, seed) for title, holds in PROPERTIES.items()
-    ]
-    return Report("memory", name, tuple(results))
+    return Report("memory", name, tuple(PROPERTIES.check(subject, draw, _size, examples, seed)))
 
 
 def check(policy: Any, **options: Any) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import random
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -13,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gotta.checks.memory_cases import Case, Samples
+from gotta.checks.suite import Properties, no_global_randomness
 from gotta.errors import GottaError
 from gotta.memory import Candidate, Decision, Memory, Policy, Table, memory_class
 from gotta.memory.policy import make_policy
@@ -40,16 +39,8 @@ class Subject:
         return memory_class(self.build()).lasts
 
 
-Property = Callable[[Subject, Case], None]
-PROPERTIES: dict[str, Property] = {}
-
-
-def named(title: str) -> Callable[[Property], Property]:
-    def keep(holds: Property) -> Property:
-        PROPERTIES[title] = holds
-        return holds
-
-    return keep
+PROPERTIES: Properties[Subject, Case] = Properties()
+named = PROPERTIES.named
 
 
 @named("never holds more than its capacity; slots are in range")
@@ -116,12 +107,9 @@ def counts_agree(subject: Subject, case: Case) -> None:
 
 @named("same seed, same content; no global randomness")
 def repeatable(subject: Subject, case: Case) -> None:
-    states = random.getstate(), repr(np.random.get_state()), torch.get_rng_state()  # noqa: NPY002
-    first, second = offered(subject, case), offered(subject, case)
+    with no_global_randomness():
+        first, second = offered(subject, case), offered(subject, case)
     same(first, second, "two memories with one seed and one stream differ")
-    assert random.getstate() == states[0], "Python's global generator was used"
-    assert repr(np.random.get_state()) == states[1], "NumPy's global generator was used"  # noqa: NPY002
-    assert torch.equal(torch.get_rng_state(), states[2]), "torch's global generator was used"
 
 
 @named("one batch equals two halves equals one sample at a time")

@@ -2,12 +2,12 @@
 
 import inspect
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
+from gotta.checks.findings import Report
 from gotta.checks.method_cases import NORMS, Case, draw, size
 from gotta.checks.method_properties import PROPERTIES, Subject
-from gotta.checks.report import Refused, Report, check_one, raise_unless_passed
+from gotta.checks.suite import Refused, raise_unless_passed
 from gotta.errors import GottaError
 from gotta.methods import Method, methods
 
@@ -35,10 +35,7 @@ def run(
         methods.check_arguments(method, arguments)
     subject = Subject(cls, arguments)
     _find_network(subject, name)
-    results = [
-        check_one(title, partial(holds, subject), draw, size, examples, seed) for title, holds in PROPERTIES.items()
-    ]
-    return Report("method", name, tuple(results))
+    return Report("method", name, tuple(PROPERTIES.check(subject, draw, size, examples, seed)))
 
 
 def check(method: str | type[Method], **options: Any) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gotta.checks.report import Pick
+from gotta.checks.suite import Pick
 from gotta.memory import policies
 
 

@@ -1,17 +1,15 @@
 """The properties of methods: each takes a method and a case and raises AssertionError where the method breaks it."""
 
 import json
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gotta.checks.method_cases import Case
-from gotta.checks.report import Refused
+from gotta.checks.suite import Properties, Refused, no_global_randomness
 from gotta.core.adapted import Adapted
 from gotta.core.pairing import choose_statistics
 from gotta.errors import GottaError
@@ -39,16 +37,8 @@ class Subject:
         return Adapted(method, memory, case.capacity if has_memory else None, self._cls.native_score)
 
 
-Property = Callable[[Subject, Case], None]
-PROPERTIES: dict[str, Property] = {}
-
-
-def named(title: str) -> Callable[[Property], Property]:
-    def keep(holds: Property) -> Property:
-        PROPERTIES[title] = holds
-        return holds
-
-    return keep
+PROPERTIES: Properties[Subject, Case] = Properties()
+named = PROPERTIES.named
 
 
 @named("gives finite logits [B, C] without a graph, whatever the memory, the batch and the network")
@@ -129,12 +119,9 @@ def state_goes_on(subject: Subject, case: Case) -> None:
 
 @named("same seed, same logits; no global randomness")
 def repeatable(subject: Subject, case: Case) -> None:
-    states = random.getstate(), repr(np.random.get_state()), torch.get_rng_state()  # noqa: NPY002
-    first, second = ([model(x) for x in case.stream()] for model in (subject.build(case), subject.build(case)))
+    with no_global_randomness():
+        first, second = ([model(x) for x in case.stream()] for model in (subject.build(case), subject.build(case)))
     assert all(map(torch.equal, first, second)), "two models with one seed and one stream differ"
-    assert random.getstate() == states[0], "Python's global generator was used"
-    assert repr(np.random.get_state()) == states[1], "NumPy's global generator was used"  # noqa: NPY002
-    assert torch.equal(torch.get_rng_state(), states[2]), "torch's global generator was used"
 
 
 @named("works alike for callers without gradients, and for a deep copy")

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from gotta.checks import dataset, memory, method, stream
-from gotta.checks.report import Report
+from gotta.checks.findings import Report
 from gotta.data import DATASETS
 from gotta.errors import GottaError, unknown
 from gotta.memory import policies

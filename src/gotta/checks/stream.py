@@ -6,13 +6,14 @@ those of the domains, that gives the pools that are visited. Both may ask for fi
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
-from gotta.checks.report import Report, Result, check_one, raise_unless_passed
+from gotta.checks.findings import Report, Result
 from gotta.checks.stream_cases import draw, size
 from gotta.checks.stream_properties import PROPERTIES, Subject, fingerprint_elsewhere, fingerprint_of
+from gotta.checks.suite import raise_unless_passed
 from gotta.errors import GottaError, unknown
+from gotta.reading import parse_yaml
 from gotta.registry import Functions
 from gotta.streams import ORDERS, SCHEDULES
 
@@ -37,10 +38,7 @@ def run(
     """
     subject = _subject(kind, part, {**(settings or {}), **more})
     name = part if isinstance(part, str) else str(getattr(part, "__name__", part))
-    results = [
-        check_one(title, partial(holds, subject), draw, size, examples, seed)
-        for title, holds in PROPERTIES[kind].items()
-    ]
+    results = PROPERTIES[kind].check(subject, draw, size, examples, seed)
     if not subject.served and all(result.passed for result in results):
         raise GottaError(f"{kind} '{name}' refuses everything it is checked on: {subject.refusal}")
     if elsewhere and subject.name is not None and results[0].passed:
@@ -55,9 +53,7 @@ def check(kind: str, part: str | Callable[..., Any], **options: Any) -> None:
 
 def fingerprint(kind: str, name: str, *settings: str) -> str:
     """What another process is asked for."""
-    import yaml
-
-    given = {key: yaml.safe_load(value) for key, _, value in (setting.partition("=") for setting in settings)}
+    given = {key: parse_yaml(value) for key, _, value in (setting.partition("=") for setting in settings)}
     return fingerprint_of(_subject(kind, name, given))
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gotta.checks.report import Pick
+from gotta.checks.suite import Pick
 from gotta.types import Images, IntArray, domain_name
 
 SHAPES = ("balanced", "one class", "gaps", "skewed", "sorted")

@@ -1,25 +1,25 @@
 """The properties of orders and schedules: each takes one and a case, and raises AssertionError where it is broken."""
 
 import os
-import random
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from gotta.checks.report import Refused
 from gotta.checks.stream_cases import SHAPES, Case, Labelled
+from gotta.checks.suite import Properties, Refused, no_global_randomness
 from gotta.errors import GottaError
 from gotta.seeds import legacy_generator
 from gotta.streams import Stream, StreamSpec
 from gotta.streams.stream_spec import call
 from gotta.types import IntArray
 
+STREAM = "makes a stream: every sample has its own label and domain, and the content hash is stable"
 PATIENCE = 300.0  # seconds for another process to import torch
 ASK = "import sys; from gotta.checks.stream import fingerprint; print(fingerprint(*sys.argv[1:]))"
 
@@ -62,20 +62,12 @@ class Subject:
         return answer
 
 
-Property = Callable[[Subject, Case], None]
-PROPERTIES: dict[str, dict[str, Property]] = {"order": {}, "schedule": {}}
+ORDER: Properties[Subject, Case] = Properties()
+SCHEDULE: Properties[Subject, Case] = Properties()
+PROPERTIES = {"order": ORDER, "schedule": SCHEDULE}
 
 
-def named(kinds: Iterable[str], title: str) -> Callable[[Property], Property]:
-    def keep(holds: Property) -> Property:
-        for kind in kinds:
-            PROPERTIES[kind][title] = holds
-        return holds
-
-    return keep
-
-
-@named(["order"], "gives positions of its labels: an array of whole numbers in range, each at most once")
+@ORDER.named("gives positions of its labels: an array of whole numbers in range, each at most once")
 def gives_positions(subject: Subject, case: Case) -> None:
     order = np.asarray(subject.arrange(case))
     assert order.ndim == 1, f"an array of shape {order.shape}, expected [N]"
@@ -86,17 +78,16 @@ def gives_positions(subject: Subject, case: Case) -> None:
     assert len(np.unique(order)) == len(order), "a position comes twice"
 
 
-@named(["order"], "same seed, same order; no global randomness; the labels stay as they were")
+@ORDER.named("same seed, same order; no global randomness; the labels stay as they were")
 def order_is_repeatable(subject: Subject, case: Case) -> None:
-    before = global_generators()
     labels = case.labels
-    first, second = (np.asarray(subject.arrange(case, labels)) for _ in range(2))
+    with no_global_randomness():
+        first, second = (np.asarray(subject.arrange(case, labels)) for _ in range(2))
     assert np.array_equal(first, second), "one seed gives two orders"
     assert np.array_equal(labels, case.labels), "the labels were changed"
-    assert global_generators() == before, "a global generator was used"
 
 
-@named(["order"], "takes labels as a list, and one image alone or none, or refuses them with GottaError")
+@ORDER.named("takes labels as a list, and one image alone or none, or refuses them with GottaError")
 def order_takes_any_labels(subject: Subject, case: Case) -> None:
     listed: Any = case.labels.tolist()
     assert np.array_equal(subject.arrange(case, listed), subject.arrange(case)), "a list of labels is ordered otherwise"
@@ -105,7 +96,7 @@ def order_takes_any_labels(subject: Subject, case: Case) -> None:
             assert len(subject.arrange(case, labels)) <= len(labels), f"more positions than the {len(labels)} labels"
 
 
-@named(["schedule"], "gives a list of pools: each some of the given domains, or their other severities")
+@SCHEDULE.named("gives a list of pools: each some of the given domains, or their other severities")
 def gives_pools(subject: Subject, case: Case) -> None:
     pools = subject.visit(case.names)
     assert isinstance(pools, list), f"a {type(pools).__name__}, expected a list"
@@ -119,17 +110,16 @@ def gives_pools(subject: Subject, case: Case) -> None:
         assert not stray, f"domains that were not given: {stray}"
 
 
-@named(["schedule"], "the same again; no global randomness; the names stay as they were")
+@SCHEDULE.named("the same again; no global randomness; the names stay as they were")
 def schedule_is_repeatable(subject: Subject, case: Case) -> None:
-    before, names = global_generators(), case.names
-    assert subject.visit(names) == subject.visit(names), "the same names give two schedules"
+    names = case.names
+    with no_global_randomness():
+        assert subject.visit(names) == subject.visit(names), "the same names give two schedules"
     assert names == case.names, "the list of names was changed"
-    assert global_generators() == before, "a global generator was used"
 
 
-@named(
-    ["order", "schedule"], "makes a stream: every sample has its own label and domain, and the content hash is stable"
-)
+@ORDER.named(STREAM)
+@SCHEDULE.named(STREAM)
 def makes_a_stream(subject: Subject, case: Case) -> None:
     if subject.name is None:
         return
@@ -140,10 +130,6 @@ def makes_a_stream(subject: Subject, case: Case) -> None:
         shown = (step.x[:, 0, 0, 0] * 255).round().long().tolist()
         named = [stream.dataset.domains.index(stream.domains[at]) for at in step.truth.domain]
         assert shown == named, "a sample is shown in another domain than the stream says"
-
-
-def global_generators() -> tuple[Any, ...]:
-    return random.getstate(), repr(np.random.get_state())  # noqa: NPY002
 
 
 def fingerprint_of(subject: Subject) -> str:

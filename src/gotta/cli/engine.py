@@ -20,6 +20,6 @@ def _options(text: str) -> dict[str, str]:
         raise GottaError(
             f"slurm option '{wrong[0]}' has no value. Expected name=value by comma: partition=gpu,minutes=60."
         )
-    if not all(value.isdigit() and int(value) for name, _, value in parts if name == "minutes"):
+    if not all(value.isascii() and value.isdigit() and int(value[:9]) for name, _, value in parts if name == "minutes"):
         raise GottaError(f"--slurm {text}: expected minutes as a whole number above 0.")
     return {name: value for name, _, value in parts}

@@ -76,9 +76,12 @@ class Adapted(Shared):
             with self._whole() as undo:
                 if self.frozen:
                     return self._look(x, undo)
+                self.scale, exceeded = self.scale.after(largest)
+                if exceeded:
+                    return self._leave_out(x, undo)
                 if self.guard is not None and self.guard.sheltering:
                     return self._shelter(x, self.guard)
-                return self._step(x, largest, undo)
+                return self._step(x, undo)
 
     @contextmanager
     def _whole(self) -> Iterator[Undo]:
@@ -86,6 +89,7 @@ class Adapted(Shared):
         if self._stepping:
             raise GottaError("a step was asked for inside a step of the same model. Give what is inside its own copy.")
         self._stepping, spent = True, self.method.cost.mark()
+        watched = None if self.guard is None else self.guard.state_dict()
         try:
             with Undo(self, self._changeable) as undo:
                 try:
@@ -95,20 +99,18 @@ class Adapted(Shared):
                 except BaseException:
                     undo.back()
                     self.method.cost.back(spent)
+                    if self.guard is not None and watched is not None:
+                        self.guard.load_state_dict(watched)
                     raise
         finally:
             self._stepping = False
 
-    def _step(self, x: Tensor, largest: Tensor, undo: Undo) -> Outcome:
+    def _step(self, x: Tensor, undo: Undo) -> Outcome:
         phase = self.method.cost.phase
         with phase("predict"):
             raw = prediction = self._predict(x)
         check_shape(prediction.logits, self._classes)
-        finite = bool(torch.isfinite(prediction.logits).all())
-        self.scale, exceeded = self.scale.after(largest)
-        if exceeded:
-            return self._leave_out(x, prediction if finite else None, undo)
-        if not finite:
+        if not torch.isfinite(prediction.logits).all():
             return self._without_logits(x, undo)
         self.sample = x.shape[1:]
         self.memory.expect(prediction.logits.shape[1])
@@ -177,12 +179,17 @@ class Adapted(Shared):
             return self._shelter(x, self.guard)
         return self._undone(x, source, "the adapted model has no finite logits for it")
 
-    def _leave_out(self, x: Tensor, prediction: Prediction | None, undo: Undo) -> Outcome:
-        """Learn nothing from a batch whose values are out of all proportion."""
+    def _leave_out(self, x: Tensor, undo: Undo) -> Outcome:
+        """Predict a batch whose values are out of all proportion, and learn nothing from it."""
         scale = self.scale
+        try:
+            sheltered = self.guard is not None and self.guard.sheltering
+            prediction = self._source_prediction(x) if sheltered else self._predict_again(x)
+        except NotFinite:
+            prediction = self._source_prediction(x)
         undo.back()
         self.scale = scale  # which counts such samples, and gives in to many of them
-        found = self.method.following.prior.look(prediction or self._source_prediction(x))
+        found = self.method.following.prior.look(prediction)
         return self._undone(x, found, f"it holds values more than {MOST:,.0f} times as large as any before")
 
     def _undone(self, x: Tensor, prediction: Prediction, harm: str) -> Outcome:
@@ -207,13 +214,8 @@ class Adapted(Shared):
 
     def _shelter(self, x: Tensor, guard: Guard) -> Outcome:
         """Predict as the source model while the guard finds the adapted one unhealthy."""
-        before = guard.state_dict()
         prediction, diagnostics = guard.predict(self.method, self.memory, x)
-        try:
-            self._expect(prediction.logits)
-        except GottaError:
-            guard.load_state_dict(before)
-            raise
+        self._expect(prediction.logits)
         return self._untouched(x, prediction, diagnostics)
 
     def _untouched(self, x: Tensor, prediction: Prediction, diagnostics: dict[str, float] | None = None) -> Outcome:

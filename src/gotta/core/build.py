@@ -64,8 +64,8 @@ def adapt(
     """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
 
     A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters and the prior it is to
-    have (`prior`, `labels`, `order_in_batch`); a memory with arguments of its own is
-    `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`).
+    have (`prior`, `labels`, `order_in_batch`). A memory with arguments of its own is
+    `memory=gotta.Memory.spec("fps", epsilon=0.1)`, or the name with `policy={"epsilon": 0.1}`.
     Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
     if isinstance(memory, MemoryChoice):

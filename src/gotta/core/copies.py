@@ -12,13 +12,10 @@ class Copies:
     @torch.no_grad()
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self.tensors = tensors
-        alike: dict[tuple[torch.dtype, torch.device], list[Tensor]] = {}
+        alike: dict[tuple[torch.dtype, torch.device, int], list[Tensor]] = {}
         for tensor in tensors:
-            alike.setdefault((tensor.dtype, tensor.device), []).append(tensor)
-        self._rows = [
-            (group, torch.cat([value if value.ndim == 1 else value.reshape(-1) for value in group]))
-            for group in alike.values()
-        ]
+            alike.setdefault((tensor.dtype, tensor.device, tensor.ndim), []).append(tensor)
+        self._rows = [(group, in_one_row(group)) for group in alike.values()]
 
     @torch.no_grad()
     def back(self) -> None:
@@ -32,3 +29,10 @@ class Copies:
         """Whether all numbers are, with one answer from each device."""
         rows = [row for _, row in self._rows if row.is_floating_point() or row.is_complex()]
         return all(bool(torch.isfinite(row).all()) for row in rows)
+
+
+def in_one_row(alike: list[Tensor]) -> Tensor:
+    """The numbers of tensors that have one number of dimensions."""
+    if alike[0].ndim == 0:
+        return torch.stack(alike)
+    return torch.cat(alike if alike[0].ndim == 1 else [value.reshape(-1) for value in alike])

@@ -5,8 +5,8 @@ trains it to be sure. The adapted model is not: entropy minimisation makes it su
 make it sure of the wrong class where a batch shows few. So half of its word is that of a *witness*: the source's
 weights under the batch statistics of mixed company, the samples in question beside some of the last 1,500. Weights that
 went astray do not convince the witness, nor do labels that only the company of their batch suggested. What the source
-is surer than that, less what is allowed, adds up from check to check; enough of it is an alarm. The way back is the
-same sum with the sign turned, up to a bar that doubles with each episode.
+is surer than that, less what is allowed, adds up from check to check; enough of it is an alarm. The way back is a sum
+of what the source is less sure, up to a bar that doubles with each episode.
 """
 
 import warnings
@@ -30,7 +30,7 @@ ROWS = 32  # kept samples that make a check
 COMPANY, NEWCOMERS = 32, 4  # earlier samples beside them for the witness, and how many of these each check renews
 ALLOWED = 0.04  # of the certainty, in one check
 AT_MOST = 0.1  # of what was lost above that counts in one check, because a run of one class is no proof
-ALARM, RETURN = 0.2, 0.2  # sums of what was lost above that, and of what was not
+ALARM, RETURN = 0.2, 0.2  # sums of what was lost above that, and of what was won
 MOST_DOUBLINGS = 4
 MIXED = Statistics("batch")
 
@@ -138,7 +138,7 @@ class Guard:
 
     def _judge(self, lost: float, method: Method, memory: Memory) -> dict[str, float]:
         """Add to the evidence, and act where there is enough."""
-        more = ALLOWED - lost if self.unhealthy else lost - ALLOWED
+        more = -lost if self.unhealthy else lost - ALLOWED
         self.evidence = evidence = max(0.0, self.evidence + min(more, AT_MOST))
         if not self.unhealthy:
             if evidence > ALARM:

@@ -30,14 +30,14 @@ UNREADABLE = (  # what a misfit state raises
 
 
 def save(adapted: "Adapted", path: Path, beside: Mapping[str, Any] | None = None) -> None:
-    saved.write(path, identity(adapted), {**state_of(adapted), "beside": dict(beside or {})})
+    saved.write(path, identity(adapted), {**state_of(adapted), "cost": spent_by(adapted), "beside": dict(beside or {})})
 
 
 def load(adapted: "Adapted", path: Path) -> dict[str, Any]:
     """Put a saved state into a model built alike; what was saved beside it. One that does not fit changes nothing."""
     record, state = saved.read(path)
     saved.check_fit(path, record, identity(adapted))
-    before = state_of(adapted)
+    before = {**state_of(adapted), "cost": spent_by(adapted)}
     try:
         put_back(adapted, state)
     except UNREADABLE as error:
@@ -58,6 +58,7 @@ def identity(adapted: "Adapted") -> dict[str, Any]:
 
 
 def state_of(adapted: "Adapted") -> dict[str, Any]:
+    """Everything that the next step depends on."""
     memory, guard, sample = adapted.memory, adapted.guard, adapted.sample
     return {
         "method_state": adapted.method.state_dict(),
@@ -67,8 +68,11 @@ def state_of(adapted: "Adapted") -> dict[str, Any]:
         "scale": asdict(adapted.scale),
         "frozen": adapted.frozen,
         "sample": None if sample is None else list(sample),
-        "cost": {name: tally for name, tally in adapted.method.cost.summary().items() if name in PHASES},
     }
+
+
+def spent_by(adapted: "Adapted") -> dict[str, Any]:
+    return {name: tally for name, tally in adapted.method.cost.summary().items() if name in PHASES}
 
 
 def put_back(adapted: "Adapted", state: Mapping[str, Any]) -> None:

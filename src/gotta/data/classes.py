@@ -44,7 +44,7 @@ def number_classes(
 
 def wnids() -> list[str]:
     """The 1000 classes of ImageNet-1k by number."""
-    return WNIDS.read_text().split()
+    return WNIDS.read_text("utf-8").split()
 
 
 def read_index(class_index: str) -> dict[str, int]:
@@ -70,7 +70,7 @@ def chosen(pictures: Pictures, subset: str | None) -> Pictures:
         return pictures
     path = find(f"subset '{subset}'", None if subset in SUBSETS else subset, *SUBSETS.get(subset, ()))
     try:
-        lines = [line.strip() for line in path.read_text().splitlines()]
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
     except (OSError, ValueError) as error:
         raise GottaError(f"the list of images '{path}' cannot be read: {error}.") from None
     wanted = ["/".join(PurePosixPath(line).parts[-2:]) for line in lines if line and not line.startswith("#")]

@@ -17,6 +17,7 @@ import numpy as np
 
 from gotta.errors import GottaError
 from gotta.files import write_atomically
+from gotta.reading import read_json
 from gotta.types import Dataset
 
 MANY = 1000  # files of which not every one is read
@@ -101,8 +102,8 @@ def _read_through(paths: Sequence[Path], named: Sequence[tuple[str, int]]) -> st
 
 def _read(kept: Path | None) -> dict[str, str]:
     try:
-        found = json.loads(kept.read_text(encoding="utf-8")) if kept is not None else {}
-    except (OSError, ValueError, RecursionError):
+        found = read_json(kept) if kept is not None else {}
+    except (OSError, ValueError):
         return {}
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gotta.report.run import Run
 from gotta.report.statistics import LEVEL, Estimate, estimate
+from gotta.report.stored_run import Run
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from gotta.experiment.spec.settings import tell_apart
-from gotta.report.run import Run
+from gotta.experiment.spec.dotted import tell_apart
+from gotta.report.stored_run import Run
 
 MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
 METHODS = ("source", "norm", "rotta", "note", "sar", "eata", "cotta", "tent", "pl", "shot", "energy")

@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gotta.experiment.spec.settings import flatten
+from gotta.experiment.spec.dotted import flatten
 
 if TYPE_CHECKING:
-    from gotta.report.run import Run
+    from gotta.report.stored_run import Run
 
 SHOWN = 8  # digits of a hash
 IN_STREAM = {"order": "stream", "schedule": "stream"}  # other parts are called as their section of a spec

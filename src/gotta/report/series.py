@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gotta.experiment.sweep.store import STEPS, unreadable_steps
 from gotta.metrics.measures import MEASURES
 from gotta.reading import parse_json, read_bytes
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 
 BINS = 96
 HEAD = re.compile(

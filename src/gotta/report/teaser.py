@@ -290,7 +290,7 @@ def write_page(
 ) -> Path:
     """Draw `teaser.png` and put the numbers into `teaser.md`, between its two marks; the words around them stay."""
     page = folder / "teaser.md"
-    before, begin, rest = page.read_text().partition(BEGIN)
+    before, begin, rest = page.read_text("utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
         raise GottaError(f"{page} has no place for the numbers. Expected the lines '{BEGIN}' and '{END}'.")

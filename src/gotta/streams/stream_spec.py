@@ -83,8 +83,8 @@ def require_valid(spec: StreamSpec) -> None:
 
 def _names(spec: StreamSpec) -> list[str]:
     looked_up: list[Callable[[], object]] = [
-        lambda: ORDERS.get(_text("order", spec.order)),
-        lambda: SCHEDULES.get(_text("schedule", spec.schedule)),
+        lambda: ORDERS.expect(_text("order", spec.order)),
+        lambda: SCHEDULES.expect(_text("schedule", spec.schedule)),
         lambda: spec.domain_order == AS_STORED or domain_order(_as_tuple("domain_order", spec.domain_order)),
         lambda: spec.domains is None or _as_tuple("domains", spec.domains),
         lambda: _one_of("underflow", spec.underflow, UNDERFLOW),

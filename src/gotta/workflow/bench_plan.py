@@ -41,7 +41,7 @@ class Plan:
     to_record: tuple[RunSpec, ...] = ()  # these get a recording of what their memory held
 
     def __post_init__(self) -> None:
-        check_same_inputs(self.specs, self.store)
+        check_same_inputs(self.specs, self.store, everything=False)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -100,6 +100,7 @@ class Plan:
         if lacking := wrong or missing(self.todo):
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
             raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
+        check_same_inputs(self.specs, self.store)
         Store(self.store.root, writable=True)
 
     def run(
@@ -169,9 +170,11 @@ class Plan:
     __repr__ = __str__  # so that a notebook shows it
 
     def _damaged(self) -> list[str]:
-        ids = {spec.id for spec in self.todo if (self.store.folder / spec.id).exists()}
-        found = self.store.damaged() if ids else []
-        return [f"Damaged: run {id}: {reason}. It is run again." for id, reason in found if id in ids]
+        again = {spec.id for spec in self.todo}
+        return [
+            f"Damaged: run {id}: {reason}. It {'is run again' if id in again else 'counts nowhere'}."
+            for id, reason in self.store.damaged()
+        ]
 
     def _earlier(self) -> list[str]:
         count = sum(run.is_earlier for run in self.store.runs())

@@ -2,11 +2,15 @@
 
 import hashlib
 import os
+import shutil
+import sys
 
+import numpy as np
 import pytest
 import torch
 
 from gotta import GottaError
+from gotta.data.dataset import DATASETS
 from gotta.experiment.recipe.changed_inputs import check_same_inputs
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
@@ -14,6 +18,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Work, execute
 from gotta.experiment.sweep.store import Store
 from gotta.models import load
+from gotta.models.zoo import save_model
 from gotta.workflow import Plan
 
 NAME = "w.pt"
@@ -90,3 +95,44 @@ def test_a_snapshot_of_other_weights_is_not_continued(file, tmp_path):
     _, summary = run(by_file(), snapshots=Snapshots(folder, 0.0, notices.append))
     assert "another weights_sha256" in notices[0]
     assert summary["online"] == run(by_file())[1]["online"]
+
+
+def test_runs_of_data_that_was_replaced_are_not_reused_in_silence(tmp_path):
+    folder = tmp_path / "c"
+    folder.mkdir()
+    np.save(folder / "labels.npy", np.tile(np.arange(10), 5))
+    np.save(folder / "snow.npy", np.zeros((50, 32, 32, 3), np.uint8))
+    parts = {"data": {"name": "cifar10_c", "arguments": {"path": str(folder)}}, "stream": {"domains": ["snow"]}}
+    made = RunSpec.of({**parts, "regime": {"batch_size": 5}})
+    store = Store(tmp_path / "runs", writable=True)
+    execute(made, Work(str(store.root)), lambda event: None)
+    assert len(store.read(made.id).summary["data_sha256"]) == 64
+    assert (store.root / "data-hashes.json").exists()
+    check_same_inputs([made], store)
+    np.save(folder / "snow.npy", np.ones((50, 32, 32, 3), np.uint8))
+    with pytest.raises(GottaError, match=r"1 finished runs in .* used other data 'cifar10_c'"):
+        check_same_inputs([made], store)
+    shutil.rmtree(folder)
+    check_same_inputs([made], store)
+
+
+def test_a_network_that_is_a_file_of_its_own_is_told_by_its_content(file, tmp_path):
+    for value in (0.0, 1.0):
+        model = load("resnet20")
+        next(model.parameters()).data += value
+        save_model(model, "resnet20", tmp_path / f"{value}.safetensors")
+    digests = {run(spec(name=str(tmp_path / f"{value}.safetensors")))[1]["weights_sha256"] for value in (0.0, 1.0)}
+    assert len(digests) == 2
+
+
+def test_a_data_set_of_the_callers_is_not_imported_only_to_look(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(DATASETS, "_permitted", {})
+    (tmp_path / "data_of_mine.py").write_text("raise AssertionError('imported')")
+    made = RunSpec.of({"data": {"name": "data_of_mine:Mine"}}, imports=["data_of_mine"])
+    store = Store(tmp_path / "runs", writable=True)
+    parts = {"spec": made.model_dump(), "identity": made.identity, "environment": {}}
+    store.write(made.id, steps=[], summary={"data_sha256": "a" * 64}, **parts)
+    assert store.has(made.id)
+    check_same_inputs([made], store, everything=False)
+    assert "data_of_mine" not in sys.modules

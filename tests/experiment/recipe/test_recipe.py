@@ -223,3 +223,8 @@ def test_a_recipe_of_endless_runs_is_told_before_they_are_made():
     recipe = Recipe(title="", base={}, axes=axes, cells=[{"method": ["tent"]}])
     with pytest.raises(GottaError, match=r"stands for up to [\d,]+ runs. Expected at most 1,000,000"):
         recipe.runs()
+
+
+def test_control_characters_stay_out_of_titles_and_labels():
+    recipe = Recipe.model_validate({"title": "a\x1b[31m\nb", "base": {}, "cells": [{"method": ["norm"]}]})
+    assert recipe.title == "a\\x1b[31m\\nb"

@@ -4,6 +4,7 @@ import hashlib
 import pickle
 import sys
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,8 @@ class Mine(Policy):
 
 
 def spec(**changes):
-    return RunSpec.of({"method": {"name": "tent"}, "memory": {"name": "fps", "capacity": 32}, **changes})
+    given = {"method": {"name": "tent"}, "memory": {"name": "fps", "capacity": 32}, **changes}
+    return RunSpec.of(given, imports=("mine_policy", "mine_method", "gotta.memory.builtin.fps"))
 
 
 @pytest.fixture
@@ -40,6 +42,7 @@ def mine(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "mine_policy.py"
     path.write_text(POLICY)
+    monkeypatch.setattr(policies, "_permitted", {})
     yield path
     sys.modules.pop("mine_policy", None)
 
@@ -67,6 +70,14 @@ def test_the_name_covers_presets_and_quirks_of_methods(monkeypatch):
     after = spec()
     assert after.identity["parts"]["method"]["settings"]["lr"] == 2e-3
     assert before.id != after.id
+
+
+def test_the_name_covers_what_every_method_takes():
+    usual, chosen = (spec(method={"name": "tent", "prior": "sticky", **more}) for more in ({}, {"labels": "raw"}))
+    assert usual.identity["parts"]["method"]["settings"]["prior"] == "sticky"
+    assert usual.identity["parts"]["method"]["settings"]["labels"] == "filtered"
+    assert chosen.identity["parts"]["method"]["settings"]["labels"] == "raw"
+    assert usual.id != chosen.id
 
 
 def test_the_name_covers_how_often_a_memory_is_refreshed_by_default():
@@ -103,6 +114,7 @@ def test_a_policy_of_the_users_is_its_arguments_and_its_file(mine):
     assert before.id
     digest = hashlib.sha256(mine.read_bytes()).hexdigest()
     assert before.identity["parts"]["memory"] == {"files": {"mine_policy": digest}}
+    assert "mine_policy" not in sys.modules
     assert made(share=0.25).id != before.id
     mine.write_text(POLICY + "\n# another rule\n")
     assert made().id != before.id
@@ -121,12 +133,12 @@ def test_a_registered_class_of_the_users_is_its_file_as_well(monkeypatch):
 
 
 def test_a_plug_in_is_the_file_that_its_entry_point_names(mine, monkeypatch):
-    import mine_policy
-
-    monkeypatch.setitem(policies._items, "plugged", mine_policy.Mine)
-    monkeypatch.setitem(policies._plugged, "plugged", "mine_policy")
+    policies.names()
+    point = EntryPoint("plugged", "mine_policy:Mine", "gotta.memory")
+    monkeypatch.setitem(policies._plug_ins, "plugged", point)
     found = spec(memory={"name": "plugged", "capacity": 8}).identity["parts"]["memory"]
     assert found == {"files": {"mine_policy": hashlib.sha256(mine.read_bytes()).hexdigest()}}
+    assert "mine_policy" not in sys.modules
 
 
 def test_a_class_of_gottas_by_its_path_is_gottas_own():
@@ -147,6 +159,7 @@ def test_the_name_is_worked_out_once_travels_with_the_spec_and_does_not_with_a_c
 def test_a_cell_whose_code_changed_since_the_sweep_began_is_refused(mine):
     made = spec(memory={"name": "mine_policy:Mine", "capacity": 8})
     assert made.id
+    assert policies.get("mine_policy:Mine")
     made.check_unchanged()
     mine.write_text(POLICY + "# edited\n")
     with pytest.raises(GottaError, match="code or the defaults of its memory are not those that the sweep began with"):
@@ -163,6 +176,5 @@ def test_methods_of_the_users_are_hashed_too(tmp_path, monkeypatch):
     path.write_text("from gotta.methods.tent import Tent\n\nclass Mine(Tent):\n    pass\n")
     made = spec(method={"name": "mine_method:Mine", "lr": 0.5})
     assert made.identity["parts"]["method"] == {"files": {"mine_method": hashlib.sha256(path.read_bytes()).hexdigest()}}
-    sys.modules.pop("mine_method")
     assert methods.module_of("mine_method:Mine") == "mine_method"
     assert "mine_method" not in sys.modules

@@ -16,7 +16,7 @@ from gotta.experiment.spec.run_id import FORMAT, run_id
 from gotta.experiment.sweep import store as module
 from gotta.experiment.sweep.processes import machine
 from gotta.experiment.sweep.store import Run, Store
-from gotta.report.page import series
+from gotta.report import series
 
 FILES = ["environment.json", "identity.json", "spec.json", "steps.jsonl", "summary.json"]
 AWKWARD = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 2**53 + 1.0, -0.0, float(np.float32(0.1))]
@@ -379,12 +379,12 @@ def test_ids_are_folder_names(tmp_path, id):
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("name", ["spec.json", "summary.json", "environment.json", "steps.jsonl"])
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "deep", "huge number", "infinite"])
 def test_documents_that_no_program_should_hold_are_damage(tmp_path, name, kind):
     store = Store(tmp_path / "store")
-    write(store, "a")
-    path = store.folder / "a" / name
+    write(store)
+    path = store.folder / R1 / name
     kept = path.rename(tmp_path / "kept")
     if kind in ("link", "dangling"):
         path.symlink_to(kept if kind == "link" else tmp_path / "nowhere")
@@ -396,20 +396,20 @@ def test_documents_that_no_program_should_hold_are_damage(tmp_path, name, kind):
         path.write_text(
             {"deep": "[" * 100_000, "huge number": '{"a": ' + "1" * 5000 + "}", "infinite": "[1e999]"}[kind]
         )
-    assert not store.has("a")
-    assert [id for id, _ in store.damaged()] == ["a"]
+    assert not store.has(R1)
+    assert [id for id, _ in store.damaged()] == [R1]
 
 
 def test_a_run_that_is_a_link_is_damage_and_is_replaced(tmp_path):
     store, other = Store(tmp_path / "store"), Store(tmp_path / "other")
-    write(other, "a")
+    write(other)
     store.folder.mkdir(parents=True)
-    (store.folder / "a").symlink_to(other.folder / "a")
-    assert store.damaged() == [("a", "it is a link, not a folder")]
-    write(store, "a")
-    assert store.has("a")
-    assert other.has("a"), "what the link led to is not touched"
-    assert [path.name for path in store.folder.iterdir()] == ["a"]
+    (store.folder / R1).symlink_to(other.folder / R1)
+    assert store.damaged() == [(R1, "it is a link, not a folder")]
+    write(store)
+    assert store.has(R1)
+    assert other.has(R1), "what the link led to is not touched"
+    assert [path.name for path in store.folder.iterdir()] == [R1]
 
 
 @pytest.mark.parametrize("name", ["runs", "leases", "snapshots", "clocks", "records", "figures"])
@@ -423,8 +423,8 @@ def test_a_store_is_not_written_through_a_link(tmp_path, name):
 
 def test_steps_that_no_program_should_hold_are_one_message(tmp_path):
     store = Store(tmp_path)
-    write(store, "a")
-    run = store.read("a")
+    write(store)
+    run = store.read(R1)
     for line in ("[" * 100_000, '{"a": ' + "1" * 5000 + "}", "[1]", '{"a": NaN}'):
         (run.folder / "steps.jsonl").write_text(line + "\n")
         with pytest.raises(GottaError, match="cannot be read"):

@@ -1,8 +1,11 @@
 import os
 import signal
+import sys
 
 import pytest
+from experiment.tiny_sweep import STREAM, use_tiny
 
+import gotta
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import sweep as module
 from gotta.experiment.sweep.cell import Work, execute
@@ -11,6 +14,8 @@ from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import sweep
 from gotta.memory import policies
 from gotta.memory.policy import Policy
+from gotta.report.panel import place
+from gotta.report.stored_run import read_runs
 
 
 def specs(count=3, memory="fifo"):
@@ -98,7 +103,7 @@ def test_a_cell_that_another_sweep_runs_is_waited_for(tmp_path, monkeypatch):
             lease.progress = {"step": 1, "steps": 2, "accuracy": 12.5}
             lease.renew()
         if event.kind == "moved" and event.id == theirs.id:
-            parts = {"spec": finished.spec, "summary": finished.summary, "environment": finished.environment}
+            parts = {name: getattr(finished, name) for name in ("spec", "summary", "environment", "identity")}
             store.write(theirs.id, steps=list(finished.steps()), **parts)
             other.release(lease, "finished")
 
@@ -117,3 +122,59 @@ def test_what_a_killed_process_left_of_a_finished_cell_is_removed(tmp_path):
     assert sweep(specs(1), store, 1, 1, lambda event: None) == []
     assert not (tmp_path / "leases" / id).exists()
     assert not (tmp_path / "snapshots" / id).exists()
+
+
+POLICY = """
+from dataclasses import dataclass
+from gotta.memory.policy import Policy
+
+@dataclass(frozen=True)
+class Mine(Policy):
+    def place(self, table, new, rng):
+        return table.free() if len(table) < table.capacity else {slot}
+"""
+
+
+def test_an_edited_policy_is_run_again_and_its_seeds_are_not_mixed_with_those_of_before(tmp_path, monkeypatch):
+    use_tiny(monkeypatch)
+    monkeypatch.syspath_prepend(tmp_path)
+    store, path = Store(tmp_path / "out", writable=True), tmp_path / "edited_policy.py"
+
+    def swept(slot, seeds):
+        """What a process does that begins now."""
+        path.write_text(POLICY.format(slot=slot))
+        monkeypatch.setattr(policies, "_permitted", {})
+        sys.modules.pop("edited_policy", None)
+        memory = {"name": "edited_policy:Mine", "capacity": 6}
+        base = {"method": {"name": "norm"}, "memory": memory, "stream": STREAM, "regime": {"batch_size": 8}}
+        todo = [RunSpec.of({**base, "seed": seed}, imports=["edited_policy"]) for seed in seeds]
+        finished = [store.has(spec.id) for spec in todo]
+        assert sweep(todo, store, 1, 1, lambda event: None) == []
+        return finished
+
+    assert swept(0, [0]) == [False]
+    assert swept(0, [0]) == [True]
+    assert swept(1, [0, 1]) == [False, False]
+    assert swept(0, [0]) == [True]
+    (panel,) = place(read_runs(store)[0]).panels
+    seeds = sorted([run.seed for run in runs] for runs in panel.cells.values())
+    assert seeds == [[0], [0, 1]]
+    sys.modules.pop("edited_policy", None)
+
+
+def test_a_run_tells_the_version_the_data_and_what_was_noted(tmp_path, monkeypatch):
+    use_tiny(monkeypatch)
+    store = Store(tmp_path, writable=True)
+    recipe = {"name": "mine", "title": "A title"}
+    parts = {"memory": {"name": "cstu", "capacity": 2}, "method": {"name": "eata"}, "regime": {"batch_size": 8}}
+    small = RunSpec.of({"stream": STREAM, **parts})
+    assert sweep([small], store, 1, 1, lambda event: None, recipe=recipe) == []
+    run = store.read(small.id)
+    assert run.summary["gotta"] == gotta.__version__
+    assert len(run.summary["data_sha256"]) == 64
+    assert run.summary["notes"] == [
+        "capacity=2 gives each of 3 classes 0.667 of a slot.",
+        "eata without clean samples (fisher_data) has no penalty: it is eta.",
+    ]
+    assert run.recipe == recipe
+    assert run.identity == small.identity

@@ -233,6 +233,7 @@ def test_any_batch_norm_and_batches_of_any_size(layer, conv, shape, size):
     assert (model.method.levels.mean - net[1].running_mean).abs().max() > 0.1
 
 
+@pytest.mark.bfloat16
 def test_channels_last_and_half_precision_see_the_same():
     plain, x = model_and_images()
     last = adapt(seeded_net().to(memory_format=torch.channels_last), "norm", statistics="class")

@@ -20,6 +20,7 @@ def diff(
     from gotta.cli.progress import show_table
     from gotta.cli.stores import finished
     from gotta.cli.terminal import Console
+    from gotta.printable import one_line
     from gotta.report.store.diff import change_table, compare
 
     changes = compare(finished(a), finished(b))
@@ -31,10 +32,10 @@ def diff(
     say(f"A: {a}\nB: {b}")
     for title, entries in (("setting", changes.settings), ("environment", changes.environment)):
         for name, before, after in entries:
-            say(f"{title} {name}: A {before}, B {after}")
+            say(one_line(f"{title} {name}: A {before}, B {after}"))
     for name, cells in (("A", changes.only_a), ("B", changes.only_b)):
         for cell in cells:
-            say(f"only in {name}: {cell}")
+            say(one_line(f"only in {name}: {cell}"))
     found = change_table(changes)
     if found.rows:
         show_table(console, found)

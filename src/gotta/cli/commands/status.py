@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gotta.errors import GottaError
+from gotta.printable import one_line
 
 if TYPE_CHECKING:
     from gotta.report.store.status import Claim
@@ -38,11 +39,11 @@ def status(
     if state.seconds_left is not None:
         print(f"about {ago(state.seconds_left)} until the runs under way are done, by the pace of the finished ones")
     for claim in state.claims[:SHOWN]:
-        print(_line(claim))
+        print(one_line(_line(claim)))
     if len(state.claims) > SHOWN:
         print(f"  and {len(state.claims) - SHOWN} more")
     for id, reason in state.damaged[:SHOWN]:
-        print(f"  {id}  damaged: {reason}; the next sweep runs it again")
+        print(one_line(f"  {id}  damaged: {reason}; a sweep that asks for it runs it again"))
 
 
 def ago(seconds: float) -> str:

@@ -38,8 +38,11 @@ def show(
     from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
     spec = StreamSpec.of(**read_settings(settings or []))
-    ORDERS.take(str(spec.order))
-    SCHEDULES.take(str(spec.schedule))
+    # What a file names is not to be imported.
+    given = read_settings([setting for setting in settings or [] if "=" in setting])
+    for name, registry in (("order", ORDERS), ("schedule", SCHEDULES)):
+        if name in given:
+            registry.take(str(given[name]))
     stream = Stream(dataset(data, **read_settings(data_argument or [])), spec)
     print(show_text(stream))
     draw(stream, out)

@@ -66,6 +66,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
     from rich.text import Text
 
     from gotta.cli.words import human
+    from gotta.printable import one_line
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "state", "where", "size", "what was seen"):
@@ -75,7 +76,13 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
     for finding in (finding for finding in findings if finding.path):
         size = "" if finding.size is None else human(finding.size)
         state = Text(finding.state, style=COLOURS[finding.state])
-        table.add_row(finding.name, state, Text(_where(finding.path, folder)), size, Text("; ".join(finding.notes)))
+        table.add_row(
+            finding.name,
+            state,
+            Text(one_line(_where(finding.path, folder))),
+            size,
+            Text(one_line("; ".join(finding.notes))),
+        )
     if table.row_count:
         console.print(table)
     for finding in findings:
@@ -83,7 +90,9 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
             line = f"absent  {finding.name:<18} {'; '.join(finding.notes)}"
             console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     if others:
-        names = ", ".join(path.name for path in others[:10]) + (f" and {len(others) - 10} more" if others[10:] else "")
+        names = ", ".join(one_line(path.name) for path in others[:10]) + (
+            f" and {len(others) - 10} more" if others[10:] else ""
+        )
         console.print(f"Not known to gotta: {names}", highlight=False, markup=False)
     counts = {state: sum(finding.state == state for finding in findings) for state in COLOURS}
     console.print(", ".join(f"{count} {state}" for state, count in counts.items() if count), highlight=False)

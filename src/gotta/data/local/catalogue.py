@@ -59,7 +59,7 @@ def catalogue() -> dict[str, Entry]:
     """Everything known, by name."""
     import yaml
 
-    return {name: _entry(name, facts) for name, facts in yaml.safe_load(FACTS.read_text()).items()}
+    return {name: _entry(name, facts) for name, facts in yaml.safe_load(FACTS.read_text("utf-8")).items()}
 
 
 def entry(name: str) -> Entry:

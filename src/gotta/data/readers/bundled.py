@@ -20,7 +20,7 @@ def bundled() -> tuple[Images, IntArray, IntArray]:
         tiles = np.asarray(sheet)
     rows = tiles.shape[0] // 32
     images = tiles.reshape(rows, 32, COLUMNS, 32, 3).swapaxes(1, 2).reshape(-1, 32, 32, 3)
-    listed = json.loads(SHEET.with_suffix(".json").read_text())
+    listed = json.loads(SHEET.with_suffix(".json").read_text("utf-8"))
     labels, index = np.array(listed["label"], np.int64), np.array(listed["index"], np.int64)
     for array in (images, labels, index):
         array.setflags(write=False)

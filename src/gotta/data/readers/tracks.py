@@ -164,7 +164,7 @@ def _boxes(path: Path, frames: int) -> Boxes:
 
 def _text(path: Path, expected: str) -> str:
     try:
-        return path.read_text()
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise GottaError(f"cannot read {path}: {reason}. Expected {expected}.") from None

@@ -100,7 +100,7 @@ def _annotations(root: Path) -> tuple[str, str] | None:
         for inside in (".", TINY):
             path = root / inside / ANNOTATIONS
             if path.is_file():
-                return inside, path.read_text()
+                return inside, path.read_text("utf-8")
         return None
     found = [name for name in archive_names(root) if name.endswith(ANNOTATIONS)]
     if not found:

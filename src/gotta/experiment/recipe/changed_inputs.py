@@ -7,8 +7,9 @@ from contextlib import suppress
 
 from gotta.data.content import content_hash
 from gotta.errors import GottaError
-from gotta.experiment.run.inputs import DATA, KEPT, WEIGHTS, weights_used
+from gotta.experiment.run.content_used import DATA, KEPT, WEIGHTS, weights_used
 from gotta.experiment.run.run import data_of
+from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Store
 from gotta.streams import Stream
@@ -16,14 +17,18 @@ from gotta.streams import Stream
 WAY_OUT = "Put the old files back, name the new ones differently, or use another folder: --out."
 
 
-def check_same_inputs(specs: Iterable[RunSpec], store: Store) -> None:
-    """Complain of finished runs whose files have another content now; a file that is not here says nothing."""
+def check_same_inputs(specs: Iterable[RunSpec], store: Store, everything: bool = True) -> None:
+    """Complain of finished runs whose files have another content now; a file that is not here says nothing.
+
+    Without `everything` nothing of the caller's is imported for it.
+    """
     data_now: dict[str, str | None] = {}
     changed: Counter[tuple[str, str, str]] = Counter()
     for spec in (spec for spec in specs if store.has(spec.id)):
         seen = json.dumps(spec.model_dump(include={"data", "stream"}))
         if seen not in data_now:
-            data_now[seen] = _data_now(spec, store)
+            known = everything or not is_outside("data", spec.data.name)
+            data_now[seen] = _data_now(spec, store) if known else None
         looks = {
             WEIGHTS: (f"weights '{spec.model.weights or spec.model.name}'", _weights_now(spec)),
             DATA: (f"data '{spec.data.name}'", data_now[seen]),

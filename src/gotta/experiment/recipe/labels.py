@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gotta.experiment.spec.arguments import usual_arguments
+from gotta.experiment.spec.dotted import flatten, tell_apart
 from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.run_spec import ORACLE, RunSpec
-from gotta.experiment.spec.settings import flatten, tell_apart
 from gotta.memory import policies
 
 

@@ -18,6 +18,7 @@ from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, nested, read
 from gotta.memory import policies
 from gotta.methods import methods as registered_methods
+from gotta.printable import one_line
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 MOST = 1_000_000  # runs of a recipe, counted generously
@@ -53,7 +54,7 @@ class Quick(Part):
 class Recipe(Part):
     """`base` is what all runs share, `axes` what cells are repeated for; `quick` replaces parts for a first look."""
 
-    title: str
+    title: Annotated[str, AfterValidator(one_line)]
     paper: str | None = None  # the published table or figure it stands beside
     note: str | None = None  # what a reader of its numbers should know
     base: Sections
@@ -157,16 +158,17 @@ class Recipe(Part):
 
 def recipes() -> list[str]:
     """The names of the recipes that come with gotta."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return sorted(path.stem for path in FOLDER.rglob("*.yaml"))
 
 
 def load_recipe(name_or_path: str | Path) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
-        path = FOLDER / f"{name_or_path}.yaml"
-        if not path.exists():
+        found = [known for known in FOLDER.rglob("*.yaml") if known.stem == str(name_or_path)]
+        if not found:
             raise unknown("recipe", str(name_or_path), recipes())
+        path = found[0]
     elif not path.exists():
         raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
     return read_recipe(read(path), str(path))

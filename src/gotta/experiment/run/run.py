@@ -20,7 +20,7 @@ from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
-from gotta.experiment.run.inputs import inputs_used
+from gotta.experiment.run.content_used import inputs_used
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.model import shared_model
 from gotta.experiment.run.scoring import Scoring

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gotta.core.guard import Guard
 from gotta.data.dataset import DATASETS
+from gotta.experiment.spec.arguments import FROM_ELSEWHERE
 from gotta.experiment.spec.run_id import FORMAT
 from gotta.experiment.spec.source_files import is_own, source_files
 from gotta.memory import policies
@@ -75,9 +76,17 @@ def _of_memory(memory: "MemorySpec") -> dict[str, Any]:
 
 
 def _of_method(method: "MethodSpec") -> dict[str, Any]:
-    cls, given = methods.get(method.name), dict(method.arguments)
-    preset, quirks = given.pop("preset", "official"), given.pop("quirks", ())
-    return {**hyper_parameters(cls, preset, given), "quirks": sorted(choose_quirks(cls, quirks))}
+    """What every method takes, and its own hyper-parameters, which are in its presets."""
+    cls = methods.get(method.name)
+    usual = {name: value for name, value in _arguments(cls).items() if name not in FROM_ELSEWHERE}
+    set_here = {name: value for name, value in dict(method).items() if name in usual and value is not None}
+    taken = usual | set_here | {name: value for name, value in method.arguments.items() if name in usual}
+    hyper = {name: value for name, value in method.arguments.items() if name not in usual}
+    resolved = {
+        "prior": taken.get("prior") or cls.native_prior,
+        "quirks": sorted(choose_quirks(cls, taken.get("quirks", ()))),
+    }
+    return {**hyper_parameters(cls, taken.get("preset", "official"), hyper), **taken, **resolved}
 
 
 def _arguments(function: Callable[..., Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:

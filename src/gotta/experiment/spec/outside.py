@@ -9,7 +9,7 @@ from typing import Any
 
 from gotta.data.dataset import DATASETS
 from gotta.data.dataset import check_arguments as check_dataset
-from gotta.errors import GottaError, messages
+from gotta.errors import messages
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
@@ -17,13 +17,17 @@ from gotta.models import architectures
 from gotta.models.foreign import is_foreign
 from gotta.models.own import find as find_network
 from gotta.registry import Registry
+from gotta.streams import ORDERS, SCHEDULES
 
 REGISTRIES: dict[str, Registry[Any]] = {
     "data": DATASETS,
     "model": architectures,
     "memory": policies,
     "method": methods,
+    "order": ORDERS,
+    "schedule": SCHEDULES,
 }
+OF_STREAMS = ("order", "schedule")  # settings of the stream, which looks at their names itself
 
 
 def is_outside(section: str, name: Any) -> bool:
@@ -34,13 +38,14 @@ def is_outside(section: str, name: Any) -> bool:
 
 
 def named(sections: Mapping[str, Any]) -> dict[str, str]:
-    """The outside parts of a spec or of some of its sections: which section names which."""
+    """The outside parts of a spec or of some of its sections, by the kind of part."""
     found = {}
-    for section in REGISTRIES:
+    for kind in REGISTRIES:
+        section, setting = ("stream", kind) if kind in OF_STREAMS else (kind, "name")
         content = sections.get(section)
-        name = content.get("name") if isinstance(content, Mapping) else None
-        if is_outside(section, name):
-            found[section] = str(name)
+        name = content.get(setting) if isinstance(content, Mapping) else None
+        if is_outside(kind, name):
+            found[kind] = str(name)
     return found
 
 
@@ -57,13 +62,13 @@ def refused(sections: Mapping[str, Any]) -> list[str]:
         f"{REGISTRIES[section].refusal(name)} On the command line: {section}.name={name}; "
         f"in a recipe: imports: [{name.partition(':')[0]}]."
         for section, name in named(sections).items()
-        if not REGISTRIES[section].is_permitted(name)
+        if section not in OF_STREAMS and not REGISTRIES[section].is_permitted(name)
     ]
 
 
 def check_permitted(sections: Mapping[str, Any]) -> None:
-    if found := refused(sections):
-        raise GottaError("\n".join(found))
+    for kind, name in named(sections).items():
+        REGISTRIES[kind].expect(name)
 
 
 def mistakes(specs: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -71,7 +76,7 @@ def mistakes(specs: Iterable[Mapping[str, Any]]) -> list[str]:
     looks: dict[str, Callable[[], object]] = {}
     for spec in specs:
         for section, name in named(spec).items():
-            arguments = spec[section].get("arguments", {})
+            arguments = {} if section in OF_STREAMS else spec[section].get("arguments", {})
             looks[f"{section} {name} {arguments}"] = _look(section, name, arguments)
     return messages(looks.values())
 

@@ -25,6 +25,7 @@ from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
 from gotta.methods.settings import StatisticsName
 from gotta.models.zoo import check as check_model
+from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
 
 ORACLE = "oracle"  # a memory that only the evaluation can build
@@ -179,7 +180,7 @@ class RunSpec(Section):
 
     @property
     def label(self) -> str:
-        return f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}"
+        return one_line(f"{self.method.name} + {self.control or self.memory.name}, seed {self.seed}")
 
     def stream_spec(self) -> StreamSpec:
         assert self.regime.batch_size is not None

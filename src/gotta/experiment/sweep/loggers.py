@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from gotta.errors import GottaError, unknown
 from gotta.experiment.recipe.labels import labels
+from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.settings import flatten
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, Listener
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gotta.experiment.spec.settings import flatten
+from gotta.experiment.spec.dotted import flatten
 from gotta.report.figures.chart import POINT, SMALL, Frame, clipped, room, shown, text_width, ticks
 from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, draws, mean

@@ -5,8 +5,8 @@ from typing import Any
 
 from gotta.metrics.measures import MEASURES
 from gotta.report.panel import Panel
-from gotta.report.run import Run
 from gotta.report.series import BINS, series
+from gotta.report.stored_run import Run
 
 WINDOW = 6
 POINTS = 30_000  # values of all runs of a page together, so that a large sweep stays a small page

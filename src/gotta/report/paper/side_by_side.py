@@ -9,7 +9,7 @@ from typing import Any
 from gotta.report.panel import SOURCE, Panel
 from gotta.report.paper.agreement import Agreement, agreement
 from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell, Row, Table
 from gotta.report.tables.comparison import cell as measured
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.experiment.spec.settings import flatten, tell_apart
+from gotta.experiment.spec.dotted import flatten, tell_apart
 from gotta.report.pairs import Difference, difference
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Row, Table, of_difference, over_seeds
 from gotta.report.tables.comparison import by_seed, number
 

@@ -12,7 +12,7 @@ from gotta.experiment.sweep.leases import PROGRESS, SMALL, Holder, is_progress, 
 from gotta.experiment.sweep.processes import alive, machine
 from gotta.experiment.sweep.store import ASIDE, Store
 from gotta.reading import read_json
-from gotta.report.run import Damaged, Run, read_runs
+from gotta.report.stored_run import Damaged, Run, read_runs
 
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from gotta.errors import unknown
 from gotta.report.pairs import difference
 from gotta.report.panel import NONE, SOURCE, Panel, is_control
-from gotta.report.run import Run
 from gotta.report.statistics import ENOUGH
+from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
 

@@ -21,7 +21,7 @@ def report_markdown(results: Results) -> str:
         parts += [prose(str(part.answer)), *map(markdown, _tables(part))]
     parts += ["## Environment", _bullets(environment_lines(results.placed.whole) or ["no finished runs"])]
     if results.damaged:
-        parts += ["## Damaged runs", "Left out of every table. The next sweep runs them again."]
+        parts += ["## Damaged runs", "Left out of every table. A sweep that asks for them runs them again."]
         parts += [_bullets(f"`{id}`: {reason}" for id, reason in results.damaged)]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 

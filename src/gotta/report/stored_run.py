@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.settings import flatten
 from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.experiment.sweep.store import Store
 from gotta.metrics.online import visit_names

@@ -1,12 +1,17 @@
-"""What a suite found, and how it looks: properties, and for each the smallest case on which it failed."""
+"""How properties are tried: on random cases, of which the smallest failing one is told."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import torch
+
+from gotta.checks.findings import Report, Result
 
 SHRINK_ATTEMPTS = 10
+Subject = TypeVar("Subject")
 Case = TypeVar("Case")
 Pick = Callable[[int, int], int]  # a whole number between two bounds
 
@@ -15,44 +20,48 @@ class Refused(Exception):
     """A part may say of a case that it is not for it; then there is nothing to see."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """One property: whether it held in every case, and if not, in which one it failed and how."""
+class Properties(Generic[Subject, Case]):
+    """The properties of one kind of part: functions that raise where a part breaks them, by their titles."""
 
-    property: str
-    passed: bool
-    message: str = ""
+    def __init__(self) -> None:
+        self._held: dict[str, Callable[[Subject, Case], None]] = {}
 
+    def named(self, title: str) -> Callable[[Callable[[Subject, Case], None]], Callable[[Subject, Case], None]]:
+        def keep(holds: Callable[[Subject, Case], None]) -> Callable[[Subject, Case], None]:
+            self._held[title] = holds
+            return holds
 
-@dataclass(frozen=True)
-class Report:
-    """All properties of one part."""
+        return keep
 
-    kind: str
-    name: str
-    results: tuple[Result, ...]
-
-    @property
-    def passed(self) -> bool:
-        return all(result.passed for result in self.results)
-
-    @property
-    def failures(self) -> tuple[Result, ...]:
-        return tuple(result for result in self.results if not result.passed)
-
-    def __str__(self) -> str:
-        held = len(self.results) - len(self.failures)
-        lines = [f"{self.kind} {self.name}: {held} of {len(self.results)} properties hold"]
-        for result in self.results:
-            lines.append(f"  {'ok  ' if result.passed else 'FAIL'}  {result.property}")
-            lines += [f"        {line}" for line in result.message.splitlines()]
-        return "\n".join(lines)
+    def check(
+        self,
+        subject: Subject,
+        draw: Callable[[Pick], Case],
+        size: Callable[[Case], Any],
+        examples: int,
+        seed: int,
+    ) -> list[Result]:
+        """Try each on random cases."""
+        return [
+            check_one(title, lambda case, holds=holds: holds(subject, case), draw, size, examples, seed)  # type: ignore[misc]
+            for title, holds in self._held.items()
+        ]
 
 
 def raise_unless_passed(report: Report) -> None:
     """For use in a test."""
     if not report.passed:
         raise AssertionError(str(report))
+
+
+@contextmanager
+def no_global_randomness() -> Iterator[None]:
+    """Raises AssertionError if what is done inside draws from a generator that everybody shares."""
+    states = random.getstate(), repr(np.random.get_state()), torch.get_rng_state()  # noqa: NPY002
+    yield
+    assert random.getstate() == states[0], "Python's global generator was used"
+    assert repr(np.random.get_state()) == states[1], "NumPy's global generator was used"  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), states[2]), "torch's global generator was used"
 
 
 def check_one(
