@@ -155,8 +155,13 @@ def test_a_refused_batch_changes_nothing():
     model, x = model_and_images(prior="sticky")
     model(x[0])
     before = frozen_state(model)
-    model.method.model.fc.weight.data[:] = float("nan")
     with pytest.raises(GottaError, match="NaN"):
+        model(x[1] / 0)
+    with pytest.raises(GottaError, match="does not fit"):
+        model(x[1][:, :, :5])
+    net = model.method.model
+    forward, net.forward = net.forward, lambda batch: forward(batch)[:, :7]
+    with pytest.raises(GottaError, match="7"):
         model(x[1])
     assert same(before, frozen_state(model))
 
