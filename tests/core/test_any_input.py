@@ -13,6 +13,7 @@ import gotta
 from gotta import GottaError
 from gotta.core.guard import GuardWarning
 from gotta.core.undo import UndoneWarning
+from gotta.methods.parts.prior import OrderWarning
 
 
 def draw_model(rng):
@@ -64,6 +65,7 @@ def try_case(number):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndoneWarning)
         warnings.simplefilter("ignore", GuardWarning)
+        warnings.simplefilter("ignore", OrderWarning)
         try:
             model, shape, about = draw_model(rng)
         except GottaError:

@@ -31,8 +31,7 @@ def poisoned(value, size=8, seed=99):
 
 
 def build(method, memory="none", **settings):
-    if not methods.get(method).uses_memory:
-        memory = "none"
+    memory = memory if methods.get(method).uses_memory else "none"
     capacity = None if memory == "none" else 8
     return adapt(seeded_net(), method, memory, capacity, **{"seed": 3, **QUICK.get(method, {}), **settings})
 

@@ -60,9 +60,8 @@ class Adapted(Shared):
     def forward(self, x: Tensor) -> Tensor:
         with self.lock:
             logits = self.step(x).prediction.logits
-            sheltered = self.guard is not None and self.guard.sheltering
-            kind = self.guard.source.output_type if self.guard is not None and sheltered else self.method.output_type
-            return logits if kind is None else logits.to(kind)
+            source = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
+            return logits if source.output_type is None else logits.to(source.output_type)
 
     def step(self, x: Tensor) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
@@ -119,7 +118,7 @@ class Adapted(Shared):
             with phase("predict"):
                 prediction = self.method.following.follow(raw)
             slots, diagnostics = self._learn(x, prediction, undo)
-            harm = undo.harm() if undo.adapting or self.method.follow else ""
+            harm = undo.harm()
             after = prediction if harm or self.score == "before" else self._predict_again(x)
         except NotFinite as error:
             harm = str(error)
@@ -162,8 +161,10 @@ class Adapted(Shared):
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
                     self.adaptations += 1
+                every = self.memory.refresh_every
                 with phase("refresh"):
-                    self._refresh()
+                    if every and self.adaptations % every == 0:
+                        self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":
             with phase("adapt"):
                 undo.expect_adaptation()
@@ -184,13 +185,12 @@ class Adapted(Shared):
         scale = self.scale
         try:
             sheltered = self.guard is not None and self.guard.sheltering
-            prediction = self._source_prediction(x) if sheltered else self._predict_again(x)
+            prediction = self._source_prediction(x) if sheltered else self._predict_again(x, followed=False)
         except NotFinite:
-            prediction = self._source_prediction(x)
+            prediction = self.method.following.prior.look(self._source_prediction(x))
         undo.back()
         self.scale = scale  # which counts such samples, and gives in to many of them
-        found = self.method.following.prior.look(prediction)
-        return self._undone(x, found, f"it holds values more than {MOST:,.0f} times as large as any before")
+        return self._undone(x, prediction, f"it holds values more than {MOST:,.0f} times as large as any before")
 
     def _undone(self, x: Tensor, prediction: Prediction, harm: str) -> Outcome:
         outcome = self._untouched(x, prediction, {"undone": 1.0})
@@ -294,16 +294,7 @@ class Adapted(Shared):
         check_finite(logits)
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
-        slots = self.memory.observe(
-            x,
-            label=prediction.label[part],
-            uncertainty=prediction.uncertainty[part],
-            embedding=prediction.embedding[part],
-        )
+        label, uncertainty, embedding = prediction.label, prediction.uncertainty, prediction.embedding
+        slots = self.memory.observe(x, label[part], uncertainty[part], embedding[part])
         self.offered += len(x)
         return torch.as_tensor(slots)
-
-    def _refresh(self) -> None:
-        every = self.memory.refresh_every
-        if every and self.adaptations % every == 0:
-            self.memory.refresh(self.method.predict)

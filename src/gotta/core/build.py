@@ -11,8 +11,8 @@ from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
 from gotta.core.pairing import check_memory_used, choose_statistics
-from gotta.core.resume import UNREADABLE
-from gotta.errors import GottaError
+from gotta.core.regime import Regime
+from gotta.errors import one_error
 from gotta.memory import Memory
 from gotta.memory.choice import MemoryChoice, check_owner
 from gotta.methods import Statistics, methods
@@ -31,6 +31,7 @@ def build(
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
+    Regime(adapt_every=adapt_every, score=score or "before")  # type: ignore[arg-type]  # complains before anything is done
     watcher = None
     if guard is not None:  # from a copy that is made before the method exchanges layers
         watcher = Guard(guard, methods.build("source", model=deepcopy(model), embed=embedding))
@@ -41,6 +42,7 @@ def build(
 
 
 @torch.inference_mode(False)  # parameters copied in inference mode could never be trained
+@one_error("no model can be built of this")
 def adapt(
     model: nn.Module,
     method: str = "deskew",
@@ -109,11 +111,7 @@ def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: 
     record, _ = saved.read(Path(path))
     arguments = saved.to_recipe(path, record, again)
     saved.check_source(path, record, saved.fingerprint(model))
-    try:
+    with one_error(f"no model can be built from {path}"):
         adapted = adapt(model, inplace=inplace, **arguments)
-    except GottaError:
-        raise
-    except UNREADABLE as error:
-        raise GottaError(f"no model can be built from {path}: {type(error).__name__}: {error}.") from error
     adapted.load(path)
     return adapted

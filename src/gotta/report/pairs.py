@@ -36,7 +36,7 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
     mine, theirs = _first_by_seed(ours), _first_by_seed(baseline)
     rows, seeds, refused = [], [], []
     for seed in sorted(mine.keys() | theirs.keys()):
-        gaps = paired(mine.get(seed), theirs.get(seed))
+        gaps = subtract(mine.get(seed), theirs.get(seed))
         if isinstance(gaps, str):
             refused.append(f"seed {seed}: {gaps}")
         else:
@@ -49,7 +49,7 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
     return Difference(estimate(table, level), tuple(seeds), tuple(refused))
 
 
-def paired(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
+def subtract(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
     """The difference in each domain, or why the two cannot be subtracted."""
     if ours is None or theirs is None:
         return "only one of the two was run"

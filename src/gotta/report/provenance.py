@@ -15,7 +15,7 @@ IN_STREAM = {"order": "stream", "schedule": "stream"}  # other parts are called 
 CODE = "code"
 
 
-def made_from(run: "Run") -> dict[str, Any]:
+def list_origins(run: "Run") -> dict[str, Any]:
     """By dotted names in the sections they belong to, so that they tell runs apart as settings do.
 
     The hashes of data and weights, the code of the user's own parts, and each setting of gotta's own that the spec

@@ -16,10 +16,10 @@ def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     alike: dict[str, list[RunSpec]] = defaultdict(list)
     for spec in specs:
         alike[spec.label].append(spec)
-    return {spec.id: text for same in alike.values() for spec, text in zip(same, _told_apart(same), strict=True)}
+    return {spec.id: text for same in alike.values() for spec, text in zip(same, _tell_apart(same), strict=True)}
 
 
-def varied(specs: Sequence[RunSpec]) -> list[str]:
+def find_varied(specs: Sequence[RunSpec]) -> list[str]:
     """The dotted names of the settings that runs differ in, as few as tell them all apart."""
     return tell_apart([flatten(spec.model_dump()) for spec in specs])
 
@@ -38,8 +38,8 @@ def value_of(spec: RunSpec, name: str) -> Any:
     return found
 
 
-def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
-    names = varied(specs) if len(specs) > 1 else []
+def _tell_apart(specs: Sequence[RunSpec]) -> list[str]:
+    names = find_varied(specs) if len(specs) > 1 else []
     told = [", ".join([spec.label, *_settings(spec, names)]) for spec in specs]
     if len(set(told)) < len(told):  # one run says what another leaves to its default
         told = [", ".join([spec.label, *_settings(spec, names, " by default")]) for spec in specs]

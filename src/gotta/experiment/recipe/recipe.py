@@ -15,7 +15,7 @@ from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
-from gotta.experiment.spec.text import merged, nested, read
+from gotta.experiment.spec.text import merged, nest, read
 from gotta.memory import policies
 from gotta.methods import methods as registered_methods
 from gotta.printable import one_line
@@ -140,7 +140,7 @@ class Recipe(Part):
         axes = {**self.axes, **block.axes}
         for name, values in axes.items():
             chosen = self.quick.axes.get(name, values) if quick else values
-            yield [short(nested(name, value)) for value in chosen]
+            yield [short(nest(name, value)) for value in chosen]
 
     def _names(self, block: Cells) -> list[Sections]:
         rows: list[Sections] = [{"memory": {"name": name}} for name in self._match(block.memory)]

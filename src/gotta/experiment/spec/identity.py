@@ -38,8 +38,10 @@ def identity_of(spec: "RunSpec") -> dict[str, Any]:
     stream = {**asdict(StreamSpec()), **spec.stream}
     parts = {
         "data": _part(DATASETS, data.name, lambda: _arguments(DATASETS.get(data.name), data.arguments)),
-        "order": _part(ORDERS, stream["order"], lambda: _taken(ORDERS.get(stream["order"]), stream)),
-        "schedule": _part(SCHEDULES, stream["schedule"], lambda: _taken(SCHEDULES.get(stream["schedule"]), stream)),
+        "order": _part(ORDERS, stream["order"], lambda: _pick_settings(ORDERS.get(stream["order"]), stream)),
+        "schedule": _part(
+            SCHEDULES, stream["schedule"], lambda: _pick_settings(SCHEDULES.get(stream["schedule"]), stream)
+        ),
         "model": _model(spec.model.name),
         "memory": _part(policies, _policy(memory.name), lambda: _of_memory(memory)),
         "method": _part(methods, method.name, lambda: _of_method(method)),
@@ -95,7 +97,7 @@ def _arguments(function: Callable[..., Any], given: Mapping[str, Any] | None = N
     return {p.name: p.default for p in parameters if p.default is not p.empty} | dict(given or {})
 
 
-def _taken(function: Callable[..., Any], stream: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_settings(function: Callable[..., Any], stream: Mapping[str, Any]) -> dict[str, Any]:
     """What an order or a schedule makes of the settings of a stream."""
     names = inspect.signature(function).parameters
     return _arguments(function, {name: value for name, value in stream.items() if name in names})

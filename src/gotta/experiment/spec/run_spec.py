@@ -15,11 +15,11 @@ from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
-from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
+from gotta.experiment.spec.arguments import as_declared, lengthen_form, list_arguments, shorten_form
 from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.experiment.spec.run_id import run_id
-from gotta.experiment.spec.source_files import changed_since_import
+from gotta.experiment.spec.source_files import find_changed
 from gotta.memory import memory_class
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
@@ -104,7 +104,7 @@ DEFAULTS = {"memory": MemorySpec().name, "method": MethodSpec().name}
 
 def short(given: Mapping[str, Any]) -> dict[str, Any]:
     """A partial spec with the arguments of memory and method beside their other settings, ready to be merged."""
-    return lifted(given, FIELDS)
+    return shorten_form(given, FIELDS)
 
 
 class RunSpec(Section):
@@ -131,7 +131,7 @@ class RunSpec(Section):
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
         outside.permit(given, imports)
-        given = sunk(given, FIELDS, DEFAULTS)
+        given = lengthen_form(given, FIELDS, DEFAULTS)
         mistakes: list[str] = []
         try:
             spec = cls.model_validate(given)
@@ -163,7 +163,7 @@ class RunSpec(Section):
                 raise GottaError(
                     f"the code or the defaults of its {name} are not those that the sweep began with. Start it again."
                 )
-            if stale := changed_since_import(now.get("files", {})):
+            if stale := find_changed(now.get("files", {})):
                 raise GottaError(f"{', '.join(stale)} changed after it was imported. Start Python again.")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "RunSpec":
@@ -279,17 +279,17 @@ def _mistakes(spec: RunSpec) -> list[str]:
         "data": lambda: check_dataset(spec.data.name, spec.data.arguments),
         "model": lambda: check_model(**dict(spec.model)),  # its name; whether its weights are here is another question
         "method": lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
-        "memory": lambda: _known_memory(spec.memory),
+        "memory": lambda: _check_memory(spec.memory),
     }
     looks: list[Callable[[], object]] = [
         *(look for section, look in parts.items() if not outside.is_outside(section, getattr(spec, section).name)),
-        lambda: _known("regime", spec.regime.name, REGIMES),
-        lambda: _known("pairing", spec.pairing, PAIRINGS),
-        lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
-        lambda: _known("clock", spec.regime.clock, CLOCKS),
+        lambda: _check_known("regime", spec.regime.name, REGIMES),
+        lambda: _check_known("pairing", spec.pairing, PAIRINGS),
+        lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: _check_known("clock", spec.regime.clock, CLOCKS),
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
-    found = outside.refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
+    found = outside.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if spec.memory.name == ORACLE and spec.control != "oracle":
         found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
@@ -317,7 +317,7 @@ def _prior_mistakes(method: MethodSpec) -> list[str]:
     ]
 
 
-def _known_memory(memory: MemorySpec) -> None:
+def _check_memory(memory: MemorySpec) -> None:
     if memory.name != ORACLE:
         make_policy(memory.name, memory.arguments)
 
@@ -329,7 +329,7 @@ def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
     return wrong + check(StreamSpec(**right))
 
 
-def _known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
+def _check_known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
     if not unless and name not in known:
         raise unknown(kind, name, known)
 
@@ -345,5 +345,5 @@ def _describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> s
         section = section.model_fields[part].annotation
     known = list(section.model_fields)
     if path and path[0] in DEFAULTS:
-        known += known_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
+        known += list_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
     return str(unknown("setting", where, [".".join([*path, name]) for name in known]))

@@ -150,7 +150,7 @@ def compute(
     return Computed(steps, summary, environment(), None if recorder is None else recorder.text(), costs)
 
 
-def kept_costs(spec: RunSpec, work: Work) -> str | None:
+def read_costs(spec: RunSpec, work: Work) -> str | None:
     """The measured costs that the store has of a cell."""
     path = recording(Path(work.root), spec)
     try:
