@@ -11,6 +11,9 @@ augmentation, augmentation at most 25 % of the step.
 *Undo* is the part of the overhead that lets a step be taken back: copies, logs and the look at what a step has left.
 Its share is of all timed steps together, because some adapt and some do not: at most 2 % with batches of 64 and 10 %
 with batches of 1. `--batch 1` with `--every 1` adapts at each of them.
+
+*Bare* is the whole step in forwards of the plain network, each timed right before its step; the first row is the plain
+network itself. Limits: deskew at most 1.3 with batches of 64, and with batches of 1 at most 1.5 steps of `source`.
 """
 
 import argparse
@@ -19,6 +22,7 @@ import platform
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -35,11 +39,12 @@ from gotta.data import dataset
 from gotta.memory import Table
 from gotta.memory.rewind import Rewind
 from gotta.memory.storage import Storage
+from gotta.methods import methods
 from gotta.methods.parts import augment
 from gotta.streams import Stream, StreamSpec
 
 BATCH = CAPACITY = 64
-METHODS = "rotta,source,norm,tent,pl,shot,eta,sar,note,cotta,energy"
+METHODS = "rotta,source,deskew,norm,tent,pl,shot,eta,sar,note,cotta,energy"
 OVERHEAD, AUGMENTATION = 0.05, 0.25
 UNDONE = {1: 0.10, BATCH: 0.02}
 UNDO: dict[type, tuple[str, ...]] = {
@@ -97,27 +102,39 @@ def measure(method: str, memory: str, batches: list[torch.Tensor], **settings: A
     """Medians over steps: milliseconds of a step, and the shares of overhead and augmentation in it; that of undo."""
     net = gotta.models.load("resnet20").to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     pairing = "memory" if len(batches[0]) == 1 else "paper"  # one sample has no batch statistics
-    model = gotta.adapt(net, method, memory, CAPACITY, num_classes=10, pairing=pairing, **settings)
+    held = (memory, CAPACITY) if methods.get(method).uses_memory else ("none", None)
+    bare = deepcopy(net).eval()
+    model = gotta.adapt(net, method, *held, num_classes=10, pairing=pairing, **settings)
     for x in batches[:2]:  # the first steps also set things up
         model(x)
+        forward_time(bare, x)
     rows = []
     networks = list(model.method.networks().values())
     for x in batches[2 : 2 + SLOW.get(method, len(batches))]:
-        clock = Clock()
+        clock, plain = Clock(), forward_time(bare, x)
         with watched(clock, networks):
             start = process_time()
             model(x)
             total = process_time() - start
         augmentation, undo = clock.spent["augment"], clock.spent["undo"]
         rest = total - sum(clock.spent.values()) + undo
-        rows.append((total, rest / (total - augmentation), augmentation / total, undo))
-    totals, overheads, augmentations, undos = zip(*rows, strict=True)
+        rows.append((total, rest / (total - augmentation), augmentation / total, undo, total / plain, plain))
+    totals, overheads, augmentations, undos, ratios, plains = zip(*rows, strict=True)
     return {
         "ms": 1000 * statistics.median(totals),
         "overhead": statistics.median(overheads),
         "augmentation": statistics.median(augmentations),
         "undo": sum(undos) / sum(totals),
+        "bare": statistics.median(ratios),
+        "bare_ms": 1000 * statistics.median(plains),
     }
+
+
+def forward_time(net: nn.Module, x: torch.Tensor) -> float:
+    with torch.inference_mode():
+        start = process_time()
+        net(x)
+        return process_time() - start
 
 
 def main() -> None:
@@ -137,11 +154,14 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for method in options.methods.split(","):
         found = measure(method, options.memory, batches, adapt_every=options.every)
+        if not rows:
+            print(f"{'bare':8} {'':6} {options.batch:3} {found['bare_ms']:8.1f} ms", flush=True)
         rows.append({"method": method, "memory": options.memory, "batch": options.batch, **found})
-        limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if method == "rotta" and options.batch == BATCH else ""
+        judged = method == "rotta" and options.batch == BATCH
+        limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if judged else ""
         shares = f"overhead {found['overhead']:6.2%}  augmentation {found['augmentation']:6.2%}"
         limit = f" (at most {UNDONE[options.batch]:.0%})" if options.batch in UNDONE else ""
-        shares += f"  undo {found['undo']:6.2%}{limit}"
+        shares += f"  bare {found['bare']:5.2f}  undo {found['undo']:6.2%}{limit}"
         print(f"{method:8} {options.memory:6} {options.batch:3} {found['ms']:8.1f} ms  {shares}{limits}", flush=True)
     if options.out:
         machine = {"machine": platform.machine(), "python": platform.python_version(), "torch": torch.__version__}

@@ -6,7 +6,7 @@ from gotta.experiment.spec.run_spec import FROM_ELSEWHERE, RunSpec
 from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.experiment.sweep.store import Store
 from gotta.report.panel import place
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.streams import StreamSpec
 
 DOMAINS = ("fog-5", "snow-5", "frost-5", "glass_blur-5")

@@ -177,7 +177,7 @@ class Registry(Generic[T]):
                 f"the plug-in {self.kind} '{point.name}' ({point.value}) is of another kind and was not called. "
                 f"Expected {expected}."
             )
-        return found  # type: ignore[no-any-return]
+        return self._usable(found)
 
 
 class Functions(Registry[Callable[..., T]], Generic[T]):
@@ -194,12 +194,6 @@ class Functions(Registry[Callable[..., T]], Generic[T]):
         except (TypeError, ValueError, AttributeError):
             return False
         return self.parameter in called and (inspect.isfunction(found) or isinstance(found, type))
-
-    def refusal(self, name: str) -> GottaError:
-        return GottaError(
-            f"{self.kind} '{name}' is code that is not registered, so it was not imported: runs take registered ones. "
-            f"Register it by an entry point of the group 'gotta.{self.kind}'."
-        )
 
     def _usable(self, found: Any) -> Callable[..., T]:
         return build_part(self.kind, found) if isinstance(found, type) else found  # type: ignore[no-any-return]

@@ -164,7 +164,7 @@ def test_a_plug_in_is_not_imported_to_be_listed(mine, monkeypatch):
     policies.names()
     monkeypatch.setitem(policies._plug_ins, "plugged", EntryPoint("plugged", "mine:Newest", "gotta.memory"))
     command = ("bench", "mini", "--quick", "--method", "norm", "--out", mine / "out", "--jobs", 1)
-    assert "norm + plugged, seed 0" in gotta(*command, "--dry-run", cwd=mine)
+    assert "norm + plugged, seed 0" in gotta(*command, "--dry-run", "--ids", cwd=mine)
     assert not imported(mine)
     assert policies.get("plugged").__name__ == "Newest"
     del policies._items["plugged"]

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 import gotta.cli
-from gotta.cli.terminal import Console, guarded_output
+from gotta.cli.terminal import Console, guard_output
 
 COMMAND = [sys.executable, "-m", "gotta.cli"]
 HOSTILE = "a\x1b[31mb\x07c\x9bd\u202ee"
@@ -44,7 +44,7 @@ def test_control_characters_in_names_do_not_reach_a_terminal_through_rich():
 
 
 def test_nor_through_print(capsys):
-    with guarded_output():
+    with guard_output():
         print(HOSTILE, end="\n\n")
         sys.stdout.writelines([HOSTILE])
         print(HOSTILE, file=sys.stderr)
@@ -62,7 +62,7 @@ def test_all_commands_use_the_safe_console():
 
 def test_streams_are_as_before_afterwards():
     before = sys.stdout, sys.stderr
-    with pytest.raises(SystemExit), guarded_output():
+    with pytest.raises(SystemExit), guard_output():
         sys.exit(3)
     assert (sys.stdout, sys.stderr) == before
 
@@ -71,7 +71,7 @@ def test_an_ascii_terminal_gets_ascii():
     file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     before, sys.stdout = sys.stdout, file
     try:
-        with guarded_output():
+        with guard_output():
             print("56.1 ± 0.3 ≈ † … 記")
     finally:
         sys.stdout = before

@@ -68,3 +68,27 @@ def test_a_memory_that_is_late_to_know_its_classes():
     told = Memory("cstu", 4, 3)
     told.forget_classes()
     assert told.knows_classes
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"method": 5},
+        {"memory": 5},
+        {"capacity": "many"},
+        {"capacity": float("nan")},
+        {"num_classes": -1},
+        {"adapt_every": "often"},
+        {"seed": "x"},
+        {"policy": 3},
+        {"rate": "fast"},
+        {"guard": 1},
+        {"lr": "high"},
+        {"embedding": 7},
+        {"score": "never"},
+    ],
+)
+def test_any_wrong_argument_is_one_kind_of_error(mistake):
+    arguments = {"method": "tent", "memory": "fps", "capacity": 4, **mistake}
+    with pytest.raises(GottaError):
+        adapt(seeded_net(), **arguments)(images(0))

@@ -20,7 +20,7 @@ from gotta.core.guard import (
     ROWS,
     SEGMENT,
     certainty_lost,
-    joined,
+    join_rows,
 )
 from gotta.data import dataset
 from gotta.models import load
@@ -289,7 +289,7 @@ def test_one_check_alone_is_no_alarm(net):
 
 
 def test_rows_are_joined_in_the_type_of_the_newer_ones():
-    assert joined(joined(None, torch.arange(5.0)), torch.arange(5, 8)).tolist() == list(range(8))
+    assert join_rows(join_rows(None, torch.arange(5.0)), torch.arange(5, 8)).tolist() == list(range(8))
 
 
 PRACTICAL = {"gamma": 0.1, "severity": 5, "per_class": 25, "domain_order": "standard", "schedule": "continual"}

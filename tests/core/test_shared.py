@@ -68,7 +68,9 @@ def check_alone(model, twin, logits, order, at_sample=lambda twin: None):
     assert frozen_state(model) == frozen_state(twin)
 
 
-@pytest.mark.parametrize(("method", "memory"), [("tent", "none"), ("rotta", "fps"), ("norm", "reservoir")])
+@pytest.mark.parametrize(
+    ("method", "memory"), [("tent", "none"), ("rotta", "fps"), ("norm", "reservoir"), ("deskew", "none")]
+)
 def test_threads_give_what_one_would_in_the_same_order(method, memory):
     model, twin = build(method, memory), build(method, memory)
     logits, order = serve(model, 80, beside=lambda: (repr(model), model.state_dict()))

@@ -31,6 +31,7 @@ def poisoned(value, size=8, seed=99):
 
 
 def build(method, memory="none", **settings):
+    memory = memory if methods.get(method).uses_memory else "none"
     capacity = None if memory == "none" else 8
     return adapt(seeded_net(), method, memory, capacity, **{"seed": 3, **QUICK.get(method, {}), **settings})
 
@@ -275,3 +276,18 @@ def test_one_pixel_does_not_cost_the_bundled_network_its_accuracy(method, memory
             bad[5, 0, 7, 7] = (1e20, 1e6)[at // 2]
             assert served(model, bad).diagnostics["undone"] == 1
         assert torch.equal(model(x), twin(x))
+
+
+def test_a_poisoned_batch_is_nothing_to_a_guard_either():
+    models = [adapt(seeded_net(), "tent", "fps", 8, pairing="memory", guard="freeze") for _ in range(2)]
+    for model in models:
+        model(images())
+        with pytest.warns(UserWarning, match="made up"):
+            model.guard.trip(model.method, model.memory, "made up")
+    model, twin = models
+    outcome = served(model, poisoned(1e10))
+    assert outcome.diagnostics == {"undone": 1.0}
+    torch.testing.assert_close(outcome.prediction.logits, seeded_net()(poisoned(1e10)))
+    for seed in range(3):
+        assert torch.equal(model(images(seed=seed)), twin(images(seed=seed)))
+    assert frozen_state(model) == frozen_state(twin)

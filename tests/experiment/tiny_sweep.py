@@ -57,8 +57,8 @@ def patch(pause=0.0):
     data, net = SlowData(per_class=15), seeded_net(classes=3)
     data.pause = pause
     net.num_classes = 3
-    module.shared_dataset = lambda name: data
-    module.shared_model = lambda **named: net
+    module.share_dataset = lambda name: data
+    module.share_model = lambda **named: net
 
 
 def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):

@@ -37,7 +37,7 @@ class SlowStatistics:
         self.windowed = self.since = self.samples = self.jumps = 0
 
     def skew(self, mix):
-        return (self.classes * np.sum(mix**2) - 1) / (self.classes - 1) if self.with_classes else 0.35
+        return (self.classes * np.sum(mix**2) - 1) / (self.classes - 1) if self.with_classes else 0.2
 
     def forward(self, images):
         """The outputs of the last layer, one image after the other; layers jump on the way."""
@@ -92,7 +92,7 @@ class SlowStatistics:
                 chance = np.mean([(seen[i] - usual[y]) ** 2 for i, y in enumerate(labels)], 0)
                 step = np.minimum(chance, 4 * layer.noise[row]) - layer.noise[row]
                 layer.noise[row] = np.maximum(layer.noise[row] + (1 - 0.99**count) * step, 1e-4)
-            rate = 1 - (1 - max(0.01, 1 / (layer.age + 1 + 20 * self.skew(self.mix)))) ** (count / 64)
+            rate = 1 - (1 - max(0.01, 1 / (layer.age + 1 + 40 * self.skew(self.mix)))) ** (count / 64)
             layer.mean = layer.mean + rate * np.sqrt(layer.var) * (z.mean(0) - offset)
             grown = layer.var * (1 + rate * (np.clip(u.mean(0) / square, 0.05, 20) - 1))
             layer.var = np.maximum(grown, 0.01 * layer.source_var)

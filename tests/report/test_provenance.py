@@ -9,10 +9,10 @@ from made_runs import made, panel_of, stored
 from gotta.experiment.sweep.store import Store
 from gotta.report.pairs import difference
 from gotta.report.panel import place
-from gotta.report.provenance import made_from, origin_lines
+from gotta.report.provenance import list_origins, origin_lines
 from gotta.report.results import read_results
-from gotta.report.run import Run, read_runs
 from gotta.report.store.diff import compare
+from gotta.report.stored_run import Run, read_runs
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.comparison import table
 from gotta.report.tables.markdown import report_markdown
@@ -168,7 +168,7 @@ def test_a_table_is_headed_by_the_title_of_its_recipe(tmp_path):
 
 def test_what_a_run_is_made_from_stands_in_its_sections():
     run = of(made(), data_hash=OLD, order=code(NEW), memory={"settings": {"epsilon": 0.005}}, method=code(OLD))
-    assert made_from(run) == {
+    assert list_origins(run) == {
         "data.format": "of today",
         "data.data_hash": "a" * 8,
         "stream.order_code": "b" * 8,

@@ -7,7 +7,7 @@ from made_store import write
 from gotta import GottaError
 from gotta.experiment.sweep.store import STEPS
 from gotta.report.results import read_results
-from gotta.report.series import HEAD, Count, Visit, counted, series, visits
+from gotta.report.series import HEAD, Count, Visit, count_step, series, visits
 
 STEP = {"step": 3, "samples": 64, "correct": 17, "accuracy": 26.5, "domains": {"fog-5": 60, "snow-5": 4}, "memory": {}}
 
@@ -15,21 +15,21 @@ STEP = {"step": 3, "samples": 64, "correct": 17, "accuracy": 26.5, "domains": {"
 def test_a_step_is_counted_at_a_glance():
     line = json.dumps(STEP).encode()
     assert HEAD.match(line)
-    assert counted(line) == Count(64, 17, STEP["domains"])
+    assert count_step(line) == Count(64, 17, STEP["domains"])
 
 
 @pytest.mark.parametrize("name", ['a}b"', "{x", '"domains": {"y": 1}, ', "\\", "\u00fc"])
 def test_any_name_of_a_domain_is_counted(name):
     step = STEP | {"note": name, "domains": {name: 60, "snow-5": 4}}
-    assert counted(json.dumps(step).encode()) == Count(64, 17, step["domains"])
+    assert count_step(json.dumps(step).encode()) == Count(64, 17, step["domains"])
 
 
 def test_a_line_of_another_order_is_counted_as_well():
     line = json.dumps(dict(reversed(STEP.items()))).encode()
     assert not HEAD.match(line)
-    assert counted(line) == Count(64, 17, STEP["domains"])
-    assert counted(b'{"step": 1, "samples": 5}') == Count(5, 0, {})
-    assert counted(b'{"step": 1}') is None
+    assert count_step(line) == Count(64, 17, STEP["domains"])
+    assert count_step(b'{"step": 1, "samples": 5}') == Count(5, 0, {})
+    assert count_step(b'{"step": 1}') is None
 
 
 def test_visits_are_spans_of_the_stream():

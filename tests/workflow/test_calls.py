@@ -148,6 +148,16 @@ def test_any_network_runs_by_module_and_function(mine):
         gotta.bench(ONE, model="own_nets:other", out=mine / "out")
 
 
+def test_a_recipe_that_names_a_network_lists_its_module(mine):
+    recipe = {**ONE, "base": {**ONE["base"], "model": {"name": "own_nets:Flat"}}}
+    with pytest.raises(GottaError, match=r"in a recipe: imports: \[own_nets\]"):
+        gotta.plan(recipe, out=mine / "out")
+    planned = gotta.plan({**recipe, "imports": ["own_nets"]}, out=mine / "out")
+    assert "runs per seed" in str(planned)
+    assert "own_nets" not in sys.modules, "looking imports nothing"
+    assert len(planned.run().runs) == 1
+
+
 def test_an_edited_network_is_another_run(mine):
     before = gotta.plan(ONE, model="own_nets:build", out=mine / "out")
     before.run()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gotta.checks.report import Report, Result
+from gotta.checks.findings import Report, Result
 from gotta.checks.suite import Pick, Properties, raise_unless_passed
 from gotta.data import DATASETS, dataset
 from gotta.errors import GottaError

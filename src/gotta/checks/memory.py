@@ -7,9 +7,9 @@ generator.
 from collections.abc import Mapping
 from typing import Any
 
+from gotta.checks.findings import Report, Result
 from gotta.checks.memory_cases import Case, draw
 from gotta.checks.memory_properties import PROPERTIES, Subject
-from gotta.checks.report import Report, Result
 from gotta.checks.suite import raise_unless_passed
 
 EXAMPLES = 30

@@ -108,7 +108,7 @@ def counts_agree(subject: Subject, case: Case) -> None:
 @named("same seed, same content; no global randomness")
 def repeatable(subject: Subject, case: Case) -> None:
     with no_global_randomness():
-        first, second = offered(subject, case), offered(subject, case)
+        first, second = make_offer(subject, case), make_offer(subject, case)
     same(first, second, "two memories with one seed and one stream differ")
 
 
@@ -117,9 +117,9 @@ def batching_does_not_matter(subject: Subject, case: Case) -> None:
     if not subject.lasts:
         return
     whole = len(case.stream())
-    expected = offered(subject, case, whole)
+    expected = make_offer(subject, case, whole)
     for size in (1, max(1, whole // 2), case.batch_size):
-        same(expected, offered(subject, case, size), f"batches of {size} give another content than one of {whole}")
+        same(expected, make_offer(subject, case, size), f"batches of {size} give another content than one of {whole}")
 
 
 @named("a saved state goes on identically in a new memory")
@@ -142,7 +142,7 @@ def state_goes_on(subject: Subject, case: Case) -> None:
 
 @named("reset equals new")
 def reset_is_new(subject: Subject, case: Case) -> None:
-    expected = offered(subject, case)
+    expected = make_offer(subject, case)
     memory = subject.memory(case)
     for seed in (case.seed + 1, case.seed):
         memory.reset()
@@ -162,16 +162,16 @@ class Watched(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
         other_table, other_rng = deepcopy(table), deepcopy(rng)
         owner = getattr(self.policy.place, "__self__", self.policy)
-        held = kept_on(owner)
+        held = dump_policy(owner)
         first = self.policy.place(other_table, new, other_rng)
         same(columns(table), columns(other_table), "place() changed the table")
         second = self.policy.place(table, new, rng)
         assert first == second, f"place() decided {first}, and {second} when asked again"
-        assert kept_on(owner) == held, "place() keeps something on the policy"
+        assert dump_policy(owner) == held, "place() keeps something on the policy"
         return second
 
 
-def kept_on(policy: Any) -> bytes | str:
+def dump_policy(policy: Any) -> bytes | str:
     """All that a policy or its class holds, as bytes to compare (never to load), or as text where that cannot be."""
     values = [vars(kind) for kind in (policy, type(policy)) if hasattr(kind, "__dict__")]
     held = [{name: value for name, value in part.items() if not callable(value)} for part in values]
@@ -214,7 +214,7 @@ def needs_are_complete(subject: Subject, case: Case) -> None:
     memory = subject.memory(case)
     for part in case.stream().parts(case.batch_size):
         memory.observe(**{name: value for name, value in part.items() if name in ("x", *policy.needs)})
-    expected = offered(subject, case)["x"]
+    expected = make_offer(subject, case)["x"]
     assert sorted(memory.peek().x.tolist()) == sorted(expected), f"needs={policy.needs}, but other columns count too"
 
 
@@ -290,7 +290,7 @@ def offer(memory: Memory, stream: Samples, size: int) -> None:
         memory.observe(**part)
 
 
-def offered(subject: Subject, case: Case, size: int | None = None) -> dict[str, Any]:
+def make_offer(subject: Subject, case: Case, size: int | None = None) -> dict[str, Any]:
     memory = subject.memory(case)
     offer(memory, case.stream(), size or case.batch_size)
     return snapshot(memory)

@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from gotta.checks.findings import Report
 from gotta.checks.method_cases import NORMS, Case, draw, size
 from gotta.checks.method_properties import PROPERTIES, Subject
-from gotta.checks.report import Report
 from gotta.checks.suite import Refused, raise_unless_passed
 from gotta.errors import GottaError
 from gotta.methods import Method, methods

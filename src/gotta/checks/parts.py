@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from gotta.checks import dataset, memory, method, stream
-from gotta.checks.report import Report
+from gotta.checks.findings import Report
 from gotta.data import DATASETS
 from gotta.errors import GottaError, unknown
 from gotta.memory import policies
@@ -46,9 +46,9 @@ def find_kind(name: str, kind: str = "") -> str:
     if not found:
         raise unknown("part", name, {known for registry in KINDS.values() for known in registry.names()})
     if kind and kind not in found:
-        raise GottaError(f"'{name}' is no {kind}, but {_listed(found)}.")
+        raise GottaError(f"'{name}' is no {kind}, but {_join_names(found)}.")
     if len(found) > 1 and not kind:
-        raise GottaError(f"'{name}' is {_listed(found)}. Say which is meant, as in --kind '{found[-1]}'.")
+        raise GottaError(f"'{name}' is {_join_names(found)}. Say which is meant, as in --kind '{found[-1]}'.")
     return kind or found[0]
 
 
@@ -65,5 +65,5 @@ def check_part(
     return SUITES[find_kind(name, kind)](name, seed=seed, settings=settings, **limits)
 
 
-def _listed(kinds: list[str]) -> str:
+def _join_names(kinds: list[str]) -> str:
     return " and ".join(f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in kinds)

@@ -8,7 +8,7 @@ those of the domains, that gives the pools that are visited. Both may ask for fi
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gotta.checks.report import Report, Result
+from gotta.checks.findings import Report, Result
 from gotta.checks.stream_cases import draw, size
 from gotta.checks.stream_properties import PROPERTIES, Subject, fingerprint_elsewhere, fingerprint_of
 from gotta.checks.suite import raise_unless_passed

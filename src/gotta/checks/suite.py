@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from gotta.checks.report import Report, Result
+from gotta.checks.findings import Report, Result
 
 SHRINK_ATTEMPTS = 10
 Subject = TypeVar("Subject")

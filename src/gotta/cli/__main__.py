@@ -26,7 +26,7 @@ from gotta.cli.commands import (
 )
 from gotta.cli.data import data
 from gotta.cli.options import imports_from_here, reads_data
-from gotta.cli.terminal import guarded_output
+from gotta.cli.terminal import guard_output
 from gotta.errors import GottaError
 
 app = typer.Typer(
@@ -78,7 +78,7 @@ def main() -> None:
     """Run the command; a mistake of the caller's is one message and exit code 2."""
     # Before torch is imported: two threads beside a busy neighbour are far slower than one.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with guarded_output():
+    with guard_output():
         try:
             app(prog_name="gotta")
         except GottaError as error:

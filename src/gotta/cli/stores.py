@@ -8,7 +8,7 @@ from gotta.errors import GottaError
 
 if TYPE_CHECKING:
     from gotta.experiment.sweep.store import Store
-    from gotta.report.run import Run
+    from gotta.report.stored_run import Run
 
 
 def existing(folder: Path) -> "Store":
@@ -22,7 +22,7 @@ def existing(folder: Path) -> "Store":
 
 def finished(folder: Path) -> "list[Run]":
     """Its readable runs, at least one; damaged ones are named on standard error."""
-    from gotta.report.run import read_runs
+    from gotta.report.stored_run import read_runs
 
     runs, damaged = read_runs(existing(folder))
     for id, reason in damaged:

@@ -45,7 +45,7 @@ class Guarded:
 
 
 @contextmanager
-def guarded_output() -> Iterator[None]:
+def guard_output() -> Iterator[None]:
     """What is printed inside is safe to show, fits the encoding, and ends in no traceback if nobody can read it."""
     codecs.register_error(SPELLED, _spell)
     _open_missing()

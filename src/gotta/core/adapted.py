@@ -60,9 +60,8 @@ class Adapted(Shared):
     def forward(self, x: Tensor) -> Tensor:
         with self.lock:
             logits = self.step(x).prediction.logits
-            sheltered = self.guard is not None and self.guard.sheltering
-            kind = self.guard.source.output_type if self.guard is not None and sheltered else self.method.output_type
-            return logits if kind is None else logits.to(kind)
+            source = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
+            return logits if source.output_type is None else logits.to(source.output_type)
 
     def step(self, x: Tensor) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
@@ -72,13 +71,16 @@ class Adapted(Shared):
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
             largest = check_batch(x, self.sample, self.method.needs_batch)
-            x = x.clone() if x.is_inference() else x.detach()
+            x = (x.clone() if x.is_inference() else x.detach()).as_subclass(Tensor)
             with self._whole() as undo:
                 if self.frozen:
                     return self._look(x, undo)
+                self.scale, exceeded = self.scale.after(largest)
+                if exceeded:
+                    return self._leave_out(x, undo)
                 if self.guard is not None and self.guard.sheltering:
                     return self._shelter(x, self.guard)
-                return self._step(x, largest, undo)
+                return self._step(x, undo)
 
     @contextmanager
     def _whole(self) -> Iterator[Undo]:
@@ -86,6 +88,7 @@ class Adapted(Shared):
         if self._stepping:
             raise GottaError("a step was asked for inside a step of the same model. Give what is inside its own copy.")
         self._stepping, spent = True, self.method.cost.mark()
+        watched = None if self.guard is None else self.guard.state_dict()
         try:
             with Undo(self, self._changeable) as undo:
                 try:
@@ -95,20 +98,18 @@ class Adapted(Shared):
                 except BaseException:
                     undo.back()
                     self.method.cost.back(spent)
+                    if self.guard is not None and watched is not None:
+                        self.guard.load_state_dict(watched)
                     raise
         finally:
             self._stepping = False
 
-    def _step(self, x: Tensor, largest: Tensor, undo: Undo) -> Outcome:
+    def _step(self, x: Tensor, undo: Undo) -> Outcome:
         phase = self.method.cost.phase
         with phase("predict"):
             raw = prediction = self._predict(x)
         check_shape(prediction.logits, self._classes)
-        finite = bool(torch.isfinite(prediction.logits).all())
-        self.scale, exceeded = self.scale.after(largest)
-        if exceeded:
-            return self._leave_out(x, prediction if finite else None, undo)
-        if not finite:
+        if not torch.isfinite(prediction.logits).all():
             return self._without_logits(x, undo)
         self.sample = x.shape[1:]
         self.memory.expect(prediction.logits.shape[1])
@@ -117,7 +118,7 @@ class Adapted(Shared):
             with phase("predict"):
                 prediction = self.method.following.follow(raw)
             slots, diagnostics = self._learn(x, prediction, undo)
-            harm = undo.harm() if undo.adapting or self.method.follow else ""
+            harm = undo.harm()
             after = prediction if harm or self.score == "before" else self._predict_again(x)
         except NotFinite as error:
             harm = str(error)
@@ -160,8 +161,10 @@ class Adapted(Shared):
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
                     self.adaptations += 1
+                every = self.memory.refresh_every
                 with phase("refresh"):
-                    self._refresh()
+                    if every and self.adaptations % every == 0:
+                        self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":
             with phase("adapt"):
                 undo.expect_adaptation()
@@ -177,13 +180,17 @@ class Adapted(Shared):
             return self._shelter(x, self.guard)
         return self._undone(x, source, "the adapted model has no finite logits for it")
 
-    def _leave_out(self, x: Tensor, prediction: Prediction | None, undo: Undo) -> Outcome:
-        """Learn nothing from a batch whose values are out of all proportion."""
+    def _leave_out(self, x: Tensor, undo: Undo) -> Outcome:
+        """Predict a batch whose values are out of all proportion, and learn nothing from it."""
         scale = self.scale
+        try:
+            sheltered = self.guard is not None and self.guard.sheltering
+            prediction = self._source_prediction(x) if sheltered else self._predict_again(x, followed=False)
+        except NotFinite:
+            prediction = self.method.following.prior.look(self._source_prediction(x))
         undo.back()
         self.scale = scale  # which counts such samples, and gives in to many of them
-        found = self.method.following.prior.look(prediction or self._source_prediction(x))
-        return self._undone(x, found, f"it holds values more than {MOST:,.0f} times as large as any before")
+        return self._undone(x, prediction, f"it holds values more than {MOST:,.0f} times as large as any before")
 
     def _undone(self, x: Tensor, prediction: Prediction, harm: str) -> Outcome:
         outcome = self._untouched(x, prediction, {"undone": 1.0})
@@ -207,13 +214,8 @@ class Adapted(Shared):
 
     def _shelter(self, x: Tensor, guard: Guard) -> Outcome:
         """Predict as the source model while the guard finds the adapted one unhealthy."""
-        before = guard.state_dict()
         prediction, diagnostics = guard.predict(self.method, self.memory, x)
-        try:
-            self._expect(prediction.logits)
-        except GottaError:
-            guard.load_state_dict(before)
-            raise
+        self._expect(prediction.logits)
         return self._untouched(x, prediction, diagnostics)
 
     def _untouched(self, x: Tensor, prediction: Prediction, diagnostics: dict[str, float] | None = None) -> Outcome:
@@ -292,16 +294,7 @@ class Adapted(Shared):
         check_finite(logits)
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
-        slots = self.memory.observe(
-            x,
-            label=prediction.label[part],
-            uncertainty=prediction.uncertainty[part],
-            embedding=prediction.embedding[part],
-        )
+        label, uncertainty, embedding = prediction.label, prediction.uncertainty, prediction.embedding
+        slots = self.memory.observe(x, label[part], uncertainty[part], embedding[part])
         self.offered += len(x)
         return torch.as_tensor(slots)
-
-    def _refresh(self) -> None:
-        every = self.memory.refresh_every
-        if every and self.adaptations % every == 0:
-            self.memory.refresh(self.method.predict)

@@ -11,8 +11,8 @@ from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
 from gotta.core.pairing import check_memory_used, choose_statistics
-from gotta.core.resume import UNREADABLE
-from gotta.errors import GottaError
+from gotta.core.regime import Regime
+from gotta.errors import GottaError, one_error
 from gotta.memory import Memory
 from gotta.memory.choice import MemoryChoice, check_owner
 from gotta.methods import Statistics, methods
@@ -33,6 +33,7 @@ def build(
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
     if memory.policy.needs_probs and embedding != "probs":
         raise GottaError(f"memory {memory.policy!r} reads confidence from probabilities. Use embedding='probs'.")
+    Regime(adapt_every=adapt_every, score=score or "before")  # type: ignore[arg-type]  # complains before anything is done
     watcher = None
     if guard is not None:  # from a copy that is made before the method exchanges layers
         watcher = Guard(guard, methods.build("source", model=deepcopy(model), embed=embedding))
@@ -43,6 +44,7 @@ def build(
 
 
 @torch.inference_mode(False)  # parameters copied in inference mode could never be trained
+@one_error("no model can be built of this")
 def adapt(
     model: nn.Module,
     method: str = "deskew",
@@ -66,7 +68,8 @@ def adapt(
     """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
 
     A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters and the prior it is to
-    have (`prior`, `labels`, `order_in_batch`); a memory with arguments of its own is `memory=gotta.Memory.spec("fps", epsilon=0.1)` (or the name, with `policy={"epsilon": 0.1}`).
+    have (`prior`, `labels`, `order_in_batch`). A memory with arguments of its own is
+    `memory=gotta.Memory.spec("fps", epsilon=0.1)`, or the name with `policy={"epsilon": 0.1}`.
     Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
     if isinstance(memory, MemoryChoice):
@@ -110,11 +113,7 @@ def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: 
     record, _ = saved.read(Path(path))
     arguments = saved.to_recipe(path, record, again)
     saved.check_source(path, record, saved.fingerprint(model))
-    try:
+    with one_error(f"no model can be built from {path}"):
         adapted = adapt(model, inplace=inplace, **arguments)
-    except GottaError:
-        raise
-    except UNREADABLE as error:
-        raise GottaError(f"no model can be built from {path}: {type(error).__name__}: {error}.") from error
     adapted.load(path)
     return adapted

@@ -115,7 +115,7 @@ class Guard:
         """Keep samples for the next check, with what the adapted model says of them."""
         certainty, label = probs.detach().double().cpu().max(1)
         new = {"x": x[chosen.to(x.device)], "label": label[chosen], "certainty": certainty[chosen]}
-        self.kept = {name: joined(self.kept.get(name), rows) for name, rows in new.items()}
+        self.kept = {name: join_rows(self.kept.get(name), rows) for name, rows in new.items()}
 
     def _check_all(self, method: Method, memory: Memory) -> dict[str, float]:
         told: dict[str, float] = {}
@@ -132,8 +132,8 @@ class Guard:
         self.looks += 1
         source = self.source.predict(rows["x"]).probs.double().cpu().amax(1)
         with self.source.only_predicting(MIXED):
-            witness = self.source.predict(joined(self.company, rows["x"])).probs[-ROWS:].double().cpu()
-        self.company = joined(self.company, rows["x"][:: ROWS // NEWCOMERS])[-COMPANY:]
+            witness = self.source.predict(join_rows(self.company, rows["x"])).probs[-ROWS:].double().cpu()
+        self.company = join_rows(self.company, rows["x"][:: ROWS // NEWCOMERS])[-COMPANY:]
         return certainty_lost(source, rows["certainty"], witness.gather(1, rows["label"][:, None])[:, 0])
 
     def _judge(self, lost: float, method: Method, memory: Memory) -> dict[str, float]:
@@ -180,6 +180,6 @@ def certainty_lost(source: Tensor, adapted: Tensor, witness: Tensor) -> float:
     return float(torch.where(source.isfinite(), lost, 0.0).mean())  # without the source there is nothing to compare
 
 
-def joined(kept: Tensor | None, new: Tensor) -> Tensor:
+def join_rows(kept: Tensor | None, new: Tensor) -> Tensor:
     """Rows in stream order, where the new ones are."""
     return new if kept is None else torch.cat([kept.to(new), new])

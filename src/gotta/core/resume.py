@@ -30,14 +30,16 @@ UNREADABLE = (  # what a misfit state raises
 
 
 def save(adapted: "Adapted", path: Path, beside: Mapping[str, Any] | None = None) -> None:
-    saved.write(path, identity(adapted), {**state_of(adapted), "cost": spent_by(adapted), "beside": dict(beside or {})})
+    saved.write(
+        path, identity(adapted), {**state_of(adapted), "cost": sum_costs(adapted), "beside": dict(beside or {})}
+    )
 
 
 def load(adapted: "Adapted", path: Path) -> dict[str, Any]:
     """Put a saved state into a model built alike; what was saved beside it. One that does not fit changes nothing."""
     record, state = saved.read(path)
     saved.check_fit(path, record, identity(adapted))
-    before = {**state_of(adapted), "cost": spent_by(adapted)}
+    before = {**state_of(adapted), "cost": sum_costs(adapted)}
     try:
         put_back(adapted, state)
     except UNREADABLE as error:
@@ -71,7 +73,7 @@ def state_of(adapted: "Adapted") -> dict[str, Any]:
     }
 
 
-def spent_by(adapted: "Adapted") -> dict[str, Any]:
+def sum_costs(adapted: "Adapted") -> dict[str, Any]:
     return {name: tally for name, tally in adapted.method.cost.summary().items() if name in PHASES}
 
 

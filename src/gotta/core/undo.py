@@ -17,6 +17,7 @@ from gotta.methods import Method
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
 
+LEVELS_EPS = torch.tensor(1e-5)
 COUNTERS = ("offered", "adaptations", "scale", "sample")
 
 
@@ -65,7 +66,7 @@ class Undo:
         self._remembered = {name: getattr(method, name) for name in method.remembers}
         self._stream = method.following.state_dict()
         self._state = Copies([*self._changeable.buffers(), *self._remembered_tensors()])
-        self._variances = self._changeable.running_variances() if self._changeable.variances else None
+        self._variances = self._changeable.running_variances() if self._changeable.variances else torch.empty(0)
         method.undo_log = []
         self._rewind.__enter__()
         return self
@@ -118,29 +119,34 @@ class Undo:
     @torch.no_grad()
     def harm(self) -> str:
         """What the step has ruined, in words; nothing if it may stay."""
-        method, optimizer = self._method, self._method.optimizer
+        method, optimizer, levels = self._method, self._method.optimizer, self._method.following.levels
+        if not (self.adapting or method.follow or levels is not None):
+            return ""  # nothing can have moved
         numbers = [value for name in method.remembers if isinstance(value := getattr(method, name), float)]
         values = [*self._changeable.buffers(), *self._remembered_tensors()]
+        values += [] if levels is None else tensors([levels.state_dict()])
         if self.adapting:
             values += self._changeable.parameters
             values += [] if optimizer is None else tensors(optimizer.state.values())
         if not all(map(isfinite, numbers)) or not Copies(values).finite():
             return "weights, statistics or the optimizer would no longer be finite"
-        if self._variances is not None and self._moved_far(self._variances):
+        variances = self._changeable.running_variances() if self._changeable.variances else None
+        moved = variances is not None and moved_far(self._variances, variances, self._changeable.eps)
+        if moved or (levels is not None and moved_far(self._stream["levels"]["var"], levels.var, LEVELS_EPS)):
             return f"a running variance would move by more than a factor of {MOST:,.0f}"
         return ""
-
-    def _moved_far(self, before: Tensor) -> bool:
-        """Whether a variance has grown or shrunk by more than that factor, in the sum with `eps` that is divided by."""
-        now = self._changeable.running_variances()
-        self._changeable.eps = eps = self._changeable.eps.to(now)
-        least, most = torch.aminmax((now + eps) / (before + eps))
-        return not bool((most <= MOST) & (least >= 1 / MOST))
 
     def _remembered_tensors(self) -> list[Tensor]:
         method = self._method
         remembered = (getattr(method, name) for name in method.remembers if name not in method.large)
         return [value for value in remembered if isinstance(value, Tensor)]
+
+
+def moved_far(before: Tensor, now: Tensor, eps: Tensor) -> bool:
+    """Whether a variance has grown or shrunk by more than that factor, in the sum with `eps` that is divided by."""
+    eps = eps.to(now)
+    least, most = torch.aminmax((now + eps) / (before.to(now) + eps))
+    return not bool((most <= MOST) & (least >= 1 / MOST))
 
 
 def tensors(held: Iterable[dict[str, Any]]) -> list[Tensor]:

@@ -36,7 +36,7 @@ def receive(x: Any, label: Given, uncertainty: Given, embedding: Given, num_clas
         # A sum is finite only if every part is; it needs one pass and no second array of the size of x.
         tensors["x"] = x.reshape(len(x), -1).sum(1, dtype=torch.promote_types(x.dtype, torch.float32))
     arrays = dict(zip(tensors, fetch(list(tensors.values())), strict=True))
-    columns = checked(arrays, num_classes)
+    columns = check_columns(arrays, num_classes)
     # The sum of finite numbers may overflow, so only the second look decides.
     if "x" in arrays and not np.isfinite(arrays["x"]).all() and not bool(x.isfinite().all()):
         raise not_finite("x")
@@ -95,7 +95,7 @@ def unpack(block: NDArray[np.uint8], like: Tensor) -> NDArray[Any]:
     return np.ascontiguousarray(block).view(dtype).reshape(like.shape)
 
 
-def checked(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
+def check_columns(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
     label, uncertainty, embedding = (arrays.get(name) for name in ("label", "uncertainty", "embedding"))
     for name, column in (("uncertainty", uncertainty), ("embedding", embedding)):
         if column is not None and column.dtype.kind not in "fiub":

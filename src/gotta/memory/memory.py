@@ -161,8 +161,9 @@ class Memory:
         if not len(rows):
             return
         x = self._storage.read(torch.from_numpy(rows))
-        new = predict(x)
-        _, columns = intake.receive(x, new.label, new.uncertainty, new.embedding, self.num_classes)
+        with one_error("the stored rows cannot be predicted anew"):
+            new = predict(x)
+            _, columns = intake.receive(x, new.label, new.uncertainty, new.embedding, self.num_classes)
         table, label, uncertainty = self._table, columns.label, columns.uncertainty
         embedding = columns.embedding if table.embedding.shape[1] else table.embedding[rows]
         assert label is not None

@@ -64,7 +64,7 @@ class Finding:
             return f"the best memory is {self.best}, {shown} points above no memory{self._in_steps}"
         if self.over_none.distinguishable:
             return f"no memory beats {none}: the best, {self.best}, is {shown} points below it"
-        return f"no memory can be told from {none}: the best, {self.best}, differs by {_signed(gain)}"
+        return f"no memory can be told from {none}: the best, {self.best}, differs by {_show_signed(gain)}"
 
     @property
     def _in_steps(self) -> str:
@@ -88,7 +88,7 @@ class Finding:
         elif rest.distinguishable or rest.half is None:
             compared = f"{self.best} is {_points(rest)} {_side(rest)} running statistics without a memory"
         else:
-            compared = f"{self.best} cannot be told from running statistics without a memory ({_signed(rest)})"
+            compared = f"{self.best} cannot be told from running statistics without a memory ({_show_signed(rest)})"
         gain = None if self.over_none is None else self.over_none.estimate
         if not self.helps or gain is None:
             return compared
@@ -212,7 +212,7 @@ def _points(found: Estimate) -> str:
     return f"{abs(found.mean):.1f}" + ("" if found.half is None else f" ± {found.half:.1f}")
 
 
-def _signed(found: Estimate) -> str:
+def _show_signed(found: Estimate) -> str:
     return f"{'+' if found.mean >= 0 else '-'}{_points(found)}"
 
 

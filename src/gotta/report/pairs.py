@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gotta.report.run import Run
 from gotta.report.statistics import LEVEL, Estimate, estimate
+from gotta.report.stored_run import Run
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
     mine, theirs = _first_by_seed(ours), _first_by_seed(baseline)
     rows, seeds, refused = [], [], []
     for seed in sorted(mine.keys() | theirs.keys()):
-        gaps = paired(mine.get(seed), theirs.get(seed))
+        gaps = subtract(mine.get(seed), theirs.get(seed))
         if isinstance(gaps, str):
             refused.append(f"seed {seed}: {gaps}")
         else:
@@ -64,7 +64,7 @@ def fair_difference(ours: Sequence[Run], baseline: Sequence[Run], level: float =
     return Difference(None, (), (f"steps of {shown[0]} samples against {shown[1]}",))
 
 
-def paired(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
+def subtract(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
     """The difference in each domain, or why the two cannot be subtracted."""
     if ours is None or theirs is None:
         return "only one of the two was run"

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from gotta.experiment.spec.dotted import tell_apart
 from gotta.experiment.spec.run_spec import FORMER
-from gotta.experiment.spec.settings import tell_apart
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 
 MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
 METHODS = ("source", "norm", "rotta", "note", "sar", "eata", "cotta", "tent", "pl", "shot", "energy")
@@ -23,6 +23,7 @@ CONTROLS = {
     "true_kcenter": f"{CONTROL}k-centre by true labels",
     "true_cstu": f"{CONTROL}CSTU by true labels",
     "true_pbrs": f"{CONTROL}PBRS by true labels",
+    "domain_statistics": f"{CONTROL}statistics of the whole domain",
 }
 # what makes two runs incomparable; anything else that differs becomes another row or column
 SETUP = ("data", "stream", "model")
@@ -53,7 +54,7 @@ class Panel:
 
     @property
     def title(self) -> str:
-        return ", ".join(f"{name.split('.')[-1]} {_shown(value)}" for name, value in self.settings)
+        return ", ".join(f"{name.split('.')[-1]} {_show(value)}" for name, value in self.settings)
 
     @property
     def recipe(self) -> str:
@@ -234,10 +235,10 @@ def _cell_and_seed(run: Run) -> tuple[str, str, int]:
 
 
 def _label(run: Run, name: str, axes: Sequence[str]) -> str:
-    return " ".join([name, *(f"{axis.split('.')[-1]}={_told(run, axis)}" for axis in axes)])
+    return " ".join([name, *(f"{axis.split('.')[-1]}={_value_of(run, axis)}" for axis in axes)])
 
 
-def _told(run: Run, axis: str) -> Any:
+def _value_of(run: Run, axis: str) -> Any:
     """The value of a setting, or the default that a run without it has."""
     value = run.made_of.get(axis)
     if value is None:
@@ -265,7 +266,7 @@ def _natural(text: str) -> Order:
     return tuple((0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts))
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if isinstance(value, list | tuple) and len(value) > 4:
         return f"{value[0]} ... {value[-1]} ({len(value)})"
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

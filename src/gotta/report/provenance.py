@@ -5,17 +5,17 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gotta.experiment.spec.settings import flatten
+from gotta.experiment.spec.dotted import flatten
 
 if TYPE_CHECKING:
-    from gotta.report.run import Run
+    from gotta.report.stored_run import Run
 
 SHOWN = 8  # digits of a hash
 IN_STREAM = {"order": "stream", "schedule": "stream"}  # other parts are called as their section of a spec
 CODE = "code"
 
 
-def made_from(run: "Run") -> dict[str, Any]:
+def list_origins(run: "Run") -> dict[str, Any]:
     """By dotted names in the sections they belong to, so that they tell runs apart as settings do.
 
     The hashes of data and weights, the code of the user's own parts, and each setting of gotta's own that the spec

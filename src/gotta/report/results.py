@@ -10,7 +10,7 @@ from gotta.experiment.sweep.store import Store
 from gotta.report.figures import Figure, figures
 from gotta.report.panel import Placed, place
 from gotta.report.part import Part
-from gotta.report.run import Damaged, Run, read_runs
+from gotta.report.stored_run import Damaged, Run, read_runs
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gotta.experiment.sweep.store import STEPS, unreadable_steps
 from gotta.metrics.measures import MEASURES
 from gotta.reading import parse_json, read_bytes
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 
 BINS = 96
 HEAD = re.compile(
@@ -58,13 +58,13 @@ class Series:
 def series(run: Run, bins: int = BINS) -> Series:
     """At most `bins` values, evenly over the samples; a run without records of its steps has none."""
     # finished runs do not change, and several figures ask for the same one
-    return _read(run.folder, bins) if run.folder is not None else _binned([], bins)
+    return _read(run.folder, bins) if run.folder is not None else _bin([], bins)
 
 
 @lru_cache(maxsize=2048)
 def _read(folder: Path, bins: int) -> Series:
     try:
-        return _binned(read_bytes(folder / STEPS, inf).splitlines(), bins)
+        return _bin(read_bytes(folder / STEPS, inf).splitlines(), bins)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise unreadable_steps(folder, error) from error
 
@@ -77,7 +77,7 @@ class Count(NamedTuple):
     domains: Mapping[str, int]
 
 
-def counted(line: bytes) -> Count | None:
+def count_step(line: bytes) -> Count | None:
     """The counts of a step. Sweeps have a million steps, so only a line of unusual order is parsed as a whole."""
     head = HEAD.match(line)
     if head is not None:
@@ -96,8 +96,8 @@ def _count(samples: bytes, right: bytes, domains: bytes) -> Count:
     return Count(int(samples), int(right), parse_json(domains))
 
 
-def _binned(lines: Sequence[bytes], bins: int) -> Series:
-    steps = [(count, line) for line in lines if (count := counted(line)) is not None]
+def _bin(lines: Sequence[bytes], bins: int) -> Series:
+    steps = [(count, line) for line in lines if (count := count_step(line)) is not None]
     total = sum(count.samples for count, _ in steps)
     at: list[int] = []
     samples: list[int] = []

@@ -60,7 +60,7 @@ def estimate(values: ArrayLike, level: float = LEVEL, over: str = "both") -> Est
     where they vary more than seeds and chance explain. Fewer than three seeds are taken as they are: the interval is
     then over domains alone.
     """
-    table = _checked(values, level)
+    table = _check_values(values, level)
     if over not in ("both", "seeds"):
         raise GottaError(f"over='{over}' is unknown. Expected both or seeds.")
     seeds, domains = table.shape
@@ -76,7 +76,7 @@ def estimate(values: ArrayLike, level: float = LEVEL, over: str = "both") -> Est
     return Estimate(mean, half, level, seeds, domains, over)
 
 
-def _checked(values: ArrayLike, level: float) -> Floats:
+def _check_values(values: ArrayLike, level: float) -> Floats:
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or not table.size or not np.isfinite(table).all():
         raise GottaError(f"expected finite numbers [seeds, domains], at least one; got shape {table.shape}.")

@@ -65,12 +65,12 @@ def tables(result: TeaserResult) -> Table:
 def measure_table(results: Sequence[TeaserResult], title: str, caption: Iterable[str] = ()) -> Table:
     """The means over several results, with half the range."""
     names = list(dict.fromkeys(held.policy for result in results for held in result.held))
-    rows = tuple(Row((name,), tuple(measured(results, name, key) for key in COLUMNS)) for name in names)
+    rows = tuple(Row((name,), tuple(measure(results, name, key) for key in COLUMNS)) for name in names)
     columns = tuple(heading for heading, _, _ in COLUMNS.values())
     return Table(title, ("memory",), columns, rows, tuple(caption))
 
 
-def measured(results: Sequence[TeaserResult], policy: str, key: str) -> Cell:
+def measure(results: Sequence[TeaserResult], policy: str, key: str) -> Cell:
     _, factor, decimals = COLUMNS[key]
     found = [held.measures[key] for result in results for held in result.held if held.policy == policy]
     decimals = decimals or int(len(found) > 1)  # a mean of whole numbers is none
@@ -96,9 +96,9 @@ def variant_table(results: Mapping[str, Sequence[TeaserResult]]) -> Table:
     names = (*OTHERS, *DIVERSE)
     rows = []
     for variant, found in results.items():
-        cells = [measured(found, name, "near_duplicates_features") for name in names]
-        cells += [measured(found, name, "rows") for name in DIVERSE]
-        cells += [measured(found, name, "coverage_features") for name in ("pbrs", *DIVERSE)]
+        cells = [measure(found, name, "near_duplicates_features") for name in names]
+        cells += [measure(found, name, "rows") for name in DIVERSE]
+        cells += [measure(found, name, "coverage_features") for name in ("pbrs", *DIVERSE)]
         rows.append(Row((variant,), tuple(Cell(cell.value, decimals=cell.decimals) for cell in cells)))
     columns = (*names, *(f"rows {name}" for name in DIVERSE), *(f"coverage {name}" for name in ("pbrs", *DIVERSE)))
     title = "Near-duplicates among the features (%), rows and coverage under other settings"

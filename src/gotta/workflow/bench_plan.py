@@ -61,7 +61,7 @@ class Plan:
     @cached_property
     def looked_at(self) -> list[RunSpec]:
         """The runs to do that can be looked at without importing code of the caller's: their memory is not asked."""
-        return [spec for spec in self.todo if not outside.named(spec.model_dump()).keys() - {"memory"}]
+        return [spec for spec in self.todo if not outside.find_outside(spec.model_dump()).keys() - {"memory"}]
 
     @cached_property
     def missing(self) -> list[Missing]:
@@ -90,7 +90,7 @@ class Plan:
 
         Without `everything` nothing of the caller's is imported for it.
         """
-        known = [spec for spec in self.todo if everything or not outside.named(spec.model_dump())]
+        known = [spec for spec in self.todo if everything or not outside.find_outside(spec.model_dump())]
         return [*self._damaged(), *self._earlier(), *self._recording(), *_without_effect(known)]
 
     def check(self, device: str = "cpu") -> None:

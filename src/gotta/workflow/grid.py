@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gotta.experiment.recipe.labels import value_of, varied
+from gotta.experiment.recipe.labels import find_varied, value_of
 from gotta.experiment.spec.run_spec import RunSpec
 
 SHOWN = 8  # values of a setting that are named before they are only counted
@@ -49,7 +49,7 @@ def _settings(specs: Sequence[RunSpec]) -> dict[str, tuple[str, ...]]:
         alike.setdefault((row_of(spec), spec.method.name), []).append(spec)
     found: dict[str, dict[str, None]] = {}
     for same in alike.values():
-        for name in varied(same):
+        for name in find_varied(same):
             values = [value_of(spec, name) for spec in same]
             short = name.replace(".arguments.", ".")
             found.setdefault(short, {}).update(dict.fromkeys(str(value) for value in values if value is not None))

@@ -11,8 +11,8 @@ from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import Event
 from gotta.report.part import Part
 from gotta.report.results import Results, read_results
-from gotta.report.run import Run
 from gotta.report.store.export import rows
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Table
 from gotta.report.tables.render import markdown, plain
 from gotta.report.write import write_report

@@ -15,7 +15,7 @@ from gotta.models import load
 from gotta.models.vit import ViTMini
 from gotta.models.zoo import save_model
 from gotta.report.panel import place
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.comparison import table
 from gotta.report.tables.details import domain_table
 from gotta.report.tables.render import markdown, plain

@@ -7,7 +7,7 @@ from made_store import BATCH, STEPS, made_recording
 from tiny import TinyData, seeded_net
 
 from gotta.experiment.run import run as module
-from gotta.experiment.run.memory_film import IMAGES, Recorder, fitted, principal, record_path
+from gotta.experiment.run.memory_film import IMAGES, Recorder, principal, record_path, thin_frames
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 
@@ -56,11 +56,11 @@ def test_every_kind_of_memory_can_be_recorded(policy):
 
 def test_recordings_are_bounded():
     frames = [{"rows": list(range(10 * k, 10 * k + 10)), "step": k} for k in range(50)]
-    kept = fitted(frames, 100)
+    kept = thin_frames(frames, 100)
     assert len({row for frame in kept for row in frame["rows"]}) <= 100
     assert kept[-1] is frames[-1]
     assert len(kept) > 5
-    assert fitted(frames, IMAGES) == frames
+    assert thin_frames(frames, IMAGES) == frames
     long, _, _ = made_recording("fifo", steps=450)
     document = long.document()
     assert len(document["frames"]) < 450

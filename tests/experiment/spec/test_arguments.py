@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.spec.arguments import known_arguments
+from gotta.experiment.spec.arguments import list_arguments
 from gotta.experiment.spec.outside import mistakes
 from gotta.experiment.spec.run_spec import RunSpec
 
@@ -46,7 +46,7 @@ def test_a_policy_of_ones_own_is_not_looked_at(monkeypatch):
     module.Mine = Mine
     monkeypatch.setitem(sys.modules, "mine_with_arguments", module)
     name = "mine_with_arguments:Mine"
-    assert known_arguments("memory", name) is None
+    assert list_arguments("memory", name) is None
     given = {"memory": {"name": name, "capacity": 2, "depth": 5, "dept": 6}}
     assert RunSpec.of(given, imports=["mine_with_arguments"]).memory.arguments == {"depth": 5, "dept": 6}
     assert "argument of memory 'mine_with_arguments:Mine' 'dept' is unknown. Did you mean 'depth'?" in "".join(

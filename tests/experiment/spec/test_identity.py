@@ -72,6 +72,14 @@ def test_the_name_covers_presets_and_quirks_of_methods(monkeypatch):
     assert before.id != after.id
 
 
+def test_the_name_covers_what_every_method_takes():
+    usual, chosen = (spec(method={"name": "tent", "prior": "sticky", **more}) for more in ({}, {"labels": "raw"}))
+    assert usual.identity["parts"]["method"]["settings"]["prior"] == "sticky"
+    assert usual.identity["parts"]["method"]["settings"]["labels"] == "filtered"
+    assert chosen.identity["parts"]["method"]["settings"]["labels"] == "raw"
+    assert usual.id != chosen.id
+
+
 def test_the_name_covers_how_often_a_memory_is_refreshed_by_default():
     settings = spec(memory={"name": "fpsd", "capacity": 8}).identity["parts"]["memory"]["settings"]
     assert settings["refresh_every"] == 10

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.spec.source_files import changed_since_import, source_files
+from gotta.experiment.spec.source_files import find_changed, source_files
 
 BOOM = "raise AssertionError('imported')\n"
 
@@ -129,8 +129,8 @@ def test_code_that_changed_after_it_was_imported_is_noticed(tmp_path, monkeypatc
     import stale_mod
 
     assert stale_mod.x == 1
-    assert changed_since_import(files("stale_mod")) == []
+    assert find_changed(files("stale_mod")) == []
     path.write_text("x = 2\n")
-    assert changed_since_import(files("stale_mod")) == ["stale_mod"]
+    assert find_changed(files("stale_mod")) == ["stale_mod"]
     monkeypatch.delitem(sys.modules, "stale_mod")
-    assert changed_since_import(files("stale_mod")) == []
+    assert find_changed(files("stale_mod")) == []

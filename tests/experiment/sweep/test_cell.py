@@ -10,7 +10,7 @@ from experiment.tiny_sweep import completions, leftovers, numbers, recordings, s
 
 from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.cell import Work, claim, compute, execute, keep, kept_costs
+from gotta.experiment.sweep.cell import Work, claim, compute, execute, keep, read_costs
 from gotta.experiment.sweep.engines.local import Local
 from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import Sweep
@@ -109,11 +109,11 @@ def test_measured_costs_of_a_node_that_does_not_see_the_store_are_kept_and_repla
     first = compute(spec, there, listen)
     assert not (tmp_path / "clocks").exists()
     keep(spec, here, claim(spec, here), first, listen)
-    assert json.loads(kept_costs(spec, here)).keys() == {"step", "forward"}
+    assert json.loads(read_costs(spec, here)).keys() == {"step", "forward"}
     slow = json.dumps({"step": 3.0, "forward": 1.0})
     taken = -(-len(first.steps) // 3)
     assert compute(spec, there, listen, costs=slow).summary["missed"] == len(first.steps) - taken
-    again = compute(spec, there, listen, costs=kept_costs(spec, here))
+    again = compute(spec, there, listen, costs=read_costs(spec, here))
     assert (again.costs, again.summary["missed"]) == (first.costs, first.summary["missed"])
     assert keep(spec, here, claim(spec, replace(here, record={spec.id})), again, listen).kind == "finished"
-    assert kept_costs(spec, here) == first.costs
+    assert read_costs(spec, here) == first.costs

@@ -13,7 +13,7 @@ from experiment.tiny_sweep import completions, driver, leftovers, numbers, specs
 from gotta.experiment.sweep.leases import Leases
 from gotta.experiment.sweep.store import Store
 from gotta.report.panel import place
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.comparison import table
 from gotta.report.tables.render import plain as plain_table
 

@@ -12,7 +12,7 @@ import pytest
 from gotta import GottaError
 from gotta.experiment.sweep import leases as module
 from gotta.experiment.sweep.leases import Leases
-from gotta.experiment.sweep.processes import machine, started
+from gotta.experiment.sweep.processes import machine, start_time
 
 OTHER = {"node": "elsewhere", "machine": "00000000", "pid": 1, "started": "", "token": "t"}
 
@@ -62,7 +62,7 @@ def test_a_process_id_that_is_used_again_is_not_the_holder(tmp_path):
     leases = Leases(tmp_path)
     plant(leases, machine=machine(), pid=os.getpid(), started="1")
     assert leases.claim("cell") is not None
-    plant(leases, "mine", machine=machine(), pid=os.getpid(), started=started(os.getpid()))
+    plant(leases, "mine", machine=machine(), pid=os.getpid(), started=start_time(os.getpid()))
     assert leases.claim("mine") is None
 
 

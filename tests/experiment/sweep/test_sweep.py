@@ -15,7 +15,7 @@ from gotta.experiment.sweep.sweep import sweep
 from gotta.memory import policies
 from gotta.memory.policy import Policy
 from gotta.report.panel import place
-from gotta.report.run import read_runs
+from gotta.report.stored_run import read_runs
 
 
 def specs(count=3, memory="fifo"):

@@ -155,8 +155,13 @@ def test_a_refused_batch_changes_nothing():
     model, x = model_and_images(prior="sticky")
     model(x[0])
     before = frozen_state(model)
-    model.method.model.fc.weight.data[:] = float("nan")
     with pytest.raises(GottaError, match="NaN"):
+        model(x[1] / 0)
+    with pytest.raises(GottaError, match="does not fit"):
+        model(x[1][:, :, :5])
+    net = model.method.model
+    forward, net.forward = net.forward, lambda batch: forward(batch)[:, :7]
+    with pytest.raises(GottaError, match="7"):
         model(x[1])
     assert same(before, frozen_state(model))
 
@@ -228,6 +233,7 @@ def test_any_batch_norm_and_batches_of_any_size(layer, conv, shape, size):
     assert (model.method.levels.mean - net[1].running_mean).abs().max() > 0.1
 
 
+@pytest.mark.bfloat16
 def test_channels_last_and_half_precision_see_the_same():
     plain, x = model_and_images()
     last = adapt(seeded_net().to(memory_format=torch.channels_last), "norm", statistics="class")

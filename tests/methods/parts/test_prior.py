@@ -62,7 +62,7 @@ def test_it_helps_where_classes_come_in_runs_and_is_off_where_they_do_not():
     logits, labels = stream(4000, sure=3.0)
     prior = make_prior("sticky")
     assert accuracy(follow(prior, logits)[1000:], labels[1000:]) > accuracy(logits[1000:], labels[1000:]) - 0.01
-    assert prior.stickiness < 0.05
+    assert prior.stickiness < 0.1
 
 
 def test_a_biased_network_does_not_look_sticky():

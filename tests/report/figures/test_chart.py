@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from gotta.report.figures.chart import Frame, clipped, legend, legend_height, room, ticks, x_axis
+from gotta.report.figures.chart import Frame, clip, legend, legend_height, room, ticks, x_axis
 from gotta.report.figures.drawing import Drawing, Text
 from gotta.report.figures.palette import styles
 from gotta.show.contact_sheet import font
@@ -27,12 +27,12 @@ def test_a_frame_turns_numbers_into_places():
 
 
 def test_long_names_lose_their_middle_only():
-    assert clipped("short") == "short"
-    long = clipped("composed " + "x" * 300 + " admit=coin")
+    assert clip("short") == "short"
+    long = clip("composed " + "x" * 300 + " admit=coin")
     assert len(long) == 64
     assert long.startswith("composed x")
     assert long.endswith("admit=coin")
-    assert clipped("two\nlines") == "two lines"
+    assert clip("two\nlines") == "two lines"
 
 
 def test_a_legend_wraps_within_its_width_and_takes_what_it_says():

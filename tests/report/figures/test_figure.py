@@ -12,7 +12,7 @@ from made_store import many_runs, write
 from PIL import Image
 
 from gotta.errors import GottaError
-from gotta.report.figures.chart import clipped
+from gotta.report.figures.chart import clip
 from gotta.report.figures.drawing import Drawing
 from gotta.report.figures.figure import MANY, Figure, best_rows, draws, figures, is_figure_file, kinds
 from gotta.report.figures.raster import png
@@ -44,10 +44,10 @@ def test_figures_of_many_rows_stay_small():
 
 def test_a_name_of_any_length_can_be_drawn():
     name = "a very\nlong " + "x" * 200 + " end"
-    assert clipped("short\nname") == "short name"
-    assert len(clipped(name)) == 64
-    assert clipped(name).startswith("a very long x")
-    assert clipped(name).endswith("x end")
+    assert clip("short\nname") == "short name"
+    assert len(clip(name)) == 64
+    assert clip(name).startswith("a very long x")
+    assert clip(name).endswith("x end")
     for figure in figures(panel_of([made(name), made("none"), made("fps")])):
         assert png(figure.drawing)
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from made_store import many_runs, write
 
-from gotta.report.page.webpage import bundle, embedded, page
+from gotta.report.page.webpage import bundle, embed, page
 from gotta.report.results import read_results
 
 
@@ -18,7 +18,7 @@ def test_hostile_names_stay_text(results):
     text = page(results)
     assert "<script>document" not in text
     assert "&lt;script&gt;document" in text
-    assert embedded("</script>&<!--") == '"\\u003c/script\\u003e\\u0026\\u003c!--"'
+    assert embed("</script>&<!--") == '"\\u003c/script\\u003e\\u0026\\u003c!--"'
 
 
 def test_the_policy_forbids_requests_and_foreign_scripts(results):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gotta.report.paper import numbers as paper
-from gotta.report.paper.inconsistencies import COMPUTED, computed
+from gotta.report.paper.inconsistencies import COMPUTED, find_inconsistencies
 from gotta.report.paper.numbers_page import paper_markdown
 
 ROOT = Path(__file__).parents[3]
@@ -121,19 +121,21 @@ def test_lookup_by_setting():
 
 def test_known_inconsistencies_are_found_by_computing():
     known = [entry for entry in paper.inconsistencies() if entry.kind in COMPUTED]
-    assert known == computed()
+    assert known == find_inconsistencies()
     assert {entry.kind for entry in known} == set(COMPUTED)
     assert all(entry.what for entry in paper.inconsistencies())
 
 
 def test_inconsistencies_that_everybody_knows():
-    found = {(entry.kind, entry.values) for entry in computed()}
+    found = {(entry.kind, entry.values) for entry in find_inconsistencies()}
     assert ("text_and_table", (76.8, 75.46, 75.46)) in found
     assert ("text_and_table", (73.6, 71.09)) in found
     assert ("bold_not_maximum", (67.8, 69.77)) in found
     assert ("tie_called_best", (38.65, 38.65)) in found
     rows = {
-        entry.places[0].split()[1]: set(entry.values) for entry in computed() if entry.kind == "same_setting_differs"
+        entry.places[0].split()[1]: set(entry.values)
+        for entry in find_inconsistencies()
+        if entry.kind == "same_setting_differs"
     }
     assert rows == {
         "rotta": {50.14, 50.15},

@@ -2,16 +2,18 @@
 
 from made_runs import made, panel_of
 
-from gotta.report.paper.side_by_side import beside, beside_table, published
+from gotta.report.paper.side_by_side import beside, beside_table, find_published
 
 FLAT = (70.0, 70.0, 70.0, 70.0)
 
 
 def test_a_run_finds_the_number_of_its_setting():
-    assert published(made("fps")).value == 76.11
-    assert published(made("fps", memory__capacity=8)).value == 52.44
+    assert find_published(made("fps")).value == 76.11
+    assert find_published(made("fps", memory__capacity=8)).value == 52.44
     assert (
-        published(made("cds", "rotta", data__name="imagenet-c", memory__capacity=64, regime__reset="each_domain")).value
+        find_published(
+            made("cds", "rotta", data__name="imagenet-c", memory__capacity=64, regime__reset="each_domain")
+        ).value
         == 38.65
     )
     vit = made(
@@ -22,8 +24,8 @@ def test_a_run_finds_the_number_of_its_setting():
         memory__capacity=64,
         regime__reset="each_domain",
     )
-    assert published(vit).value == 58.38
-    assert published(made("fps", memory__arguments={"epsilon": 0.005})).value == 76.11
+    assert find_published(vit).value == 58.38
+    assert find_published(made("fps", memory__arguments={"epsilon": 0.005})).value == 76.11
 
 
 def test_another_setting_has_no_published_number():
@@ -41,7 +43,7 @@ def test_another_setting_has_no_published_number():
         made("fps", regime__reset="each_domain"),
         made("fps", regime__clock="forwards"),
     ):
-        assert published(run) is None, run.id
+        assert find_published(run) is None, run.id
 
 
 def test_a_row_without_memory_is_of_the_table_with_the_same_capacity():

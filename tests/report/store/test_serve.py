@@ -8,7 +8,7 @@ import pytest
 from made_store import many_runs, with_recording, write
 
 from gotta.errors import GottaError
-from gotta.report.store.serve import Served, server, trusted
+from gotta.report.store.serve import Served, is_trusted, server
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,10 @@ def test_runs_that_go_while_they_are_read_are_asked_for_again(served, monkeypatc
 
 
 def test_names_of_this_machine_are_trusted():
-    assert trusted("127.0.0.1:8265", "127.0.0.1")
-    assert trusted("[::1]:8265", "::1")
-    assert trusted("10.0.0.7", "0.0.0.0")
-    assert not trusted(None, "127.0.0.1")
+    assert is_trusted("127.0.0.1:8265", "127.0.0.1")
+    assert is_trusted("[::1]:8265", "::1")
+    assert is_trusted("10.0.0.7", "0.0.0.0")
+    assert not is_trusted(None, "127.0.0.1")
 
 
 def test_a_taken_port_is_one_message(served, tmp_path):

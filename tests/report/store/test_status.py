@@ -7,7 +7,7 @@ import sys
 
 from made_runs import made, stored
 
-from gotta.experiment.sweep.processes import machine, started
+from gotta.experiment.sweep.processes import machine, start_time
 from gotta.report.store.status import look
 
 NOW = 1_000_000.0
@@ -105,7 +105,7 @@ def test_a_process_of_this_machine_that_has_ended_is_told_at_once(tmp_path):
     store = stored(tmp_path, [made()])
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    claim(tmp_path, "mine", 2, machine=machine(), pid=os.getpid(), started=started(os.getpid()))
+    claim(tmp_path, "mine", 2, machine=machine(), pid=os.getpid(), started=start_time(os.getpid()))
     claim(tmp_path, "reused", 2, machine=machine(), pid=os.getpid(), started="1")
     claim(tmp_path, "ended", 2, machine=machine(), pid=ended.pid)
     claim(tmp_path, "elsewhere", 2, machine="00000000", pid=ended.pid)

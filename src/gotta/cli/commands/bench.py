@@ -149,7 +149,7 @@ def bench(
 
 def recipe_names() -> list[str]:
     """For the shell's completion: found by their files, because a key press must not wait for imports."""
-    return sorted(path.stem for path in (Path(__file__).parents[2] / "recipes").glob("*.yaml"))
+    return sorted(path.stem for path in (Path(__file__).parents[2] / "recipes").rglob("*.yaml"))
 
 
 def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: bool) -> None:

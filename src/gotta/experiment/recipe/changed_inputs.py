@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from gotta.data.content import content_hash
 from gotta.errors import GottaError
-from gotta.experiment.run.inputs import DATA, KEPT, WEIGHTS, weights_used
+from gotta.experiment.run.content_used import DATA, KEPT, WEIGHTS, weights_used
 from gotta.experiment.run.run import data_of
 from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.run_spec import RunSpec

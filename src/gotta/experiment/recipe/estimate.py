@@ -52,9 +52,9 @@ class Pace:
 
 def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = (), device: str = "cpu") -> Estimate:
     """The time for these runs. Finished runs of the same cells, or of others, stand over what was counted."""
-    actual = {_cell(run.spec): _spent(run) for run in finished if _spent(run) > 0}
+    actual = {_cell(run.spec): _sum_seconds(run) for run in finished if _sum_seconds(run) > 0}
     counted = {spec.id: _seconds(spec, device) for spec in todo}
-    known = [pair for run in finished[:20] if (pair := _compared(run, device))]
+    known = [pair for run in finished[:20] if (pair := _compare(run, device))]
     ratio = sum(was for was, _ in known) / sum(guess for _, guess in known) if known else 1.0
     computing = sum(actual.get(_cell(spec.model_dump()), counted[spec.id] * ratio) for spec in todo)
     # Each process reads what it needs once; small data sets remember what they corrupted.
@@ -62,15 +62,15 @@ def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = 
     return Estimate(computing + processes * sum(reading.values()), processes)
 
 
-def _spent(run: Run) -> float:
+def _sum_seconds(run: Run) -> float:
     seconds = run.summary.get("seconds")
     return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
-def _compared(run: Run, device: str) -> tuple[float, float] | None:
+def _compare(run: Run, device: str) -> tuple[float, float] | None:
     """What a finished run took and what would have been counted; None where its spec is not one that can be run."""
     try:
-        return _spent(run), _seconds(RunSpec.of(run.spec), device)
+        return _sum_seconds(run), _seconds(RunSpec.of(run.spec), device)
     except GottaError:
         return None
 
@@ -135,11 +135,11 @@ def _dummy(num_classes: int, batch_norm: bool, sure: bool, generator: torch.Gene
 
 
 def _pace(spec: RunSpec, device: str) -> Pace:
-    return _timed(json.dumps(spec.model_dump(include={"data", "model", "stream"})), device)
+    return _time_run(json.dumps(spec.model_dump(include={"data", "model", "stream"})), device)
 
 
 @cache
-def _timed(setup: str, device: str) -> Pace:
+def _time_run(setup: str, device: str) -> Pace:
     """A run on a few images that only predicts, twice: the second finds its images read and its network warm."""
     given = json.loads(setup)
     spec = RunSpec.of(given)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from gotta.experiment.spec.arguments import known_arguments, usual_arguments
+from gotta.experiment.spec.arguments import list_arguments, usual_arguments
 from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.run_spec import DEFAULTS, FIELDS
 from gotta.methods import methods
@@ -35,7 +35,7 @@ def _with_memories(cell: Sections, names: Sequence[str]) -> list[Sections]:
 def _with(section: str, cell: Sections, name: str) -> Sections:
     """The cell with another memory or method, without the arguments that only the one before takes."""
     before, content = _name(section, cell), dict(cell.get(section, {}))
-    old, new = known_arguments(section, before), known_arguments(section, name)
+    old, new = list_arguments(section, before), list_arguments(section, name)
     if new is not None:
         lost = {key for key in content if key not in FIELDS[section] and key not in new and (old is None or key in old)}
         content = {key: value for key, value in content.items() if key not in lost}

@@ -6,9 +6,9 @@ from typing import Any
 
 from gotta.core.loop import TRUE_LABELS
 from gotta.experiment.spec.arguments import usual_arguments
+from gotta.experiment.spec.dotted import flatten, tell_apart
 from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.settings import flatten, tell_apart
 from gotta.memory import policies
 
 
@@ -17,10 +17,10 @@ def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     alike: dict[str, list[RunSpec]] = defaultdict(list)
     for spec in specs:
         alike[spec.label].append(spec)
-    return {spec.id: text for same in alike.values() for spec, text in zip(same, _told_apart(same), strict=True)}
+    return {spec.id: text for same in alike.values() for spec, text in zip(same, _tell_apart(same), strict=True)}
 
 
-def varied(specs: Sequence[RunSpec]) -> list[str]:
+def find_varied(specs: Sequence[RunSpec]) -> list[str]:
     """The dotted names of the settings that runs differ in, as few as tell them all apart."""
     return tell_apart([flatten(spec.model_dump()) for spec in specs])
 
@@ -39,8 +39,8 @@ def value_of(spec: RunSpec, name: str) -> Any:
     return found
 
 
-def _told_apart(specs: Sequence[RunSpec]) -> list[str]:
-    names = varied(specs) if len(specs) > 1 else []
+def _tell_apart(specs: Sequence[RunSpec]) -> list[str]:
+    names = find_varied(specs) if len(specs) > 1 else []
     told = [", ".join([spec.label, *_settings(spec, names)]) for spec in specs]
     if len(set(told)) < len(told):  # one run says what another leaves to its default
         told = [", ".join([spec.label, *_settings(spec, names, " by default")]) for spec in specs]

@@ -9,7 +9,7 @@ from pathlib import Path
 from gotta.data.local.catalogue import command_for
 from gotta.errors import GottaError
 from gotta.experiment.run.clean_images import clean_images
-from gotta.experiment.run.model import check_model, shared_model
+from gotta.experiment.run.model import check_model, share_model
 from gotta.experiment.run.run import check_classes, data_of, model_of
 from gotta.experiment.spec.clean_samples import FISHER
 from gotta.experiment.spec.run_spec import DataSpec, ModelSpec, RunSpec
@@ -79,4 +79,4 @@ def _look_at(model: ModelSpec) -> None:
     """Load a network, whether or not the data it is for can be found."""
     check_model(**dict(model))
     if model.weights != RANDOM and not is_own(model.name):  # those need to be told the number of classes
-        shared_model(**dict(model), num_classes=0)
+        share_model(**dict(model), num_classes=0)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from copy import deepcopy
 
 from gotta.errors import GottaError, NoEffect
-from gotta.experiment.run.model import shared_model
+from gotta.experiment.run.model import share_model
 from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import MethodSpec, RunSpec
 from gotta.methods import methods
@@ -42,5 +42,5 @@ def without_effect(specs: Iterable[RunSpec]) -> dict[str, str]:
         if name not in found:
             found[name] = ""
             with suppress(GottaError):  # whatever else is wrong, the run will say
-                found[name] = no_effect(spec, shared_model(**dict(spec.model), num_classes=ANY))
+                found[name] = no_effect(spec, share_model(**dict(spec.model), num_classes=ANY))
     return {name: reason for name, reason in found.items() if reason}

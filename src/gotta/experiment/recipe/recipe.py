@@ -15,7 +15,7 @@ from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
-from gotta.experiment.spec.text import merged, nested, read
+from gotta.experiment.spec.text import merged, nest, read
 from gotta.memory import policies
 from gotta.methods import methods as registered_methods
 from gotta.printable import one_line
@@ -140,7 +140,7 @@ class Recipe(Part):
         axes = {**self.axes, **block.axes}
         for name, values in axes.items():
             chosen = self.quick.axes.get(name, values) if quick else values
-            yield [short(nested(name, value)) for value in chosen]
+            yield [short(nest(name, value)) for value in chosen]
 
     def _names(self, block: Cells) -> list[Sections]:
         rows: list[Sections] = [{"memory": {"name": name}} for name in self._match(block.memory)]
@@ -158,16 +158,17 @@ class Recipe(Part):
 
 def recipes() -> list[str]:
     """The names of the recipes that come with gotta."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return sorted(path.stem for path in FOLDER.rglob("*.yaml"))
 
 
 def load_recipe(name_or_path: str | Path) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
-        path = FOLDER / f"{name_or_path}.yaml"
-        if not path.exists():
+        found = [known for known in FOLDER.rglob("*.yaml") if known.stem == str(name_or_path)]
+        if not found:
             raise unknown("recipe", str(name_or_path), recipes())
+        path = found[0]
     elif not path.exists():
         raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
     return read_recipe(read(path), str(path))

@@ -63,14 +63,14 @@ class Recorder:
         decisions = self._decisions(memory, record)
         self._sample_dots(record, stream)
         self._clock += len(decisions)
-        if record.step in self._chosen(len(stream)):
+        if record.step in self._choose_steps(len(stream)):
             self._keep(record.step, memory, decisions, stream)
 
     def document(self) -> dict[str, Any]:
         """Everything as plain values, the pictures as one image in a data address."""
         stream = self._stream
         assert stream is not None, "nothing was recorded"
-        frames = fitted(self.frames, IMAGES)
+        frames = thin_frames(self.frames, IMAGES)
         positions = sorted({position for frame in frames for position in frame["rows"]})
         at = {position: k for k, position in enumerate(positions)}
         points = [self._points[p] for p in positions] + [point for _, point in self._dots]
@@ -108,7 +108,7 @@ class Recorder:
     def save(self, path: Path) -> None:
         write_atomically(path, self.text())
 
-    def _chosen(self, steps: int) -> set[int]:
+    def _choose_steps(self, steps: int) -> set[int]:
         return set(np.linspace(0, steps - 1, min(steps, FRAMES)).round().astype(int).tolist())
 
     def _decisions(self, memory: Memory, record: Record) -> list[list[Any]]:
@@ -167,7 +167,7 @@ class Recorder:
         return " ".join(notes)
 
 
-def fitted(frames: Sequence[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
+def thin_frames(frames: Sequence[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
     """Every frame, or every second, or every third, ... so that they hold at most so many pictures; the last always."""
     every = 1
     while True:

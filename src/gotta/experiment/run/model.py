@@ -31,13 +31,13 @@ def find_weights(named: str | None) -> Path | str | None:
     return path if path.is_absolute() or named.startswith(("./", "../")) else locate("the weights file", named)
 
 
-def shared_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
+def share_model(name: str, weights: str | None, preprocessing: str | None, num_classes: int) -> Backbone:
     """The network of a spec. Untrained ones and the caller's own are told the classes of the data."""
     check_permitted({"model": {"name": name}})
     found = find_weights(weights)
     told = num_classes if weights == RANDOM or is_own(name) else None
     code = source_files(name.partition(":")[0], f"model '{name}'") if is_own(name) else {}
-    return _kept(name, found, told, preprocessing, (stamp(found), *code.items()))
+    return _load_once(name, found, told, preprocessing, (stamp(found), *code.items()))
 
 
 def stamp(weights: Path | str | None) -> tuple[int, int]:
@@ -49,7 +49,7 @@ def stamp(weights: Path | str | None) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=2)  # cells of a sweep share weights, and a worker runs many cells
-def _kept(
+def _load_once(
     name: str, weights: Path | str | None, num_classes: int | None, preprocessing: str | None, stamps: Hashable
 ) -> Backbone:
     model = load(name, weights, num_classes, preprocessing)

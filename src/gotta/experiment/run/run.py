@@ -13,6 +13,7 @@ from typing import Any
 import gotta
 from gotta.core.adapted import Adapted
 from gotta.core.build import build as build_adapted
+from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.guard import GuardWarning
 from gotta.core.loop import TRUE_LABELS, Record, TrueLabelMemory, evaluate
 from gotta.core.undo import UndoneWarning
@@ -21,9 +22,9 @@ from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
 from gotta.experiment.run.clean_images import images_used, method_arguments
-from gotta.experiment.run.inputs import inputs_used
+from gotta.experiment.run.content_used import inputs_used
 from gotta.experiment.run.memory_film import Recorder
-from gotta.experiment.run.model import shared_model
+from gotta.experiment.run.model import share_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
@@ -46,25 +47,25 @@ def place(spec: DataSpec, data: Dataset) -> None:
     _placed[spec.model_dump_json()] = data
 
 
-def shared_dataset(spec: DataSpec) -> Dataset:
+def share_dataset(spec: DataSpec) -> Dataset:
     """Cells of a sweep share images, and a worker runs many cells."""
     if (named := spec.model_dump_json()) in _placed:
         return _placed[named]
     DATASETS.get(spec.name)  # refused unless it is registered or the caller gave it
-    return _shared_dataset(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
+    return _load_once(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
 
 
 @lru_cache(maxsize=2)
-def _shared_dataset(name: str, arguments: str, data_home: str | None) -> Dataset:
+def _load_once(name: str, arguments: str, data_home: str | None) -> Dataset:
     return dataset(name, **json.loads(arguments))
 
 
 def data_of(spec: RunSpec) -> Dataset:
-    return shared_dataset(spec.data)
+    return share_dataset(spec.data)
 
 
 def model_of(spec: RunSpec) -> Backbone:
-    return shared_model(**dict(spec.model), num_classes=data_of(spec).num_classes)
+    return share_model(**dict(spec.model), num_classes=data_of(spec).num_classes)
 
 
 def run(
@@ -104,11 +105,12 @@ def run(
     adapted, scoring = _start(done, model, stream, journal is not None or recorder is not None, snapshots)
     clock.catch_up(scoring.steps)
     first = len(scoring.steps)
-    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock)) as records:
+    known = DomainStatistics(stream) if spec.control == "domain_statistics" else None
+    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock, known)) as records:
         for record in quietly(records):
             scoring.add(record)
             if recorder is not None:
-                with scoring.paused():
+                with scoring.pause():
                     recorder.step(record, adapted.memory, stream)
             report(record.step + 1, len(stream), scoring.accuracy)
             if snapshots is not None and snapshots.due():

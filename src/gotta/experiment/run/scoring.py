@@ -86,7 +86,7 @@ class Scoring:
         self._since, self._before = perf_counter(), state["seconds"]
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """The seconds inside are not the run's own, but those of somebody who looks on."""
         began = perf_counter()
         yield

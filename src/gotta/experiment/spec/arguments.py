@@ -14,7 +14,7 @@ FROM_ELSEWHERE = ("model", "statistics", "embed", "seed")  # arguments of a meth
 SECTIONS = ("memory", "method")
 
 
-def known_arguments(section: str, name: Any) -> list[str] | None:
+def list_arguments(section: str, name: Any) -> list[str] | None:
     """What the chosen memory or method takes as arguments; None if that cannot be told."""
     if is_outside(section, name):
         return None
@@ -61,7 +61,7 @@ def _floats(section: str, name: str) -> set[str]:
     return {p.name for p in parameters if p.annotation in (float, "float", float | None) or type(p.default) is float}
 
 
-def lifted(given: Mapping[str, Any], fields: Mapping[str, list[str]]) -> dict[str, Any]:
+def shorten_form(given: Mapping[str, Any], fields: Mapping[str, list[str]]) -> dict[str, Any]:
     """The short form: arguments beside the section's own settings, unless one of those has the same name.
 
     Sections are merged in this form, so that it does not matter in which form each of them was written.
@@ -77,17 +77,19 @@ def lifted(given: Mapping[str, Any], fields: Mapping[str, list[str]]) -> dict[st
     return result
 
 
-def sunk(given: Mapping[str, Any], fields: Mapping[str, list[str]], default: Mapping[str, str]) -> dict[str, Any]:
+def lengthen_form(
+    given: Mapping[str, Any], fields: Mapping[str, list[str]], default: Mapping[str, str]
+) -> dict[str, Any]:
     """The long form: what the section has no field for and the chosen class takes becomes one of its arguments.
 
     What neither knows stays where it is, to be complained about.
     """
-    result = lifted(given, fields)
+    result = shorten_form(given, fields)
     for section in SECTIONS:
         content = result.get(section)
         if not isinstance(content, Mapping):
             continue
-        known = known_arguments(section, content.get("name", default[section]))
+        known = list_arguments(section, content.get("name", default[section]))
         sinking = {
             name: value
             for name, value in content.items()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gotta.core.guard import Guard
 from gotta.core.loop import TRUE_LABELS
 from gotta.data.dataset import DATASETS
+from gotta.experiment.spec.arguments import FROM_ELSEWHERE
 from gotta.experiment.spec.run_id import FORMAT
 from gotta.experiment.spec.source_files import is_own, source_files
 from gotta.memory import policies
@@ -36,8 +37,10 @@ def identity_of(spec: "RunSpec") -> dict[str, Any]:
     stream = {**asdict(StreamSpec()), **spec.stream}
     parts = {
         "data": _part(DATASETS, data.name, lambda: _arguments(DATASETS.get(data.name), data.arguments)),
-        "order": _part(ORDERS, stream["order"], lambda: _taken(ORDERS.get(stream["order"]), stream)),
-        "schedule": _part(SCHEDULES, stream["schedule"], lambda: _taken(SCHEDULES.get(stream["schedule"]), stream)),
+        "order": _part(ORDERS, stream["order"], lambda: _pick_settings(ORDERS.get(stream["order"]), stream)),
+        "schedule": _part(
+            SCHEDULES, stream["schedule"], lambda: _pick_settings(SCHEDULES.get(stream["schedule"]), stream)
+        ),
         "model": _model(spec.model.name),
         "memory": _part(policies, _policy(memory.name), lambda: _of_memory(memory)),
         "method": _part(methods, method.name, lambda: _of_method(method)),
@@ -74,9 +77,17 @@ def _of_memory(memory: "MemorySpec") -> dict[str, Any]:
 
 
 def _of_method(method: "MethodSpec") -> dict[str, Any]:
-    cls, given = methods.get(method.name), dict(method.arguments)
-    preset, quirks = given.pop("preset", "official"), given.pop("quirks", ())
-    return {**hyper_parameters(cls, preset, given), "quirks": sorted(choose_quirks(cls, quirks))}
+    """What every method takes, and its own hyper-parameters, which are in its presets."""
+    cls = methods.get(method.name)
+    usual = {name: value for name, value in _arguments(cls).items() if name not in FROM_ELSEWHERE}
+    set_here = {name: value for name, value in dict(method).items() if name in usual and value is not None}
+    taken = usual | set_here | {name: value for name, value in method.arguments.items() if name in usual}
+    hyper = {name: value for name, value in method.arguments.items() if name not in usual}
+    resolved = {
+        "prior": taken.get("prior") or cls.native_prior,
+        "quirks": sorted(choose_quirks(cls, taken.get("quirks", ()))),
+    }
+    return {**hyper_parameters(cls, taken.get("preset", "official"), hyper), **taken, **resolved}
 
 
 def _arguments(function: Callable[..., Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -85,7 +96,7 @@ def _arguments(function: Callable[..., Any], given: Mapping[str, Any] | None = N
     return {p.name: p.default for p in parameters if p.default is not p.empty} | dict(given or {})
 
 
-def _taken(function: Callable[..., Any], stream: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_settings(function: Callable[..., Any], stream: Mapping[str, Any]) -> dict[str, Any]:
     """What an order or a schedule makes of the settings of a stream."""
     names = inspect.signature(function).parameters
     return _arguments(function, {name: value for name, value in stream.items() if name in names})

@@ -37,7 +37,7 @@ def is_outside(section: str, name: Any) -> bool:
     )
 
 
-def named(sections: Mapping[str, Any]) -> dict[str, str]:
+def find_outside(sections: Mapping[str, Any]) -> dict[str, str]:
     """The outside parts of a spec or of some of its sections, by the kind of part."""
     found = {}
     for kind in REGISTRIES:
@@ -51,23 +51,23 @@ def named(sections: Mapping[str, Any]) -> dict[str, str]:
 
 def permit(sections: Mapping[str, Any], imports: Collection[str] | None = None) -> None:
     """What these sections name may be imported: all of it, or what is of these modules."""
-    for section, name in named(sections).items():
+    for section, name in find_outside(sections).items():
         if ":" in name and (imports is None or name.partition(":")[0] in imports):
             REGISTRIES[section].permit(name)
 
 
-def refused(sections: Mapping[str, Any]) -> list[str]:
+def find_refused(sections: Mapping[str, Any]) -> list[str]:
     """A complaint for each `module:Class` that only a file names."""
     return [
         f"{REGISTRIES[section].refusal(name)} On the command line: {section}.name={name}; "
         f"in a recipe: imports: [{name.partition(':')[0]}]."
-        for section, name in named(sections).items()
+        for section, name in find_outside(sections).items()
         if section not in OF_STREAMS and not REGISTRIES[section].is_permitted(name)
     ]
 
 
 def check_permitted(sections: Mapping[str, Any]) -> None:
-    for kind, name in named(sections).items():
+    for kind, name in find_outside(sections).items():
         REGISTRIES[kind].expect(name)
 
 
@@ -75,7 +75,7 @@ def mistakes(specs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Import the outside parts of these specs: what is wrong with them and with their arguments, each once."""
     looks: dict[str, Callable[[], object]] = {}
     for spec in specs:
-        for section, name in named(spec).items():
+        for section, name in find_outside(spec).items():
             arguments = {} if section in OF_STREAMS else spec[section].get("arguments", {})
             looks[f"{section} {name} {arguments}"] = _look(section, name, arguments)
     return messages(looks.values())

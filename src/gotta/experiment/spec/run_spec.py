@@ -16,12 +16,12 @@ from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
-from gotta.experiment.spec.arguments import as_declared, known_arguments, lifted, sunk
+from gotta.experiment.spec.arguments import as_declared, lengthen_form, list_arguments, shorten_form
 from gotta.experiment.spec.clean_samples import FISHER, asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.experiment.spec.run_id import run_id
-from gotta.experiment.spec.source_files import changed_since_import
+from gotta.experiment.spec.source_files import find_changed
 from gotta.memory import memory_class, policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
@@ -37,6 +37,7 @@ CONTROLS = {  # names, and what each of them is
     "true_kcenter": "a memory that is told the true labels: k-centre within each class",
     "true_cstu": "the same with RoTTA's rule, CSTU",
     "true_pbrs": "the same with NOTE's rule, PBRS",
+    "domain_statistics": "no memory; the statistics of each whole domain, known beforehand: the limit of statistics",
 }
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
@@ -107,7 +108,7 @@ DEFAULTS = {"memory": MemorySpec().name, "method": MethodSpec().name}
 
 def short(given: Mapping[str, Any]) -> dict[str, Any]:
     """A partial spec with the arguments of memory and method beside their other settings, ready to be merged."""
-    return lifted(given, FIELDS)
+    return shorten_form(given, FIELDS)
 
 
 class RunSpec(Section):
@@ -134,7 +135,7 @@ class RunSpec(Section):
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
         outside.permit(given, imports)
-        given = _renamed(sunk(given, FIELDS, DEFAULTS))
+        given = _renamed(lengthen_form(given, FIELDS, DEFAULTS))
         mistakes: list[str] = []
         try:
             spec = cls.model_validate(given)
@@ -166,7 +167,7 @@ class RunSpec(Section):
                 raise GottaError(
                     f"the code or the defaults of its {name} are not those that the sweep began with. Start it again."
                 )
-            if stale := changed_since_import(now.get("files", {})):
+            if stale := find_changed(now.get("files", {})):
                 raise GottaError(f"{', '.join(stale)} changed after it was imported. Start Python again.")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "RunSpec":
@@ -280,6 +281,8 @@ def _with_control(spec: RunSpec) -> RunSpec:
         return spec
     name = spec.control if spec.control in TRUE_LABELS else "none"
     changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
+    if spec.control == "domain_statistics":
+        changes["method"] = spec.method.model_copy(update={"statistics": "source"})
     if spec.control == "running_statistics":
         rate = spec.method.rate or (_own_method(spec) or Method).paired.rate
         running = {"statistics": "running", "fed_by": "batch", "rate": rate}
@@ -292,17 +295,17 @@ def _mistakes(spec: RunSpec) -> list[str]:
         "data": lambda: check_dataset(spec.data.name, spec.data.arguments),
         "model": lambda: check_model(**dict(spec.model)),  # its name; whether its weights are here is another question
         "method": lambda: _check_method(spec),
-        "memory": lambda: _known_memory(spec.memory),
+        "memory": lambda: _check_memory(spec.memory),
     }
     looks: list[Callable[[], object]] = [
         *(look for section, look in parts.items() if not outside.is_outside(section, getattr(spec, section).name)),
-        lambda: _known("regime", spec.regime.name, REGIMES),
-        lambda: _known("pairing", spec.pairing, PAIRINGS),
-        lambda: _known("control", spec.control or "", CONTROLS, unless=spec.control is None),
-        lambda: _known("clock", spec.regime.clock, CLOCKS),
+        lambda: _check_known("regime", spec.regime.name, REGIMES),
+        lambda: _check_known("pairing", spec.pairing, PAIRINGS),
+        lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: _check_known("clock", spec.regime.clock, CLOCKS),
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
-    found = outside.refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
+    found = outside.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
         found.append(f"memory '{told}' is told the true labels and exists as a control only. Use control: {told}.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
@@ -345,7 +348,7 @@ def _check_method(spec: RunSpec) -> None:
         decide_samples(spec.method.arguments[FISHER], spec.data.name)
 
 
-def _known_memory(memory: MemorySpec) -> None:
+def _check_memory(memory: MemorySpec) -> None:
     if memory.name not in TRUE_LABELS:
         make_policy(memory.name, memory.arguments)
 
@@ -357,7 +360,7 @@ def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
     return wrong + check(StreamSpec(**right))
 
 
-def _known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
+def _check_known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
     if not unless and name not in known:
         raise unknown(kind, name, known)
 
@@ -373,5 +376,5 @@ def _describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> s
         section = section.model_fields[part].annotation
     known = list(section.model_fields)
     if path and path[0] in DEFAULTS:
-        known += known_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
+        known += list_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
     return str(unknown("setting", where, [".".join([*path, name]) for name in known]))

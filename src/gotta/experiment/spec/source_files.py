@@ -81,21 +81,21 @@ def _remember(name: str, digest: str) -> None:
         _first_seen[name] = module, digest
 
 
-def changed_since_import(files: Mapping[str, str]) -> list[str]:
+def find_changed(files: Mapping[str, str]) -> list[str]:
     """The modules of which this process still has the code of before, as far as it has looked."""
     first = {name: _first_seen[name] for name in files if name in _first_seen}
     return [name for name, (module, was) in first.items() if sys.modules.get(name) is module and files[name] != was]
 
 
 def _find(name: str) -> Found | None:
-    found = _loaded(name) or _walk(name)
+    found = _find_loaded(name) or _walk(name)
     if found is None:  # a file may be so new that the list of its folder is of before
         importlib.invalidate_caches()
         found = _walk(name)
     return found
 
 
-def _loaded(name: str) -> Found | None:
+def _find_loaded(name: str) -> Found | None:
     """A module that this process has imported is where it was imported from, a script that runs included."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
@@ -171,10 +171,10 @@ def _imports(content: bytes, package: str) -> tuple[str, ...]:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    return tuple(dict.fromkeys(name for node in ast.walk(tree) for name in _imported(node, package)))
+    return tuple(dict.fromkeys(name for node in ast.walk(tree) for name in _list_imports(node, package)))
 
 
-def _imported(node: ast.AST, package: str) -> Iterator[str]:
+def _list_imports(node: ast.AST, package: str) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):

@@ -55,7 +55,7 @@ def dotted(settings: Iterable[str]) -> dict[str, Any]:
         name, equals, text = setting.partition("=")
         if not equals or not all(name.split(".")):
             raise GottaError(f"'{setting}' is not a setting. Expected section.name=value, such as method.lr=1e-4.")
-        given = merged(given, nested(name, parse(text, f"the value of {name}")))
+        given = merged(given, nest(name, parse(text, f"the value of {name}")))
     return given
 
 
@@ -65,11 +65,11 @@ def sections(settings: Mapping[str, Any] | Iterable[str]) -> dict[str, Any]:
         return dotted(settings)
     given: dict[str, Any] = {}
     for name, value in settings.items():
-        given = merged(given, nested(name, value))
+        given = merged(given, nest(name, value))
     return given
 
 
-def nested(name: str, value: Any) -> dict[str, Any]:
+def nest(name: str, value: Any) -> dict[str, Any]:
     """`nested("a.b", 1)` is `{"a": {"b": 1}}`."""
     for part in reversed(name.split(".")):
         value = {part: value}
@@ -84,7 +84,7 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         if (
             not isinstance(below, Mapping)
             or not isinstance(value, Mapping)
-            or (key in WHOLE and _renamed(below, value))
+            or (key in WHOLE and _is_renamed(below, value))
         ):
             result[key] = value
         else:
@@ -92,5 +92,5 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _renamed(below: Any, value: Any) -> bool:
+def _is_renamed(below: Any, value: Any) -> bool:
     return "name" in below and value.get("name", below["name"]) != below["name"]

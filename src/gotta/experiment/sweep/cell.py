@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gotta.errors import GottaError
+from gotta.experiment.run.content_used import KEPT
 from gotta.experiment.run.environment import environment
-from gotta.experiment.run.inputs import KEPT
 from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import EVERY, Snapshots
@@ -150,7 +150,7 @@ def compute(
     return Computed(steps, summary, environment(), None if recorder is None else recorder.text(), costs)
 
 
-def kept_costs(spec: RunSpec, work: Work) -> str | None:
+def read_costs(spec: RunSpec, work: Work) -> str | None:
     """The measured costs that the store has of a cell."""
     path = recording(Path(work.root), spec)
     try:

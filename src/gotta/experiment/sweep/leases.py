@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.processes import alive, machine, started
+from gotta.experiment.sweep.processes import alive, machine, start_time
 from gotta.reading import open_plain, parse_json, read_json
 
 BEAT = 5.0  # seconds between two heartbeats
@@ -85,7 +85,7 @@ class Leases:
     def claim(self, id: str) -> Lease | None:
         """The lease of a cell, or None while somebody else who lives has it."""
         folder = self.folder / id
-        me = Holder(platform.node(), machine(), os.getpid(), started(os.getpid()), secrets.token_hex(8))
+        me = Holder(platform.node(), machine(), os.getpid(), start_time(os.getpid()), secrets.token_hex(8))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             before = numbers(folder)
@@ -201,7 +201,7 @@ def read_claim(path: Path) -> tuple[Holder | None, float]:
     except FileNotFoundError:
         return None, inf  # not ours to claim now
     except OSError:  # it cannot be read: its age decides, if it is a file at all
-        return None, _touched(path)
+        return None, _last_touch(path)
     try:
         holder = Holder(**parse_json(text))
     except (ValueError, TypeError):  # being written, or damaged: its age decides
@@ -233,7 +233,7 @@ def is_progress(noted: Any) -> bool:
     return 0 <= noted["step"] <= noted["steps"] and isinstance(noted.get("accuracy"), int | float)
 
 
-def _touched(path: Path) -> float:
+def _last_touch(path: Path) -> float:
     try:
         status = path.lstat()
     except OSError:

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from gotta.errors import GottaError, unknown
 from gotta.experiment.recipe.labels import labels
+from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.settings import flatten
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, Listener
 
@@ -31,7 +31,7 @@ class TensorBoard:
 
     def __init__(self, where: str, root: Path) -> None:
         self.folder = Path(where) if where else root / "tensorboard"
-        self.module = _imported("torch.utils.tensorboard", "tensorboard")
+        self.module = _import_package("torch.utils.tensorboard", "tensorboard")
 
     def log(self, run: Run, name: str) -> None:
         folder = self.folder / f"{_file_name(name)}-{run.id}"
@@ -54,7 +54,7 @@ class WandB:
 
     def __init__(self, where: str, root: Path) -> None:
         self.project, self.folder = where or "gotta", root
-        self.module = _imported("wandb", "wandb")
+        self.module = _import_package("wandb", "wandb")
 
     def log(self, run: Run, name: str) -> None:
         logged = self.module.init(
@@ -73,7 +73,7 @@ class MLflow:
     """
 
     def __init__(self, where: str, root: Path) -> None:
-        self.module = _imported("mlflow", "mlflow")
+        self.module = _import_package("mlflow", "mlflow")
         self.module.set_tracking_uri(where or (root / "mlflow").absolute().as_uri())
         self.module.set_experiment(EXPERIMENT)
 
@@ -172,7 +172,7 @@ def _file_name(label: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "+=._" else "-" for letter in label.replace(" ", ""))
 
 
-def _imported(module: str, package: str) -> Any:
+def _import_package(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:

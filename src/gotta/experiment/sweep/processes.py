@@ -18,7 +18,7 @@ def machine() -> str:
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:8]
 
 
-def started(pid: int) -> str:
+def start_time(pid: int) -> str:
     """When a process began, in the kernel's ticks, so that a process id used again is told apart; '' if unknown."""
     return "".join(_fields(pid)[19:20])
 
@@ -36,7 +36,7 @@ def alive(pid: int, since: str = "") -> bool:
     fields = _fields(pid)
     if fields and fields[0] in ("Z", "X"):
         return False
-    return not since or started(pid) in ("", since)
+    return not since or start_time(pid) in ("", since)
 
 
 def _fields(pid: int) -> list[str]:

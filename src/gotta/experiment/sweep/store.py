@@ -127,7 +127,7 @@ class Store:
         recipe: Mapping[str, Any] | None = None,
     ) -> bool:
         """Store a finished run. If a complete one has that id already it stays, this one is dropped: False."""
-        aside = self.folder / _aside_name(_checked(id))
+        aside = self.folder / _aside_name(_check_id(id))
         _being_written.add(aside.name)
         try:
             aside.mkdir(parents=True)
@@ -154,7 +154,7 @@ class Store:
         removed = []
         for path in _children(self.folder):
             match = ASIDE.fullmatch(path.name)
-            if match and path.name not in _being_written and _abandoned(path, int(match["pid"]), match["host"]):
+            if match and path.name not in _being_written and _is_abandoned(path, int(match["pid"]), match["host"]):
                 shutil.rmtree(path, ignore_errors=True)
                 removed.append(match["id"])
         return removed
@@ -193,7 +193,7 @@ class Store:
             old.unlink(missing_ok=True)
 
     def _load(self, id: str) -> Run:
-        folder = self.folder / _checked(id)
+        folder = self.folder / _check_id(id)
         if folder.is_symlink():
             raise _DamagedRun("it is a link, not a folder")
         if not folder.is_dir():
@@ -232,7 +232,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _checked(id: str) -> str:
+def _check_id(id: str) -> str:
     if not NAME.fullmatch(id):
         raise GottaError(f"run id '{id}' is not a folder name. Use letters, digits and . _ + = - only.")
     return id
@@ -312,7 +312,7 @@ def _aside_name(id: str) -> str:
     return f".{id}.tmp-{os.getpid()}-{machine()}-{secrets.token_hex(4)}"
 
 
-def _abandoned(path: Path, pid: int, host: str) -> bool:
+def _is_abandoned(path: Path, pid: int, host: str) -> bool:
     """Process ids say nothing about another machine, and are used again: there, a day without a change decides."""
     if host == machine() and (pid == os.getpid() or not alive(pid)):
         return True

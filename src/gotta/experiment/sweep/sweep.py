@@ -56,7 +56,7 @@ class Sweep:
                 free = [spec for spec in waiting.values() if leases.holder(spec.id) is None]
                 if free:
                     self.engine.run(free, self.work, self._hear)
-                waiting = {id: spec for id, spec in waiting.items() if not self._settled(id)}
+                waiting = {id: spec for id, spec in waiting.items() if not self._is_settled(id)}
                 if waiting and not free:
                     self._look_on(waiting)
         finally:
@@ -75,7 +75,7 @@ class Sweep:
         if event.kind != "taken":
             self.listen(event)
 
-    def _settled(self, id: str) -> bool:
+    def _is_settled(self, id: str) -> bool:
         last = self.last.get(id)
         if last and last.kind == "failed":
             return True

@@ -39,8 +39,8 @@ from gotta.methods.parts.level_jumps import (
 from gotta.methods.parts.normalization import batch_norms, sample_moments
 
 UNIT = 64  # samples that the next two are for
-FIRST, SKEWED = 1.0, 20.0  # units that a level counts for after a jump, and more if the last samples are of one class
-UNKNOWN_SKEW = 0.35  # of the classes, where they do not count
+FIRST, SKEWED = 1.0, 40.0  # units that a level counts for after a jump, and more if the last samples are of one class
+UNKNOWN_SKEW = 0.2  # of the classes, where they do not count
 SLOWEST = 0.01  # share by which a level moves per unit, in the long run
 LEARN = 0.003  # share by which a signature moves per sample of its class
 MIX = 16  # samples that the expected mix of classes counts for
@@ -71,12 +71,21 @@ class ClassStatistics:
         self.gathered: dict[int, Gathered] = {}  # by layer, while a jump is made of several small batches
         self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
         self._sight: Sight | None = None
+        self._known: list[tuple[nn.Module, list[_BatchNorm]]] = []
         self._cut()
+
+    def _layers_of(self, net: nn.Module) -> list[_BatchNorm]:
+        """Looked for once: walking through the modules takes as long as a small layer."""
+        for known, layers in self._known:
+            if known is net:
+                return layers
+        self._known.append((net, tracked_norms(net)))
+        return self._known[-1][1]
 
     @contextmanager
     def applied(self, net: nn.Module) -> Iterator[None]:
         """This network normalises with the levels, which stay as they are."""
-        layers = tracked_norms(net)
+        layers = self._layers_of(net)
         before = [(layer._buffers["running_mean"], layer._buffers["running_var"], layer.training) for layer in layers]
         try:
             for layer, level in zip(layers, self._levels, strict=True):
@@ -94,7 +103,7 @@ class ClassStatistics:
         self._sight = sight = Sight(open=self.settled < SETTLE)
         hooks = [
             layer.register_forward_pre_hook(partial(self._see, sight, at))
-            for at, layer in enumerate(tracked_norms(net))
+            for at, layer in enumerate(self._layers_of(net))
         ]
         # A compiled network may have been traced without the hooks.
         eager: AbstractContextManager[Any] = (
@@ -107,20 +116,19 @@ class ClassStatistics:
             for hook in hooks:
                 hook.remove()
 
-    @torch.no_grad()
     def _see(self, sight: Sight, at: int, layer: _BatchNorm, inputs: tuple[Tensor, ...]) -> None:
         found, level = sample_moments(inputs[0].detach()), self._levels[at]
         if sight.note(at, found):
-            count, seen = found.shape[1], found.mean(1)
+            count = found.shape[1]
             if not self.samples and count >= WINDOW // 2:
                 chance = deviations(found, level.mean, level.var).var(1, correction=0)
                 level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
             shallow = len(sight.moments) <= max(1, len(self.sizes) // 2)
             if shallow and not sight.open and (together := self.windowed + count) >= WINDOW:
-                sight.compare((self._windows[at] + count * seen) / together, level, CHANGED + 2 / together)
+                sight.compare((self._windows[at] + found.sum(1)) / together, level, CHANGED + 2 / together)
             if sight.open:
                 before = None if sight.changed else self.gathered.get(at)
-                sight.gathered[at] = gather(before, level, seen, count)
+                sight.gathered[at] = gather(before, level, found.mean(1), count)
                 sight.levels[at] = jump(sight.gathered[at], count, self._skew, self._least_vars[at])
         if at in sight.levels:
             _lend(layer, sight.levels[at])

@@ -142,7 +142,7 @@ def sample_moments(x: Tensor) -> Tensor:
     if not places:
         return torch.stack([x, x.square()])
     if x.is_contiguous():
-        square = torch.linalg.vector_norm(x, dim=places).square() / x[0, 0].numel()
+        square = torch.linalg.vector_norm(x, dim=places).square() / x.shape[2:].numel()
     else:
         square = x.square().mean(places)
     return torch.stack([x.mean(places), square])

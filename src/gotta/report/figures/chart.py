@@ -85,7 +85,7 @@ def legend(drawing: Drawing, styles: dict[str, Style], left: float, top: float, 
     """Names with their line and marker, in as many lines as needed; the height it took."""
     x, y = left, top
     for name, look in styles.items():
-        name = clipped(name)
+        name = clip(name)
         length = 48 + text_width(name, 12) + 14
         if x + length > left + width and x > left:
             x, y = left, y + 18
@@ -118,7 +118,7 @@ def shown(value: float) -> str:
     return f"{value:g}"
 
 
-def clipped(name: str, most: int = LONGEST) -> str:
+def clip(name: str, most: int = LONGEST) -> str:
     """The name on one line, a long one without its middle: names with many settings differ at their ends.
 
     >>> clipped("composed allocate=all evict=nearest", 20)

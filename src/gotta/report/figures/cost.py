@@ -8,7 +8,7 @@ from gotta.report.figures.chart import (
     POINT,
     SMALL,
     Frame,
-    clipped,
+    clip,
     legend,
     legend_height,
     room,
@@ -73,7 +73,7 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
         drawing.add(*marker(looks[row].marker, *frame.at(log10(seconds), accuracy), looks[row].colour, 5))
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (frame.at(log10(s), a) for s, a, *_ in points)]
     for seconds, accuracy, method, row in best:
-        name = clipped(row.removeprefix(CONTROL))
+        name = clip(row.removeprefix(CONTROL))
         label = f"{method} + {name}" if methods > 1 else name
         text, box = _label(label, *frame.at(log10(seconds), accuracy), frame, taken)
         drawing.add(text)

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gotta.experiment.spec.settings import flatten
-from gotta.report.figures.chart import POINT, SMALL, Frame, clipped, room, shown, text_width, ticks
+from gotta.experiment.spec.dotted import flatten
+from gotta.report.figures.chart import POINT, SMALL, Frame, clip, room, shown, text_width, ticks
 from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, draws, mean
 from gotta.report.figures.palette import style
@@ -76,7 +76,7 @@ def _by_factor(rows: Mapping[str, Runs]) -> dict[str, Level]:
 
 
 def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
-    names = {row: clipped(row.removeprefix("composed ")) for row in levels}
+    names = {row: clip(row.removeprefix("composed ")) for row in levels}
     left = min(WIDTH * 0.5, 16 + max(text_width(name, 12) for name in names.values()))
     height = LINE * len(levels)
     ends = [end for level in levels.values() for end in level.ends]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gotta.registry import Registry
 from gotta.report.figures.drawing import Drawing
 from gotta.report.panel import NONE, Panel, Runs, is_control
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell, over_seeds
 from gotta.report.tables.comparison import by_seed, number
 

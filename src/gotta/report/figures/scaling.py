@@ -8,7 +8,7 @@ from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, draws, mean
 from gotta.report.figures.palette import style
 from gotta.report.panel import NONE, SOURCE, Panel, column_name, row_name
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell
 
 CAPACITY, EPSILON = "memory.capacity", "memory.arguments.epsilon"

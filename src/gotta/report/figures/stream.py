@@ -8,7 +8,7 @@ from gotta.report.figures.chart import (
     POINT,
     SMALL,
     Frame,
-    clipped,
+    clip,
     legend,
     legend_height,
     room,
@@ -143,7 +143,7 @@ def _names_height(visits: Sequence[Visit]) -> float:
 
 
 def _name(visit: Visit) -> str:
-    return clipped(visit.name.replace("_", " "), 24)
+    return clip(visit.name.replace("_", " "), 24)
 
 
 def _visits(lines: Lines) -> Sequence[Visit]:

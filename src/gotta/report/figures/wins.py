@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gotta.report.figures.chart import clipped, text_width
+from gotta.report.figures.chart import clip, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, best_rows, draws
 from gotta.report.panel import CONTROL, Panel
@@ -59,7 +59,7 @@ def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, foun
 
 
 def _short(name: str) -> str:
-    return clipped(name.removeprefix(CONTROL).partition(" (")[0])
+    return clip(name.removeprefix(CONTROL).partition(" (")[0])
 
 
 def _words(names: Sequence[str], played: dict[tuple[str, str], Outcomes]) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from gotta.metrics.measures import MEASURES
 from gotta.report.panel import Panel
-from gotta.report.run import Run
 from gotta.report.series import BINS, series
+from gotta.report.stored_run import Run
 
 WINDOW = 6
 POINTS = 30_000  # values of all runs of a page together, so that a large sweep stays a small page
@@ -40,7 +40,7 @@ def _facts(run: Run, bins: int) -> dict[str, Any]:
         "steps": line.steps,
         "at": list(line.at),
         "over": [round(value, 1) for value in line.accuracy(WINDOW)],
-        "state": {name: _rounded(values) for name, values in line.state.items()},
+        "state": {name: _round(values) for name, values in line.state.items()},
         "visits": [[visit.name, visit.start, visit.end] for visit in line.visits],
         "decisions": {reason: count for reason, count in run.summary.decisions.items() if count},
         "cost": {name: round(value, 2) for name, value in seconds.items() if value is not None},
@@ -57,5 +57,5 @@ def _text(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _rounded(values: Iterable[float | None]) -> list[float | None]:
+def _round(values: Iterable[float | None]) -> list[float | None]:
     return [None if value is None else float(f"{value:.3g}") for value in values]

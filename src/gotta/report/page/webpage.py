@@ -47,7 +47,7 @@ def page(results: Results, records: Mapping[str, Any] | None = None, live: bool 
 def with_recordings(text: str, records: Mapping[str, Any]) -> str:
     """The page with these recordings in it."""
     scripts = [
-        f'<script type="application/json" id="record-{escape(id)}">{embedded(record)}</script>'
+        f'<script type="application/json" id="record-{escape(id)}">{embed(record)}</script>'
         for id, record in records.items()
     ]
     before, place, after = text.partition(PLACE_OF_RECORDINGS)  # all other texts are escaped: there is one such place
@@ -95,7 +95,7 @@ def by_kind(found: Sequence[Figure]) -> list[list[Figure]]:
     return list(groups.values())
 
 
-def embedded(value: Any) -> Markup:
+def embed(value: Any) -> Markup:
     """JSON that can stand inside a script element whatever its texts say."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
@@ -110,7 +110,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["embedded"] = embedded
+    made.filters["embedded"] = embed
     made.filters["by_kind"] = by_kind
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))
     return made

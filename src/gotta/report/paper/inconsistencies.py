@@ -30,14 +30,14 @@ COMPUTED = {
 }
 
 
-def computed() -> list[Inconsistency]:
+def find_inconsistencies() -> list[Inconsistency]:
     """Every inconsistency that follows from the numbers and marks alone."""
     known = tables()
     found = list(_same_setting([cell for table in known.values() for cell in table.cells]))
     for table in known.values():
         for cells in table.columns().values():
             found += _marks(cells)
-        found += [*_no_second(table), *_shaded(table), *_identical_rows(table)]
+        found += [*_no_second(table), *_check_shading(table), *_identical_rows(table)]
     return [*found, *_text(known), *_claims(known)]
 
 
@@ -82,7 +82,7 @@ def _no_second(table: PaperTable) -> Iterator[Inconsistency]:
         yield Inconsistency("no_second_marked", names, (), COMPUTED["no_second_marked"])
 
 
-def _shaded(table: PaperTable) -> Iterator[Inconsistency]:
+def _check_shading(table: PaperTable) -> Iterator[Inconsistency]:
     best = max(table.cells, key=lambda cell: cell.value if cell.method != "source" else 0.0)
     for cell in table.cells:
         if cell.shaded and cell.value != best.value:

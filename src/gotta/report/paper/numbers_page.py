@@ -58,7 +58,7 @@ def _table(table: PaperTable) -> str:
     lines.append("|---|" + "---:|" * len(columns))
     for memory in memories:
         by_column = [next((cell for cell in column if cell.memory == memory), None) for column in columns]
-        lines.append(f"| {memory} | " + " | ".join(_printed(cell) for cell in by_column) + " |")
+        lines.append(f"| {memory} | " + " | ".join(_print_value(cell) for cell in by_column) + " |")
     return "\n".join(lines)
 
 
@@ -68,7 +68,7 @@ def _heading(cell: Published) -> str:
     return f"{cell.method} {cell.data} {cell.gamma:g}" if cell.where == "table3" else cell.method
 
 
-def _printed(cell: Published | None) -> str:
+def _print_value(cell: Published | None) -> str:
     if cell is None:
         return "--"
     number = f"{cell.value:.{cell.decimals}f}" + ("†" if cell.shaded else "")

@@ -9,7 +9,7 @@ from typing import Any
 from gotta.report.panel import SOURCE, Panel
 from gotta.report.paper.agreement import Agreement, agreement
 from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell, Row, Table
 from gotta.report.tables.comparison import cell as measured
 
@@ -82,7 +82,7 @@ def beside(panel: Panel) -> Beside | None:
     pairs = []
     for column, row, runs in panel.filled:
         cell = measured(runs)
-        printed = next((found for run in runs if (found := published(run, usual)) is not None), None)
+        printed = next((found for run in runs if (found := find_published(run, usual)) is not None), None)
         if printed is not None and cell.value is not None:
             pairs.append(Pair(column, row, cell, printed))
     return Beside(tuple(pairs), tuple(_differences(panel, pairs))) if pairs else None
@@ -95,7 +95,7 @@ def beside_table(found: Beside | None) -> Table:
     return Table("Beside the paper", ("method", "memory"), columns, tuple(rows), tuple(_caption(found)))
 
 
-def published(run: Run, capacity: int | None = None) -> Published | None:
+def find_published(run: Run, capacity: int | None = None) -> Published | None:
     """The printed cell of a run's setting. Rows without a memory differ between tables: `capacity` chooses one."""
     spec = run.spec
     data = next((name for name, start in FAMILIES.items() if _is_of(spec.data.name, start)), None)

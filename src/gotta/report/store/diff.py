@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.experiment.spec.settings import flatten, tell_apart
+from gotta.experiment.spec.dotted import flatten, tell_apart
 from gotta.report.pairs import Difference, difference
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Row, Table, of_difference, over_seeds
 from gotta.report.tables.comparison import by_seed, number
 
@@ -40,7 +40,7 @@ class Changes:
 
 def compare(a: Sequence[Run], b: Sequence[Run]) -> Changes:
     """Cells are the same where their settings are, apart from those that one store has throughout and the other not."""
-    moved = _moved([_spec(run) for run in a], [_spec(run) for run in b])
+    moved = _find_moved([_spec(run) for run in a], [_spec(run) for run in b])
     ignored, apart = {name for name, _, _ in moved}, _apart(a) | _apart(b)
     first, second = _cells(a, ignored, apart), _cells(b, ignored, apart)
     names = _labels([*first, *second])
@@ -51,7 +51,7 @@ def compare(a: Sequence[Run], b: Sequence[Run]) -> Changes:
         tuple(sorted(names[key] for key in second if key not in first)),
         tuple(sorted(changes, key=lambda change: change.label)),
         tuple(moved),
-        tuple(_moved([flatten(run.environment) for run in a], [flatten(run.environment) for run in b])),
+        tuple(_find_moved([flatten(run.environment) for run in a], [flatten(run.environment) for run in b])),
     )
 
 
@@ -83,7 +83,7 @@ def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "seed"}
 
 
-def _moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+def _find_moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     """The settings that have one value throughout A and another throughout B."""
     found = []
     for name in dict.fromkeys(name for setting in (*a, *b) for name in setting):

@@ -7,9 +7,9 @@ from io import BytesIO, StringIO
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.spec.settings import flatten
+from gotta.experiment.spec.dotted import flatten
 from gotta.printable import csv_value
-from gotta.report.run import Run
+from gotta.report.stored_run import Run
 
 Rows = list[dict[str, Any]]
 SECTIONS = ("spec", "summary", "environment")

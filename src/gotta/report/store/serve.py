@@ -81,7 +81,7 @@ class Served:
             found = sorted(folder.iterdir()) if folder.is_dir() else []
             for path in found:
                 if not path.name.startswith("."):
-                    digest.update(f"{path.name} {_changed(path)}\n".encode())
+                    digest.update(f"{path.name} {_last_change(path)}\n".encode())
         return digest.hexdigest()[:16]
 
 
@@ -120,7 +120,7 @@ def server(root: str | Path, host: str = "127.0.0.1", port: int = 0) -> Threadin
     return built
 
 
-def trusted(header: str | None, bound_to: str) -> bool:
+def is_trusted(header: str | None, bound_to: str) -> bool:
     """Is this Host header ours? A foreign name that was made to point here (DNS rebinding) is not.
 
     >>> trusted("localhost:8000", "127.0.0.1"), trusted("evil.example:8000", "127.0.0.1")
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reply(self, body: bool) -> None:
         try:
-            trusting = trusted(self.headers.get("Host"), self.bound_to)
+            trusting = is_trusted(self.headers.get("Host"), self.bound_to)
             path = unquote(urlsplit(self.path).path)
         except ValueError:  # no address at all
             trusting, path = False, ""
@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Silence: the terminal belongs to whoever started the server."""
 
 
-def _changed(path: Path) -> int:
+def _last_change(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns if path.is_file() else 0
     except OSError:

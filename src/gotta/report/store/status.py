@@ -12,7 +12,7 @@ from gotta.experiment.sweep.leases import PROGRESS, SMALL, Holder, is_progress, 
 from gotta.experiment.sweep.processes import alive, machine
 from gotta.experiment.sweep.store import ASIDE, Store
 from gotta.reading import read_json
-from gotta.report.run import Damaged, Run, read_runs
+from gotta.report.stored_run import Damaged, Run, read_runs
 
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
 
@@ -52,7 +52,7 @@ def look(store: Store, now: float | None = None) -> State:
     by_id = {claim.id: claim for claim in reversed(claims)}
     ages = [now - run.folder.stat().st_mtime for run in runs if run.folder is not None and run.folder.exists()]
     ordered = tuple(sorted(by_id.values(), key=lambda claim: (claim.state, claim.id)))
-    return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None), _left(runs, ordered))
+    return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None), _estimate_left(runs, ordered))
 
 
 def _leases(root: Path, now: float) -> Iterator[Claim]:
@@ -71,12 +71,12 @@ def _leases(root: Path, now: float) -> Iterator[Claim]:
             yield Claim(cell.name, "failed" if event.get("event") == "failed" else "waiting", age)
             continue
         by = "?, process ?" if holder is None else f"{holder.node}, process {holder.pid}"
-        state = "running" if abs(now - touched) <= SILENT and not _gone(holder) else "silent"
+        state = "running" if abs(now - touched) <= SILENT and not _is_gone(holder) else "silent"
         noted = _progress(cell / PROGRESS)
-        yield Claim(cell.name, state, now - touched, by, _shown(noted), _share(noted))
+        yield Claim(cell.name, state, now - touched, by, _show(noted), _share(noted))
 
 
-def _gone(holder: Holder | None) -> bool:
+def _is_gone(holder: Holder | None) -> bool:
     """Whether the holder is a process of this machine that has ended."""
     return holder is not None and holder.machine == machine() and not alive(holder.pid, holder.started)
 
@@ -93,7 +93,7 @@ def _asides(store: Store, now: float) -> Iterator[Claim]:
             yield Claim(match["id"], "running" if age <= SILENT else "silent", age, f"process {match['pid']}")
 
 
-def _left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None:
+def _estimate_left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None:
     """The longest that a run under way still takes if it is like the usual finished one; None if nobody knows."""
     seconds = [run.numbers["seconds"] for run in runs if "seconds" in run.numbers]
     shares = [claim.done for claim in claims if claim.state == "running" and claim.done is not None]
@@ -109,7 +109,7 @@ def _progress(path: Path) -> dict[str, Any]:
     return noted if is_progress(noted) else {}
 
 
-def _shown(noted: dict[str, Any]) -> str:
+def _show(noted: dict[str, Any]) -> str:
     if not noted:
         return ""
     return f"step {noted['step']} of {noted['steps']}, accuracy {noted['accuracy']:.1f}"

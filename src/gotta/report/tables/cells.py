@@ -110,14 +110,14 @@ def rank(rows: Sequence[Row], column: int, higher: bool) -> list[Row]:
     contest = [row.cells[column] for row in rows if _competes(row, row.cells[column])]
     places = sorted({float(cell.number) for cell in contest}, reverse=higher)[:2]
     marks = dict(zip(places, (BEST, SECOND), strict=False)) if len(contest) > 1 else {}
-    return [_marked(row, column, marks) for row in rows]
+    return [_mark(row, column, marks) for row in rows]
 
 
 def _competes(row: Row, cell: Cell) -> bool:
     return row.ranked and cell.value is not None and not cell.no_effect
 
 
-def _marked(row: Row, column: int, marks: dict[float, str]) -> Row:
+def _mark(row: Row, column: int, marks: dict[float, str]) -> Row:
     cell = row.cells[column]
     if not _competes(row, cell):
         return row

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from gotta.errors import unknown
 from gotta.report.pairs import difference
 from gotta.report.panel import NONE, SOURCE, Panel, is_control
-from gotta.report.run import Run
 from gotta.report.statistics import ENOUGH
+from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
 
@@ -49,13 +49,13 @@ def table(panel: Panel, metric: str = "accuracy") -> Table:
         if column != SOURCE:
             rows = rank(rows, index, how.higher)
             if metric in PAIRED:
-                rows = _tied(rows, index, panel.methods[column])
+                rows = _mark_ties(rows, index, panel.methods[column])
     result = Table(how.title, ("memory",), panel.columns, tuple(rows))
     brackets = () if metric == "seconds" else ("In brackets: the seconds of one run.",)
     return replace(result, caption=(_explain(result, how), *brackets, *setup_lines(panel)))
 
 
-def _tied(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
+def _mark_ties(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
     """Mark what cannot be told from the best of a column on the same streams."""
     best = next((row.names[0] for row in lines if row.cells[index].mark == BEST), None)
     result = []

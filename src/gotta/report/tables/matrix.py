@@ -7,8 +7,8 @@ from itertools import combinations
 
 from gotta.report.pairs import difference
 from gotta.report.panel import Panel
-from gotta.report.run import Run
 from gotta.report.statistics import LEVEL
+from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell, Row, Table
 
 

@@ -16,7 +16,7 @@ import torch
 
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.run.run import place, shared_dataset
+from gotta.experiment.run.run import place, share_dataset
 from gotta.experiment.spec.run_spec import DataSpec, RunSpec
 from gotta.experiment.sweep.cell import (
     Computed,
@@ -28,7 +28,7 @@ from gotta.experiment.sweep.cell import (
     compute,
     failure,
     keep,
-    kept_costs,
+    read_costs,
     receive,
 )
 from gotta.experiment.sweep.leases import Lease
@@ -148,7 +148,7 @@ class _Driver:
         if sum(node["Alive"] for node in self.ray.nodes()) < 2:
             return {}
         try:
-            return {text: self.ray.put(shared_dataset(spec)) for text, spec in named.items()}
+            return {text: self.ray.put(share_dataset(spec)) for text, spec in named.items()}
         except (self.ray.exceptions.RayError, MemoryError, TypeError):  # too large or bound to files: nodes need those
             return {}
 
@@ -163,7 +163,7 @@ class _Driver:
             self._submit(spec, lease, data)
 
     def _submit(self, spec: RunSpec, lease: Lease, data: dict[str, Any]) -> None:
-        costs = kept_costs(spec, self.work)
+        costs = read_costs(spec, self.work)
         task = self.task.remote(spec, self.work, self.sign, self.board, data, costs)
         self.running[task] = spec, lease
 

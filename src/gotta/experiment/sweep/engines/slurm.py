@@ -132,10 +132,10 @@ class _Driver:
         self.tried.update(spec.id for spec in specs)
         with _environment(self.work.threads):
             cells = [Cell(spec, self.work, self._outcome(spec.id)) for spec in specs]
-            jobs = self._accepted(cells)
+            jobs = self._submit_jobs(cells)
         self.running.update((spec.id, (spec, job)) for spec, job in zip(specs, jobs, strict=True))
 
-    def _accepted(self, cells: Sequence[Cell]) -> Any:
+    def _submit_jobs(self, cells: Sequence[Cell]) -> Any:
         try:
             return self.executor.submit_array(cells)
         except (
@@ -155,7 +155,7 @@ class _Driver:
 
     def _settle(self) -> list[RunSpec]:
         """Pass on the last events; the cells whose jobs are gone without one."""
-        gone = self._gone()
+        gone = self._find_gone()
         again = []
         for id, (spec, job) in list(self.running.items()):
             if self.cluster == "local" and id not in gone:
@@ -172,7 +172,7 @@ class _Driver:
                 del self.running[id]
         return again
 
-    def _gone(self) -> set[str]:
+    def _find_gone(self) -> set[str]:
         """The cells whose jobs are neither waiting nor running. Read before their last words, which come earlier."""
         if self.cluster == "local":
             return {id for id, (_, job) in self.running.items() if job.done()}

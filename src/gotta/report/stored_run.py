@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.settings import flatten
 from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.experiment.sweep.store import Store
 from gotta.metrics.online import visit_names
-from gotta.report.provenance import made_from
+from gotta.report.provenance import list_origins
 from gotta.streams import StreamSpec
 
 Damaged = tuple[str, str]  # the id of a run and why it cannot be read
@@ -121,7 +121,7 @@ class Run:
     @cached_property
     def made_of(self) -> dict[str, Any]:
         """The settings, and after them what else tells runs apart."""
-        return {**self.settings, **made_from(self)}
+        return {**self.settings, **list_origins(self)}
 
     @cached_property
     def settings(self) -> dict[str, Any]:

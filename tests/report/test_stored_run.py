@@ -3,7 +3,7 @@
 import pytest
 from made_runs import domains_of, made, stored
 
-from gotta.report.run import read_runs
+from gotta.report.stored_run import read_runs
 
 
 def test_settings_numbers_and_domains_have_one_name_each():

@@ -1,6 +1,6 @@
 """Settings by dotted names."""
 
-from gotta.experiment.spec.settings import flatten, tell_apart
+from gotta.experiment.spec.dotted import flatten, tell_apart
 
 
 def test_sections_become_dotted_names():
