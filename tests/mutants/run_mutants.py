@@ -42,15 +42,15 @@ def verdict(mutant: Mutant) -> str:
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
         path = Path(folder) / mutant.file
         path.write_text(path.read_text().replace(mutant.old, mutant.new, 1))
-        code = run_tests(mutant.tests, source)
-    return {KILLED: "killed", SURVIVED: "survived"}.get(code, f"not judged: pytest returned {code}")
+        done = run_tests(mutant.tests, source)
+    return {KILLED: "killed", SURVIVED: "survived"}.get(done.returncode, f"not judged: {done.stdout[-500:]}")
 
 
-def run_tests(tests: Sequence[str], source: Path) -> int:
+def run_tests(tests: Sequence[str], source: Path) -> "subprocess.CompletedProcess[str]":
     paths = os.pathsep.join([str(source), str(ROOT / "tests")])
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *dict.fromkeys(tests)]
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def main() -> int:
@@ -59,8 +59,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     mutants = [mutant for mutant in read_mutants(given.only) if not mutant.equivalent]
-    if run_tests([test for mutant in mutants for test in mutant.tests], ROOT / "src") != SURVIVED:
-        print("The tests fail without any mutation, so they can tell nothing. Mend them first.")
+    if not mutants:
+        print(f"No mutation has '{given.only}' in its file or text.")
+        return 1
+    unchanged = run_tests([test for mutant in mutants for test in mutant.tests], ROOT / "src")
+    if unchanged.returncode != SURVIVED:
+        print(
+            f"{unchanged.stdout[-2000:]}\nThe tests fail without any mutation, so they can tell nothing. Mend them first."
+        )
         return 1
     odd = 0
     with ThreadPoolExecutor(given.jobs) as pool:

@@ -38,9 +38,9 @@ def test_between_published_numbers_of_classes_the_threshold_is_interpolated_and_
 
 def test_a_sample_at_the_threshold_enters() -> None:
     memory = Memory("hus", 2, 10, journal=True)
-    at = np.array([0.99, *[0.01 / 9] * 9])
-    assert offer(memory, 0, 0.0, at) == 0
-    assert offer(memory, 0, 0.0, np.array([np.nextafter(0.99, 0), *[0.01 / 9] * 9])) == -1
+    rest = [0.01 / 9] * 9
+    assert offer(memory, 0, 0.0, point(0.99, *rest)) == 0
+    assert offer(memory, 0, 0.0, point(np.nextafter(0.99, 0), *rest)) == -1
 
 
 def test_logits_as_embedding_are_refused() -> None:
