@@ -64,9 +64,8 @@ def main() -> int:
         return 1
     unchanged = run_tests([test for mutant in mutants for test in mutant.tests], ROOT / "src")
     if unchanged.returncode != SURVIVED:
-        print(
-            f"{unchanged.stdout[-2000:]}\nThe tests fail without any mutation, so they can tell nothing. Mend them first."
-        )
+        print(unchanged.stdout[-2000:])
+        print("The tests fail without any mutation, so they can tell nothing. Mend them first.")
         return 1
     odd = 0
     with ThreadPoolExecutor(given.jobs) as pool:
