@@ -13,6 +13,7 @@ import gotta
 from gotta import GottaError
 from gotta.core.guard import GuardWarning
 from gotta.core.undo import UndoneWarning
+from gotta.methods import methods
 from gotta.methods.parts.prior import OrderWarning
 
 
@@ -20,6 +21,7 @@ def draw_model(rng):
     kind = str(rng.choice(list(NETWORKS)))
     make, shape = NETWORKS[kind]
     method, memory = str(rng.choice(gotta.list_methods())), str(rng.choice(gotta.list_memories()))
+    memory = memory if methods.get(method).uses_memory else "none"
     with torch.random.fork_rng():
         torch.manual_seed(int(rng.integers(2**31)))
         net = make().eval()
@@ -84,8 +86,8 @@ def try_case(number):
 @pytest.mark.parametrize("part", range(10))
 def test_a_valid_result_or_one_error_and_nothing_changed(part):
     found = Counter(try_case(number) for number in range(50 * part, 50 * part + 50))
-    assert found["refused"] > 5
-    assert found["valid"] > 5
+    assert found["refused"] > 3
+    assert found["valid"] > 3
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def test_dirichlet_keeps_the_data_sets_order_inside_a_class(labels, seed):
 
 
 def test_all_registered_orders_are_tested():
-    assert ORDERS.names() == ["dirichlet", "iid", "lame", "note", "note_iid", "sorted"]
+    assert ORDERS.names() == ["dirichlet", "iid", "lame", "note", "note_iid", "pairs", "sorted"]
 
 
 def test_sorted_is_class_by_class_in_the_data_sets_order():
@@ -258,3 +258,19 @@ def test_note_errors():
         note(balanced(2, 20), 0.0, np.random.RandomState(0))
     with pytest.raises(GottaError, match="label 5"):
         note([5], 0.1, np.random.RandomState(0), num_classes=5)
+
+
+def test_pairs_alternate_until_both_classes_are_used_up():
+    labels = np.repeat([0, 1, 2, 3, 4], [4, 6, 5, 5, 3])
+    order = ORDERS.get("pairs")(labels=labels, rng=np.random.RandomState(3))
+    assert sorted(order.tolist()) == list(range(len(labels)))
+    shown, place = labels[order], 0
+    while place < len(shown):
+        classes = list(dict.fromkeys(shown[place:].tolist()))[:2]
+        part = shown[np.isin(shown, classes)]
+        assert np.array_equal(shown[place : place + len(part)], part)
+        both = 2 * min(np.bincount(part)[classes]) if len(classes) == 2 else 0
+        assert part[:both].tolist() == classes * (both // 2)
+        place += len(part)
+    other = ORDERS.get("pairs")(labels=labels, rng=np.random.RandomState(4))
+    assert not np.array_equal(order, other)

@@ -71,7 +71,7 @@ class Adapted(Shared):
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
             largest = check_batch(x, self.sample, self.method.needs_batch)
-            x = x.clone() if x.is_inference() else x.detach()
+            x = (x.clone() if x.is_inference() else x.detach()).as_subclass(Tensor)
             with self._whole() as undo:
                 if self.frozen:
                     return self._look(x, undo)

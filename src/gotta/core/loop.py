@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gotta.core.adapted import Adapted
 from gotta.core.clock import Clock
+from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.outcome import Outcome
 from gotta.memory import Memory
 from gotta.streams import Stream, read_ahead
@@ -34,10 +35,11 @@ def evaluate(
     first: int = 0,
     workers: int | None = None,
     clock: Clock | None = None,
+    known: DomainStatistics | None = None,
 ) -> Generator[Record]:
     """Each batch once, in stream order: reset if due, predict, observe, adapt. `workers` read the next batches.
 
-    The stream waits unless a clock runs.
+    The stream waits unless a clock runs. With `known` the networks are lent the statistics of each domain beforehand.
     """
     device = next(adapted.model.parameters()).device
     clock = Clock() if clock is None else clock
@@ -47,6 +49,8 @@ def evaluate(
                 adapted.reset()
             if reset == "each_domain" and stream.starts_domain(step):
                 clock.reset()
+            if known is not None:
+                known.enter(adapted.method, step)
             if isinstance(adapted.memory, OracleMemory):
                 adapted.memory.reveal(batch.truth.label)
             x = batch.x.to(device)

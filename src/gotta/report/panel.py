@@ -20,6 +20,7 @@ CONTROLS = {
     "running_statistics": f"{CONTROL}running statistics",
     "same_samples": f"{CONTROL}same samples per step",
     "oracle": f"{CONTROL}oracle (true labels)",
+    "domain_statistics": f"{CONTROL}statistics of the whole domain",
 }
 # what makes two runs incomparable; anything else that differs becomes another row or column
 SETUP = ("data", "stream", "model")

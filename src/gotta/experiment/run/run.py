@@ -13,6 +13,7 @@ from typing import Any
 import gotta
 from gotta.core.adapted import Adapted
 from gotta.core.build import build as build_adapted
+from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.guard import GuardWarning
 from gotta.core.loop import OracleMemory, Record, evaluate
 from gotta.core.undo import UndoneWarning
@@ -102,7 +103,8 @@ def run(
     adapted, scoring = _start(done, model, stream, journal is not None or recorder is not None, snapshots)
     clock.catch_up(scoring.steps)
     first = len(scoring.steps)
-    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock)) as records:
+    known = DomainStatistics(stream) if spec.control == "domain_statistics" else None
+    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock, known)) as records:
         for record in quietly(records):
             scoring.add(record)
             if recorder is not None:

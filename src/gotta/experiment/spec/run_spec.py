@@ -33,6 +33,7 @@ CONTROLS = {  # names, and what each of them is
     "running_statistics": "no memory; the method predicts with running statistics that the batches move",
     "same_samples": "no memory, and as many samples per step as the rows with a memory",
     "oracle": "a memory that knows the true labels: k-centre within each class",
+    "domain_statistics": "no memory; the statistics of each whole domain, known beforehand: the limit of statistics",
 }
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
@@ -264,6 +265,8 @@ def _with_control(spec: RunSpec) -> RunSpec:
         return spec
     name = ORACLE if spec.control == "oracle" else "none"
     changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
+    if spec.control == "domain_statistics":
+        changes["method"] = spec.method.model_copy(update={"statistics": "source"})
     if spec.control == "running_statistics":
         rate = spec.method.rate or (_own_method(spec) or Method).paired.rate
         running = {"statistics": "running", "fed_by": "batch", "rate": rate}
