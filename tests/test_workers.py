@@ -75,10 +75,10 @@ def test_processes_do_the_same_and_errors_pass_between_them():
 
 SCRIPT = """
 import sys, time
-from gotta.workers import ordered
+from gotta.workers import run_in_order
 from worker_tasks import whose
 if __name__ == "__main__":
-    results = ordered(whose, None, range(1000), 1, processes=True)
+    results = run_in_order(whose, None, range(1000), 1, processes=True)
     print(next(results), flush=True)
     time.sleep(60)
 """

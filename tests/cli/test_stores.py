@@ -12,6 +12,8 @@ from gotta.cli.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("readable_names")
 
+HOLDER = {"node": "box", "machine": "another", "pid": 7, "started": "", "token": "t"}
+
 
 @pytest.fixture(autouse=True)
 def as_in_a_shell(monkeypatch):
@@ -63,7 +65,7 @@ def test_reading_changes_nothing(gotta, folder):
 
 def test_status_counts(gotta, folder):
     (folder / "leases" / "abc").mkdir(parents=True)
-    (folder / "leases" / "abc" / "000001").write_text(json.dumps({"node": "box", "pid": 7}))
+    (folder / "leases" / "abc" / "000001").write_text(json.dumps(HOLDER))
     out, _ = gotta("status", folder)
     assert "4 finished, 1 running, 1 damaged" in out
     assert "abc  running, last sign 0 s ago; box, process 7" in out

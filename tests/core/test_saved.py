@@ -281,7 +281,7 @@ def test_a_state_of_another_model_changes_nothing(tmp_path, other, words):
     saved(tmp_path)
     net = other.pop("net", None) or seeded_net()
     if not any(isinstance(module, nn.BatchNorm2d) for module in net.modules()):
-        other = {"method": "source", "lr": None}
+        other = {"method": "source", "lr": None, "memory": None, "capacity": None}
     arguments = {"method": "tent", "memory": "fps", "capacity": 4, "lr": 0.1, **other}
     arguments = {name: value for name, value in arguments.items() if value is not None}
     model, twin = (adapt(net, **arguments) for _ in range(2))

@@ -48,8 +48,8 @@ def use_tiny(monkeypatch):
     """For one test, the real path on a network and images that take no time; forked workers have them as well."""
     data, net = TinyData(per_class=15), seeded_net(classes=3)
     net.num_classes = 3
-    monkeypatch.setattr(module, "shared_dataset", lambda name: data)
-    monkeypatch.setattr(module, "shared_model", lambda **named: net)
+    monkeypatch.setattr(module, "share_dataset", lambda name: data)
+    monkeypatch.setattr(module, "share_model", lambda **named: net)
 
 
 def patch(pause=0.0):

@@ -112,7 +112,7 @@ def test_truncated_file(saved, keep):
 
 def test_folder_with_a_networks_name(tmp_path):
     (tmp_path / "net.safetensors").mkdir()
-    with pytest.raises(GottaError, match="not a readable safetensors file"):
+    with pytest.raises(GottaError, match="no network at"):
         load(tmp_path / "net.safetensors")
 
 
@@ -205,7 +205,7 @@ def test_no_file_names_code(saved, name):
 
 @pytest.mark.parametrize("name", ["subprocess:Popen", "os:system", "json:JSONDecoder"])
 def test_what_the_caller_names_must_be_a_network(name):
-    with pytest.raises(GottaError, match=r"was not called. Expected a subclass of gotta.models.Backbone"):
+    with pytest.raises(GottaError, match="gives no model"):
         load(name, "random")
 
 

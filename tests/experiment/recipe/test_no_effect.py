@@ -93,7 +93,7 @@ def test_a_recipe_can_set_the_guard():
 
 
 def test_a_guarded_run_tells_how_often_the_guard_was_active():
-    stream = {"order": "sorted", "per_class": 30, "domains": ["brightness"], "schedule": "one"}
+    stream = {"order": "sorted", "per_class": 80, "domains": ["brightness"], "schedule": "one"}
     regime = {"batch_size": 16}
     spec = RunSpec.of({"method": {"name": "norm"}, "stream": stream, "regime": regime, "guard": "freeze"})
     steps, summary = run(spec)

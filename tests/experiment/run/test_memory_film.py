@@ -93,8 +93,8 @@ def recorded(monkeypatch):
     """The recording of a real run on the tiny network."""
     data, net = TinyData(per_class=15), seeded_net(classes=3)
     net.num_classes = 3
-    monkeypatch.setattr(module, "shared_dataset", lambda name: data)
-    monkeypatch.setattr(module, "shared_model", lambda **named: net)
+    monkeypatch.setattr(module, "share_dataset", lambda name: data)
+    monkeypatch.setattr(module, "share_model", lambda **named: net)
 
     def of(method="norm", memory="fps", clock="none", **settings):
         given = {"method": {"name": method}, "memory": {"name": memory, "capacity": 6}, **settings}

@@ -34,7 +34,7 @@ def spec(**changes):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(running, "shared_model", lambda *arguments, **more: Small(200))
+    monkeypatch.setattr(running, "share_model", lambda *arguments, **more: Small(200))
 
 
 def without_time(result):

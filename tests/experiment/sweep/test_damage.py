@@ -18,7 +18,7 @@ CELLS = 8
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    for name in ("shared_dataset", "shared_model"):
+    for name in ("share_dataset", "share_model"):
         monkeypatch.setattr(module, name, getattr(module, name))  # put back afterwards
     tiny_sweep.patch()
 

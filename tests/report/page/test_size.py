@@ -53,6 +53,7 @@ def steps_of(rng):
 def test_a_whole_table_with_recordings_stays_below_5_mb(large):
     text = write_report(read_results(large), pictures=False).read_text(encoding="utf-8")
     assert text.count('id="run"') == 1
-    assert "252 finished runs" in text
+    assert f"{len(large.runs())} finished runs" in text
+    assert len(large.runs()) >= 252
     assert text.count('id="record-') == 3
     assert len(text.encode()) < 5_000_000

@@ -18,12 +18,9 @@ def test_rows_and_columns_stand_in_the_usual_order():
     memories = ["mine", "fpsd", "cds", "none", "fps", "abc", "fifo", "pbrs", "cstu", "reservoir"]
     methods = ["energy", "zeta", "tent", "note", "source", "norm", "rotta"]
     runs = [run(memory) for memory in memories] + [run("none", method) for method in methods]
-    runs += [
-        run("none", control=control) for control in ("true_kcenter", "new_idea", "same_samples", "running_statistics")
-    ]
+    runs += [run("none", control=control) for control in ("new_idea", *reversed(CONTROLS))]
     found = table(runs)
-    told = [CONTROLS[name] for name in ("running_statistics", "same_samples", "true_kcenter")]
-    expected = ["none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd", "abc", "mine", *told]
+    expected = ["none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd", "abc", "mine", *CONTROLS.values()]
     assert row_names(found) == [*expected, "control: new idea"]
     assert list(found.columns) == ["source", "norm", "rotta", "note", "tent", "energy", "zeta"]
 

@@ -125,6 +125,8 @@ def _is_there(folder: Path, name: str, shape: tuple[int, ...], recipe: dict[str,
     if found is None:
         return False
     made = read_record(folder).get(name, recipe)
+    if not isinstance(made, dict):
+        raise GottaError(f"'{folder / RECORD}' does not say how {name} was made. Remove it if you know.")
     if found == shape and made == recipe:
         return True
     different = ", ".join(key for key in recipe if made.get(key) != recipe[key]) or f"shape {list(found)}"
@@ -161,7 +163,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as error:
         raise GottaError(f"'{path}', which says how the files beside it were made, is damaged: {error}.") from None
-    if not isinstance(record, dict) or not all(isinstance(made, dict) for made in record.values()):
+    if not isinstance(record, dict):
         raise GottaError(f"'{path}' does not say how the files beside it were made. Remove it if you know.")
     return record
 

@@ -121,7 +121,7 @@ def shown(value: float) -> str:
 def clip(name: str, most: int = LONGEST) -> str:
     """The name on one line, a long one without its middle: names with many settings differ at their ends.
 
-    >>> clipped("composed allocate=all evict=nearest", 20)
+    >>> clip("composed allocate=all evict=nearest", 20)
     'composed all...arest'
     """
     flat = " ".join(name.split())

@@ -123,7 +123,7 @@ def server(root: str | Path, host: str = "127.0.0.1", port: int = 0) -> Threadin
 def is_trusted(header: str | None, bound_to: str) -> bool:
     """Is this Host header ours? A foreign name that was made to point here (DNS rebinding) is not.
 
-    >>> trusted("localhost:8000", "127.0.0.1"), trusted("evil.example:8000", "127.0.0.1")
+    >>> is_trusted("localhost:8000", "127.0.0.1"), is_trusted("evil.example:8000", "127.0.0.1")
     (True, False)
     """
     if not header:
