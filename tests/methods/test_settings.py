@@ -8,6 +8,7 @@ from tiny import seeded_net
 
 from gotta import GottaError, adapt, list_methods
 from gotta.methods import describe, methods
+from gotta.methods.parts.losses import margin
 
 CLASSES = 10
 X = torch.rand(16, 3, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -189,3 +190,8 @@ def test_eata_without_clean_samples_says_that_it_is_eta():
 def test_a_preset_is_checked_in_time_by_adapt():
     with pytest.raises(GottaError, match="preset of method 'rotta'"):
         adapt(seeded_net(), "rotta", "fps", 8, CLASSES, preset="tea")
+
+
+def test_the_margin_that_is_left_open_is_four_tenths_of_the_largest_entropy():
+    assert margin(None, torch.zeros(2, 10)) == pytest.approx(0.4 * log(10))
+    assert margin(0.7, torch.zeros(2, 10)) == 0.7

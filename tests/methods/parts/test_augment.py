@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from gotta.methods.parts import augment as augmenting
 from gotta.methods.parts.augment import (
     augment_copy,
     blur,
@@ -136,3 +137,16 @@ def test_three_ways_to_give_copies():
     assert torch.equal(augment_copy(x, 4, turns, drawn()), x)
     assert torch.equal(augment_copy(x, 5, turns, drawn()), x.flip(3))
     assert torch.equal(augment_copy(x, 0, None, drawn(3)), random_augmentation(x, drawn(3)))
+
+
+def test_turns_and_shifts_are_drawn_from_the_published_ranges(monkeypatch):
+    asked = []
+
+    def middle(low, high, generator):
+        asked.append((low, high))
+        return (low + high) / 2
+
+    monkeypatch.setattr(augmenting, "_uniform", middle)
+    augmenting.warp(torch.rand(2, 3, 32, 16), torch.Generator().manual_seed(0))
+    assert (-15, 15) in asked, "degrees"
+    assert {(-4, 4), (-2, 2)} <= set(asked), "an eighth of the height and of the width"
