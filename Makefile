@@ -9,7 +9,7 @@ JOBS ?= auto
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: help bench test test-all check lint lint-page screenshots clean
+.PHONY: help bench test test-all mutants check lint lint-page screenshots clean
 
 help:  ## this list
 	@echo "gotta: memory for test-time adaptation"
@@ -24,6 +24,9 @@ test: .venv/.dev  ## set up, then run the tests but for the slow ones
 
 test-all: .venv/.dev  ## set up, then run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+mutants: .venv/.dev  ## set up, then see whether tests notice a list of mutations of the source (ARGS="fps" for some of them)
+	$(BIN)/python tests/mutants/run_mutants.py $(ARGS)
 
 check: lint  ## format, types, import layers and the fast tests, in under two minutes
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not thorough" $(ARGS)

@@ -5,7 +5,7 @@ from tiny import TinyData, seeded_net
 
 from gotta import adapt
 from gotta.core.adapted import Adapted
-from gotta.core.loop import OracleMemory, evaluate
+from gotta.core.loop import TRUE_LABELS, TrueLabelMemory, evaluate
 from gotta.methods import methods
 from gotta.streams import Stream, StreamSpec
 
@@ -68,12 +68,13 @@ def test_true_labels_reach_nobody(method, memory):
     assert torch.equal(first, second)
 
 
-def test_the_oracle_holds_true_labels_in_balance():
+@pytest.mark.parametrize("policy", sorted(TRUE_LABELS.values()))
+def test_a_memory_by_true_labels_holds_the_classes_in_balance(policy):
     flow = stream(order="sorted")
     net = seeded_net(classes=3)
-    oracle = Adapted(methods.build("norm", model=net), OracleMemory(9, 3), 9)
-    list(evaluate(oracle, flow))
-    held = oracle.memory.batch()
+    told = Adapted(methods.build("norm", model=net), TrueLabelMemory(policy, 9, 3), 9)
+    list(evaluate(told, flow))
+    held = told.memory.batch()
     assert np.bincount(held.label.numpy(), minlength=3).tolist() == [3, 3, 3]
     colour = held.x.mean((2, 3)).argmax(1)  # of TinyData, the colour tells the class
     assert torch.equal(colour, held.label)

@@ -47,6 +47,17 @@ def test_every_preset_builds_with_the_values_it_shows(method):
         ("rotta", "official", {"lr": 1e-3, "nu": 0.001}),
         ("eata", "official", {"lr": 5e-3, "e_margin": None, "d_margin": 0.4, "beta": 1.0}),
         ("eata", "tea", {"lr": 1e-3, "e_margin": 0.4 * log(1000), "d_margin": 0.05, "beta": 2000.0}),
+        ("eata", "imagenet-resnet50", {"lr": 2.5e-4, "d_margin": 0.05, "e_margin": 0.4 * log(1000), "beta": 2000.0}),
+        ("eata", "imagenet-vit", {"lr": 1e-3, "d_margin": 0.05, "e_margin": 0.4 * log(1000), "beta": 2000.0}),
+        ("eta", "official", {"lr": 5e-3, "d_margin": 0.4, "optimizer": "sgd"}),
+        ("eta", "imagenet-resnet50", {"lr": 2.5e-4, "d_margin": 0.05}),
+        ("cotta", "cifar100", {"anchor_threshold": 0.72, "lr": 1e-3}),
+        ("cotta", "imagenet-vit", {"lr": 2e-3, "optimizer": "sgd", "restore": 0.001, "anchor_threshold": 0.1}),
+        ("shot", "imagenet-vit", {"lr": 5e-5, "optimizer": "sgd", "beta": 0.3}),
+        ("pl", "official", {"lr": 1e-3, "threshold": 0.9, "train": "affine"}),
+        ("pl", "imagenet-resnet50", {"lr": 1e-2, "optimizer": "sgd"}),
+        ("sar", "imagenet-resnet50", {"lr": 2.5e-4, "rho": 0.05, "recover_below": 0.2}),
+        ("sar", "imagenet-vit", {"lr": 1e-3, "e_margin": 0.4 * log(1000)}),
         ("sar", "official", {"lr": 1e-3, "rho": 0.05, "e_margin": None, "recover_below": 0.2}),
         ("sar", "tea", {"lr": 1e-2, "e_margin": 0.4 * log(1000)}),
         ("energy", "official", {"steps": 20, "step_size": 0.1, "noise": 0.01, "buffer_size": 10_000, "reinit": 0.05}),
@@ -55,6 +66,24 @@ def test_every_preset_builds_with_the_values_it_shows(method):
 def test_the_published_values(method, preset, values):
     shown = describe(method)["presets"][preset]
     assert {name: shown[name] for name in values} == values
+
+
+@pytest.mark.parametrize("method", list_methods())
+def test_every_preset_with_values_says_whose_they_are(method):
+    shown = describe(method)
+    assert set(shown["values from"]) == {name for name in shown["presets"] if shown["presets"]["official"]}
+
+
+def test_values_that_no_author_gave_are_said_to_be_chosen_here():
+    chosen = {
+        method
+        for method in list_methods()
+        if describe(method)["values from"].get("official", "").startswith("chosen here")
+    }
+    assert chosen == {"sar", "shot", "pl"}
+    assert {describe("rotta")["values from"][name] for name in ("imagenet-resnet50", "imagenet-vit")} == {
+        "chosen here: those of CIFAR"
+    }
 
 
 def test_an_argument_wins_over_the_preset():

@@ -184,3 +184,37 @@ def test_several_set_ups_are_counted_together():
     assert overall([answer(panel_of(better))]) == ""
     assert overall([]) == ""
     assert overall([answer(panel_of([made("fps"), made("fifo")]))] * 2) == ""
+
+
+def in_steps_of_64(**options):
+    return none(regime__batch_size=64, regime__adapt_every=None, **options)
+
+
+def test_there_is_no_verdict_across_unequal_steps():
+    text = headline([*in_steps_of_64(), *runs(-10)])
+    assert "cannot be compared with none (steps of 32 samples against 64)" in text
+    assert "below" not in text
+    (found,) = findings([*in_steps_of_64(), *runs(10)])
+    assert not found.helps
+    assert "nothing can be told for sure" in headline(
+        [*in_steps_of_64(), *runs(10), *in_steps_of_64(method="tent"), *runs(10, method="tent")]
+    )
+
+
+def test_the_control_in_the_same_steps_stands_in_for_no_memory():
+    same = runs(2, "none", control="same_samples", noise=0)
+    text = headline([*in_steps_of_64(), *same, *runs(10)])
+    assert "the best memory is fps, 8.0 ± " in text
+    assert "points above no memory in the same steps of 32" in text
+    assert "no memory beats none in the same steps of 32" in headline([*in_steps_of_64(), *same, *runs(-10)])
+    assert "in the same steps" not in headline([*none(), *same, *runs(10)])
+
+
+def test_memories_in_steps_of_their_own_are_not_ranked_by_a_verdict():
+    (found,) = findings([*runs(10), *runs(9.9, "fifo", noise=3, regime__adapt_every=8)])
+    assert (found.tied, found.compared) == ((), 0)
+
+
+def test_a_gain_across_unequal_steps_is_said_to_be_of_both():
+    assert "size of a step" in " ".join(gain_table(panel_of([*in_steps_of_64(), *runs(10)])).caption)
+    assert "size of a step" not in " ".join(gain_table(panel_of([*none(), *runs(10)])).caption)

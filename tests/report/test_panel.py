@@ -74,11 +74,17 @@ def test_lists_in_a_title_are_short():
 
 
 def test_cells_hold_the_runs_of_a_row_and_column():
-    runs = [made("none", "source"), made("fps"), made("fps", seed=1), made("none"), made("none", control="oracle")]
+    runs = [
+        made("none", "source"),
+        made("fps"),
+        made("fps", seed=1),
+        made("none"),
+        made("none", control="true_kcenter"),
+    ]
     panel = panel_of(runs)
-    assert panel.rows == ("none", "fps", "control: oracle (true labels)")
+    assert panel.rows == ("none", "fps", "control: k-centre by true labels")
     assert panel.columns == ("source", "norm")
-    assert panel.controls == ("control: oracle (true labels)",)
+    assert panel.controls == ("control: k-centre by true labels",)
     assert panel.cells["fps", "norm"] == (runs[1], runs[2])
     assert panel.cells["fps", "source"] == ()
     assert list(panel.methods) == ["norm"]
@@ -87,9 +93,14 @@ def test_cells_hold_the_runs_of_a_row_and_column():
         ("source", "none"),
         ("norm", "none"),
         ("norm", "fps"),
-        ("norm", "control: oracle (true labels)"),
+        ("norm", "control: k-centre by true labels"),
     ]
     assert {run for _, _, found in panel.filled for run in found} == set(runs)
+
+
+def test_the_former_name_of_a_control_has_the_row_of_its_present_one():
+    panel = panel_of([made("none", control=name) for name in ("oracle", "true_kcenter")])
+    assert panel.rows == ("control: k-centre by true labels",)
 
 
 def test_settings_that_differ_in_a_cell_tell_its_rows_and_columns_apart():

@@ -12,7 +12,7 @@ from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
 from gotta.core.pairing import check_memory_used, choose_statistics
 from gotta.core.regime import Regime
-from gotta.errors import one_error
+from gotta.errors import GottaError, one_error
 from gotta.memory import Memory
 from gotta.memory.choice import MemoryChoice, check_owner
 from gotta.methods import Statistics, methods
@@ -31,6 +31,8 @@ def build(
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
+    if memory.policy.needs_probs and embedding != "probs":
+        raise GottaError(f"memory {memory.policy!r} reads confidence from probabilities. Use embedding='probs'.")
     Regime(adapt_every=adapt_every, score=score or "before")  # type: ignore[arg-type]  # complains before anything is done
     watcher = None
     if guard is not None:  # from a copy that is made before the method exchanges layers

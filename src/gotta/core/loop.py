@@ -17,6 +17,8 @@ from gotta.memory import Memory
 from gotta.streams import Stream, read_ahead
 from gotta.types import IntArray, Truth
 
+TRUE_LABELS = {"true_kcenter": "kcenter", "true_cstu": "cstu", "true_pbrs": "pbrs"}  # the policy of each such memory
+
 
 @dataclass(frozen=True)
 class Record:
@@ -51,7 +53,7 @@ def evaluate(
                 clock.reset()
             if known is not None:
                 known.enter(adapted.method, step)
-            if isinstance(adapted.memory, OracleMemory):
+            if isinstance(adapted.memory, TrueLabelMemory):
                 adapted.memory.reveal(batch.truth.label)
             x = batch.x.to(device)
             if clock.ready(step):
@@ -70,14 +72,15 @@ def _only_predicted(adapted: Adapted, x: Tensor) -> Outcome:
         adapted.unfreeze()
 
 
-class OracleMemory(Memory):
-    """The upper bound among memories: true labels instead of predicted ones, k-centre within each class.
+class TrueLabelMemory(Memory):
+    """A memory that goes by true labels instead of predicted ones: what a policy would do if the labels were right.
 
-    It exists here only, because nobody but the evaluation knows the truth.
+    It exists here only, because nobody but the evaluation knows the truth. It is no upper bound: where a method does
+    not care for classes, other samples may serve it better.
     """
 
-    def __init__(self, capacity: int, num_classes: int, seed: int = 0, journal: bool = False) -> None:
-        super().__init__("kcenter", capacity, num_classes, seed, journal=journal)
+    def __init__(self, policy: str, capacity: int, num_classes: int, seed: int = 0, journal: bool = False) -> None:
+        super().__init__(policy, capacity, num_classes, seed, journal=journal)
         self._truth: IntArray = np.empty(0, np.int64)
 
     def reveal(self, labels: IntArray) -> None:

@@ -104,10 +104,11 @@ class Memory:
     @property
     def notes(self) -> list[str]:
         """What a reader of this memory's results should know about its setting."""
+        found = self.policy.notes(self.num_classes)
         if self.capacity >= self.num_classes:
-            return []
+            return found
         share = self.capacity / self.num_classes
-        return [f"capacity={self.capacity} gives each of {self.num_classes} classes {share:.3g} of a slot."]
+        return [f"capacity={self.capacity} gives each of {self.num_classes} classes {share:.3g} of a slot.", *found]
 
     @property
     def slots(self) -> IntArray:
@@ -217,6 +218,8 @@ class Memory:
                 raise GottaError(
                     f"this policy decides by {', '.join(self.policy.needs)}; {name} is missing. Pass {name}=..."
                 )
+        if self.policy.needs_probs:
+            check_probs(columns.embedding)
         if self._fields is None:
             return
         if given != self._fields:
@@ -287,6 +290,15 @@ class Memory:
         stats["evicted"] += len(left) - left.count(-1)
         for reason in reasons:
             stats[reason] = stats.get(reason, 0) + 1
+
+
+def check_probs(embedding: NDArray[Any] | None) -> None:
+    """Raises if these cannot be probabilities; logits and features hardly ever keep within 0 and 1."""
+    if embedding is not None and not -0.01 <= embedding.min() <= embedding.max() <= 1.01:
+        raise GottaError(
+            f"this policy reads confidence from the embedding. Expected class probabilities, from 0 to 1 (got "
+            f"{embedding.min():.3g} to {embedding.max():.3g})."
+        )
 
 
 def at_least_one(name: str, value: Any) -> int:

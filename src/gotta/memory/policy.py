@@ -64,10 +64,12 @@ class Policy:
     """The interface. Subclasses are frozen dataclasses of hyper-parameters with `place`; nothing is stored on them.
 
     `needs` names the columns that every `observe` must bring. `vectors` names numbers per class that the table keeps
-    for the policy (all 0 at first) and that `after_read` may replace. `holds_batch` is for `none` alone.
+    for the policy (all 0 at first) and that `after_read` may replace. `needs_probs` says that embeddings must be class
+    probabilities. `holds_batch` is for `none` alone.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    needs_probs: ClassVar[bool] = False
     vectors: ClassVar[tuple[str, ...]] = ()
     refresh_every: ClassVar[int | None] = None
     holds_batch: ClassVar[bool] = False
@@ -83,12 +85,16 @@ class Policy:
         """The vectors as they are after the memory was read once more. Most policies keep none."""
         return {}
 
+    def notes(self, num_classes: int) -> list[str]:
+        """What a reader of results should know of its setting for so many classes."""
+        return []
+
 
 class Adopted(Policy):
     """A policy written without the base class: whatever has `place`, with the defaults for the rest."""
 
     def __init__(self, policy: Any) -> None:
-        for name in ("needs", "vectors", "refresh_every", "holds_batch", "after_read"):
+        for name in ("needs", "needs_probs", "vectors", "refresh_every", "holds_batch", "after_read", "notes"):
             if hasattr(policy, name):
                 setattr(self, name, getattr(policy, name))
         self.place = policy.place  # type: ignore[method-assign]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
-from gotta.methods.parts.params import train_all
+from gotta.methods.parts.params import train_weights_and_biases
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch, Prediction
@@ -22,7 +22,7 @@ IMAGENET = {"lr": 1e-2, "optimizer": "nesterov", "restore": 0.001, "anchor_thres
 
 @methods.register("cotta")
 class Cotta(Method):
-    """All parameters learn what the teacher says; some return to the source at each step."""
+    """All weights and biases learn what the teacher says; some of their elements return to the source at each step."""
 
     native = Statistics("batch")
     paired = Statistics("batch")
@@ -40,6 +40,12 @@ class Cotta(Method):
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": {**IMAGENET, "lr": 2e-3, "optimizer": "sgd"},
     }
+    origins: ClassVar[Texts] = {
+        "official": "the authors'",
+        "cifar100": "the authors'",
+        "imagenet-resnet50": "the authors'",
+        "imagenet-vit": "the authors', with the learning rate of Benchmark-TTA",
+    }
     inputs: ClassVar[Texts] = {
         "augment": "in place of the random augmentation: a function of the batch, of the batch and the number of the "
         "copy, or a list of functions that the copies take in turn",
@@ -50,7 +56,7 @@ class Cotta(Method):
 
     def configure(self) -> torch.optim.Optimizer:
         self.teacher, self.anchor = frozen_copy(self.model), frozen_copy(self.model)
-        return self.make_optimizer(train_all(self.model))
+        return self.make_optimizer(train_weights_and_biases(self.model, "cotta"))
 
     def networks(self) -> dict[str, nn.Module]:
         return {"model": self.model, "teacher": self.teacher, "anchor": self.anchor}

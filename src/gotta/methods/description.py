@@ -16,6 +16,7 @@ def describe(name: str) -> dict[str, Any]:
         "summary": inspect.getdoc(cls) or "",
         "paper": (inspect.getdoc(inspect.getmodule(cls)) or "").split("\n")[0],
         "presets": {preset: _settings(cls, preset) for preset in cls.presets},
+        "values from": dict(cls.origins),
         "inputs": dict(cls.inputs),
         "quirks": dict(cls.known_quirks),
         "statistics": {

@@ -31,6 +31,12 @@ class Eta(Method):
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": {**IMAGENET, "lr": 1e-3},
     }
+    origins: ClassVar[Texts] = {
+        "official": "the authors'",
+        "tea": "TEA's code",
+        "imagenet-resnet50": "the authors'",
+        "imagenet-vit": "the authors', with the learning rate of SAR's code",
+    }
     known_quirks: ClassVar[Texts] = {"keep_q": "a reset keeps q, the average prediction that redundancy is measured by"}
     remembers = ("q",)
     q: Tensor | None = None
@@ -105,5 +111,7 @@ class Eata(Eta):
     @property
     def notes(self) -> list[str]:
         return (
-            [] if self.fisher is not None else ["eata without clean samples (fisher_data) has no penalty: it is eta."]
+            []
+            if self.fisher is not None
+            else ["eata without clean samples (fisher_data; in a spec method.fisher) is eta."]
         )

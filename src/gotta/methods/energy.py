@@ -36,6 +36,12 @@ class Energy(Method):
         "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd", "buffer_size": 256},
         "imagenet-vit": {"lr": 2.5e-4, "optimizer": "sgd", "buffer_size": 256},
     }
+    origins: ClassVar[Texts] = {
+        "official": "the authors'",
+        "tea": "the authors'",
+        "imagenet-resnet50": "chosen here: none are published",
+        "imagenet-vit": "chosen here: none are published",
+    }
     inputs: ClassVar[Texts] = {
         "draws": "recorded random draws: buffer [N, ...], indices and reinit [adaptations, B], fresh [F, ...] with "
         "fresh_batch [F] (the adaptation each belongs to), noise [adaptations * steps, B, ...]"

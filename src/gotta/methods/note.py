@@ -23,6 +23,11 @@ class Note(Method):
         "imagenet-resnet50": {},
         "imagenet-vit": {},
     }
+    origins: ClassVar[Texts] = {
+        "official": "the authors'",
+        "imagenet-resnet50": "the authors', who gave them for ResNet-18",
+        "imagenet-vit": "chosen here: those of CIFAR",
+    }
     known_quirks: ClassVar[Texts] = {"weight_decay": "a weight decay of 0 counts as not given, and 5e-4 is used"}
 
     def configure(self) -> torch.optim.Optimizer:

@@ -24,6 +24,12 @@ class Pl(Method):
         "imagenet-resnet50": {"lr": 1e-2, "optimizer": "sgd"},
         "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
     }
+    origins: ClassVar[Texts] = {
+        "official": "chosen here: no authors gave an online form",
+        "tea": "TEA's code",
+        "imagenet-resnet50": "those of the code of Alfarra et al. (2024)",
+        "imagenet-vit": "chosen here, after TENT's",
+    }
     known_quirks: ClassVar[Texts] = {
         "step_on_empty": "without a confident sample the optimizer steps all the same, on momentum alone"
     }

@@ -29,6 +29,11 @@ class Rotta(Method):
         "imagenet-resnet50": {},
         "imagenet-vit": {},
     }
+    origins: ClassVar[Texts] = {
+        "official": "the authors'",
+        "imagenet-resnet50": "chosen here: those of CIFAR",
+        "imagenet-vit": "chosen here: those of CIFAR",
+    }
     inputs: ClassVar[Texts] = {
         "augment": "in place of the random augmentation of what the student sees: a function of the batch"
     }

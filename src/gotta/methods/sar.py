@@ -33,6 +33,12 @@ class Sar(Method):
         "imagenet-resnet50": {"lr": 2.5e-4, "e_margin": 0.4 * log(1000)},
         "imagenet-vit": {"lr": 1e-3, "e_margin": 0.4 * log(1000)},
     }
+    origins: ClassVar[Texts] = {
+        "official": "chosen here: the authors' are for ImageNet only",
+        "tea": "TEA's code",
+        "imagenet-resnet50": "the authors'",
+        "imagenet-vit": "the authors'",
+    }
     known_quirks: ClassVar[Texts] = {
         "keep_ema": "a recovery keeps the small average that caused it, so the next batches recover again",
         "keep_momentum": "a recovery keeps the optimizer's momentum",

@@ -7,7 +7,7 @@ import torch
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.losses import confident, entropy, pseudo_label_loss
 from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Presets
+from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 
 
@@ -22,6 +22,12 @@ class Shot(Method):
         "tea": {},
         "imagenet-resnet50": {"lr": 1e-2, "optimizer": "sgd", "beta": 0.1},
         "imagenet-vit": {"lr": 5e-5, "optimizer": "sgd"},
+    }
+    origins: ClassVar[Texts] = {
+        "official": "chosen here, after TEA's code: the authors' are for an offline form",
+        "tea": "TEA's code",
+        "imagenet-resnet50": "those of the code of Alfarra et al. (2024)",
+        "imagenet-vit": "chosen here: the learning rate of Benchmark-TTA, which runs an offline form",
     }
 
     def configure(self) -> torch.optim.Optimizer:

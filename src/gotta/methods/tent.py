@@ -7,7 +7,7 @@ import torch
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.losses import entropy
 from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Presets
+from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 
 
@@ -22,6 +22,12 @@ class Tent(Method):
         "tea": {},
         "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd"},
         "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
+    }
+    origins: ClassVar[Texts] = {
+        "official": "the authors'",
+        "tea": "TEA's code, which has the same",
+        "imagenet-resnet50": "the authors'",
+        "imagenet-vit": "those of SAR's code",
     }
 
     def configure(self) -> torch.optim.Optimizer:

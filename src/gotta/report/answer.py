@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gotta.report.pairs import Difference, difference
+from gotta.report.pairs import Difference, fair_difference, samples_per_step
 from gotta.report.panel import CONTROLS, NONE, Panel, Runs, is_control
 from gotta.report.statistics import LEVEL, Estimate
 
 CONTROL = CONTROLS["running_statistics"]
+SAME = CONTROLS["same_samples"]
 NAMED = 10  # memories that a sentence names; more are counted
 
 
@@ -19,11 +20,12 @@ class Finding:
     memories: int
     best: str
     accuracy: float
-    over_none: Difference | None  # None if there is no row without a memory
+    over_none: Difference | None  # None if there is no row without a memory; in steps of the same size if there is one
     tied: tuple[str, ...]
     over_control: Difference | None
     covers: str  # what its intervals speak about
     compared: int  # other memories that it could be told from, or not
+    steps: int | None = None  # samples per step, where the row without a memory is the control that takes the same
     ties_in_lead: bool = False  # said of all methods at once, so not again
 
     @property
@@ -54,14 +56,19 @@ class Finding:
         if gain is None:
             why = f" ({self.over_none.refused[0]})" if self.over_none.refused else ""
             return f"the best memory is {self.best} at {self.accuracy:.1f} %, and cannot be compared with none{why}"
-        shown = _points(gain)
+        shown, none = _points(gain), "none" + self._in_steps
         if gain.half is None:
-            return f"the best memory is {self.best}, {shown} points {_side(gain)} no memory, in this one stream"
+            over = f"{_side(gain)} no memory{self._in_steps}"
+            return f"the best memory is {self.best}, {shown} points {over}, in this one stream"
         if self.helps:
-            return f"the best memory is {self.best}, {shown} points above no memory"
+            return f"the best memory is {self.best}, {shown} points above no memory{self._in_steps}"
         if self.over_none.distinguishable:
-            return f"no memory beats none: the best, {self.best}, is {shown} points below it"
-        return f"no memory can be told from none: the best, {self.best}, differs by {_show_signed(gain)}"
+            return f"no memory beats {none}: the best, {self.best}, is {shown} points below it"
+        return f"no memory can be told from {none}: the best, {self.best}, differs by {_show_signed(gain)}"
+
+    @property
+    def _in_steps(self) -> str:
+        return "" if self.steps is None else f" in the same steps of {self.steps}"
 
     def _ties(self) -> str:
         if self.ties_in_lead:
@@ -152,17 +159,30 @@ def overall(answers: Sequence[Answer]) -> str:
 def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | None:
     memories = {row: runs for row, runs in rows.items() if row != NONE and not is_control(row)}
     means = {row: mean for row, runs in memories.items() if (mean := _mean(runs)) is not None}
-    if not means or (NONE not in rows and len(means) == 1):
+    if not means or (NONE not in rows and SAME not in rows and len(means) == 1):
         return None
     corrected = 1 - (1 - level) / len(means)
     best = max(means, key=lambda row: means[row])
-    against = {row: difference(memories[best], memories[row], corrected) for row in means if row != best}
+    against = {row: fair_difference(memories[best], memories[row], corrected) for row in means if row != best}
     tied = tuple(row for row, gap in against.items() if gap.tied)
-    control = difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
-    over_none = difference(memories[best], rows[NONE], corrected) if NONE in rows else None
+    control = fair_difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
+    baseline, steps = _without_memory(rows, memories[best])
+    over_none = fair_difference(memories[best], rows[baseline], corrected) if baseline in rows else None
     covers = next((e.covers for gap in (over_none, control, *against.values()) if gap and (e := gap.estimate)), "")
     compared = sum(gap.judged for gap in against.values())
-    return Finding(column, len(means), best, means[best], over_none, tied, control, covers, compared)
+    return Finding(column, len(means), best, means[best], over_none, tied, control, covers, compared, steps)
+
+
+def _without_memory(rows: Mapping[str, Runs], memory: Runs) -> tuple[str, int | None]:
+    """The row to compare a memory with, and the samples per step if it is the control that takes as many as the memory.
+
+    A row that takes other steps would say what the size of a step does, so the control goes before it.
+    """
+    steps = samples_per_step(memory)
+    fair = NONE in rows and samples_per_step(rows[NONE]) == steps
+    if not fair and SAME in rows and samples_per_step(rows[SAME]) == steps:
+        return SAME, steps[0]
+    return NONE, None
 
 
 def _mean(runs: Runs) -> float | None:

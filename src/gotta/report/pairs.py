@@ -49,6 +49,21 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
     return Difference(estimate(table, level), tuple(seeds), tuple(refused))
 
 
+def samples_per_step(runs: Sequence[Run]) -> tuple[int, ...]:
+    """After how many samples these runs predict and adapt anew; several where they differ."""
+    regimes = [run.spec.regime for run in runs]
+    return tuple(sorted({regime.adapt_every or regime.batch_size or 0 for regime in regimes}))
+
+
+def fair_difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVEL) -> Difference:
+    """The same, refused where the two take steps of different size: that alone can move accuracy by ten points."""
+    mine, theirs = samples_per_step(ours), samples_per_step(baseline)
+    if mine == theirs:
+        return difference(ours, baseline, level)
+    shown = [" and ".join(map(str, sizes)) for sizes in (mine, theirs)]
+    return Difference(None, (), (f"steps of {shown[0]} samples against {shown[1]}",))
+
+
 def subtract(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
     """The difference in each domain, or why the two cannot be subtracted."""
     if ours is None or theirs is None:

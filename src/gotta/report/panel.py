@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from gotta.experiment.spec.dotted import tell_apart
+from gotta.experiment.spec.run_spec import FORMER
 from gotta.report.stored_run import Run
 
 MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
@@ -19,7 +20,9 @@ CONTROL = "control: "
 CONTROLS = {
     "running_statistics": f"{CONTROL}running statistics",
     "same_samples": f"{CONTROL}same samples per step",
-    "oracle": f"{CONTROL}oracle (true labels)",
+    "true_kcenter": f"{CONTROL}k-centre by true labels",
+    "true_cstu": f"{CONTROL}CSTU by true labels",
+    "true_pbrs": f"{CONTROL}PBRS by true labels",
     "domain_statistics": f"{CONTROL}statistics of the whole domain",
 }
 # what makes two runs incomparable; anything else that differs becomes another row or column
@@ -113,6 +116,7 @@ def row_name(run: Run) -> str:
         return NONE
     control = run.spec.control
     if control:
+        control = FORMER.get(control, control)
         return CONTROLS.get(control, f"{CONTROL}{control.replace('_', ' ')}")
     return run.spec.memory.name
 

@@ -1,7 +1,8 @@
 """Orders: labels -> the positions of those labels in the order in which they arrive.
 
 A registered order is called with the arguments its signature names: `labels`, `rng`, `num_classes`, and any field of
-`StreamSpec`. The published orders draw from a `numpy.random.RandomState` exactly as their authors' code does.
+`StreamSpec`. The published orders draw from a `numpy.random.RandomState` exactly as their authors' code does. How
+it is seeded is our own (`gotta.seeds`): the stream of seed 0 is not the one that RoTTA's `np.random.seed(0)` gives.
 """
 
 import warnings

@@ -17,7 +17,7 @@ def test_memories_are_exchanged_in_every_block_that_has_some():
     made = recipe(
         {"method": ["source"]},
         {"method": ["norm"], "memory": ["none", "*"]},
-        {"method": ["tent"], "memory": ["fifo"], "control": ["oracle"]},
+        {"method": ["tent"], "memory": ["fifo"], "control": ["true_kcenter"]},
         {"method": ["pl"], "axes": {"memory.name": ["cds", "fps"]}},
         {"method": ["shot"], "settings": {"memory": {"name": "cstu"}}},
         leave_out=["composed"],
@@ -25,7 +25,7 @@ def test_memories_are_exchanged_in_every_block_that_has_some():
     assert cells(made.runs(seeds=[0], memories=["rbm", "hus"])) == [
         ("source", "none"),
         *[("norm", name) for name in ("none", "rbm", "hus")],
-        *[("tent", name) for name in ("rbm", "hus", "oracle")],
+        *[("tent", name) for name in ("rbm", "hus", "true_kcenter")],
         *[(method, name) for method in ("pl", "shot") for name in ("rbm", "hus")],
     ]
 

@@ -10,7 +10,7 @@ def cell(memory, **more):
 def test_a_cell_takes_the_arguments_its_memory_knows():
     assert fitting(OVER, cell("fps")) == OVER
     assert fitting(OVER, cell("fifo")) == {"memory": {"capacity": 8}}
-    assert fitting(OVER, cell("fps", control="oracle")) == {"memory": {"capacity": 8}}
+    assert fitting(OVER, cell("fps", control="true_kcenter")) == {"memory": {"capacity": 8}}
     assert OVER["memory"]["epsilon"] == 0.1
 
 

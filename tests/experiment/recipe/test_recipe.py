@@ -13,7 +13,10 @@ def test_mini_is_what_its_description_says():
     assert {memory for method, memory in cells if method == "norm"} == memories | {
         "running_statistics",
         "same_samples",
-        "oracle",
+        "domain_statistics",
+        "true_kcenter",
+        "true_cstu",
+        "true_pbrs",
     }
     assert {memory for method, memory in cells if method == "tent"} == {"none", "fifo", "fps"}
     assert ("source", "none") in cells

@@ -1,6 +1,7 @@
 """The recipes that come with gotta, read beside the paper, and the page that tells how to write one."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from gotta import GottaError
 from gotta.experiment.recipe.recipe import load_recipe, recipes
 from gotta.experiment.run.run import run
-from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.run_spec import CONTROLS, RunSpec
 from gotta.experiment.teaser import Setting, load_picture
 from gotta.memory import Memory
 from gotta.memory.policy import make_policy
@@ -17,6 +18,7 @@ from gotta.models import bundled
 PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
 EIGHT = {"none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd"}
 PAPER = ("table1", "table2", "table3", "table-m64", "table-vit", "epsilon", "capacity", "settings")
+TABLES = ("table1", "table2", "table3", "table-m64", "table-vit")
 OURS = ("controls", "factors", "severity", "embedding", "refresh", "quota", "statistics", "realtime")
 TINY = {"per_class": 1, "domains": ["snow", "fog"]}
 
@@ -52,7 +54,61 @@ def test_every_table_and_figure_has_its_recipe():
     ],
 )
 def test_tables_have_the_cells_of_the_paper(name, cells):
-    assert len(load_recipe(name).sections()) == cells
+    assert len([cell for cell in load_recipe(name).sections() if "control" not in cell]) == cells
+
+
+@pytest.mark.parametrize("name", [*TABLES, "itd", "signs", "long", "full"])
+def test_every_method_has_every_control(name):
+    found = {}
+    for cell in load_recipe(name).sections():
+        if cell["method"]["name"] != "source":
+            key = cell["method"]["name"], cell.get("stream", {}).get("gamma"), cell.get("memory", {}).get("capacity")
+            found.setdefault(key, set()).add(cell.get("control"))
+    found = {key: controls for key, controls in found.items() if key[2] is not None}  # table 2 runs none once for all M
+    assert found
+    for (method, _, _), controls in found.items():
+        assert controls - {None} == set(CONTROLS) - (set() if method == "norm" else {"domain_statistics"}), method
+
+
+def test_the_default_benchmark_has_every_control_for_norm():
+    cells = [cell for cell in load_recipe("mini").sections() if cell["method"]["name"] == "norm"]
+    assert {cell.get("control") for cell in cells} == {None, *CONTROLS}
+
+
+def test_eata_has_clean_samples_wherever_it_is_run():
+    with_eata = {
+        name for name in recipes() for cell in load_recipe(name).sections() if cell["method"]["name"] == "eata"
+    }
+    assert with_eata == {"table1", "table-m64", "full", "realtime"}
+    for name in with_eata:
+        specs = load_recipe(name).runs(seeds=[0], data={"name": "cifar10-mini"}, model={"name": "resnet20"})
+        fishers = [spec.method.arguments.get("fisher") for spec in specs if spec.method.name == "eata"]
+        assert fishers
+        assert all(fisher == {"data": "bundled", "number": 500, "seed": 0} for fisher in fishers)
+    assert {"eata", "eta"} <= {cell["method"]["name"] for cell in load_recipe("full").sections()}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("readings", {"cifar10-mini", "gtsrb"}), ("readings-tiny", {"tinyimagenet"})]
+)
+def test_the_readings_are_all_there_for_every_size(name, data):
+    recipe = load_recipe(name)
+    assert recipe.seeds == [0, 1, 2]
+    assert names("data", recipe.sections()) == data
+    fps = {("fps", a, o) for a in ("all", "remaining") for o in ("check_first", "evict_first")}
+    cds = {("cds", t, r) for t in ("score", "earlier", "later") for r in ("cstu", "compare")}
+    for size, chosen in product((8, 32, 64), data):
+        memories = [
+            cell["memory"]
+            for cell in recipe.sections()
+            if cell["data"]["name"] == chosen and cell["memory"]["capacity"] == size
+        ]
+        readings = {
+            (m["name"], *(m[key] for key in ("against", "order", "ties", "one_row") if key in m)) for m in memories
+        }
+        assert readings == fps | cds | {("cstu",), ("fpsd",)}
+        assert len(memories) == len(readings)
+    assert {spec.data.name for spec in recipe.runs(quick=True)} == {"cifar10-mini"}
 
 
 def test_figures_have_the_cells_of_the_paper():
@@ -61,8 +117,8 @@ def test_figures_have_the_cells_of_the_paper():
     assert len(load_recipe("capacity").sections()) == 3 * (7 * 4 + 1)
     assert len(load_recipe("settings").sections()) == 4 * (1 + 4 * 8)
     for name in ("epsilon", "capacity", "settings", "table1", "table-m64"):
-        found = names("memory", [cell for cell in load_recipe(name).sections() if cell["method"]["name"] != "source"])
-        assert found == EIGHT, name
+        cells = [cell for cell in load_recipe(name).sections() if "control" not in cell]
+        assert names("memory", [cell for cell in cells if cell["method"]["name"] != "source"]) == EIGHT, name
 
 
 @pytest.mark.parametrize("name", PAPER + OURS)
@@ -83,12 +139,12 @@ def test_full_size_is_the_papers_data_and_three_seeds(name):
 def test_memory_rows_take_steps_of_m_and_the_others_64(name):
     specs = bundled_form(name)
     for spec in specs:
-        size = spec.memory.capacity if spec.has_memory else 64
+        size = spec.memory.capacity if spec.has_memory or spec.control else 64
         assert (spec.regime.name, spec.regime.batch_size) == ("steps_of_M", size)
         assert spec.regime.adapt_every == (spec.memory.capacity if spec.has_memory else None)
     if any(spec.has_memory and spec.memory.capacity != 64 for spec in specs):
         changed = load_recipe(name).runs(quick=True, regime={"name": "fixed"})
-        assert {spec.regime.batch_size for spec in changed} == {64}
+        assert {spec.regime.batch_size for spec in changed if not spec.control} == {64}
 
 
 def test_protocols():
@@ -136,7 +192,7 @@ def test_what_recipes_leave_open_is_what_their_notes_say():
     assert Memory("fpsd", 32, 10).refresh_every == 10
     rates = {"norm": 0.05, "note": 0.01, "rotta": 0.05}
     for spec in bundled_form("table1"):
-        if spec.has_memory:
+        if spec.has_memory and not spec.control:
             running = spec.method.name in rates
             assert spec.method.statistics == ("running" if running else "batch")
             assert spec.method.rate == rates.get(spec.method.name)

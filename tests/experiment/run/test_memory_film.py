@@ -110,8 +110,8 @@ def decisions_of(document):
     return [decision for frame in document["frames"] for decision in frame["decisions"]]
 
 
-def test_the_oracle_says_why_and_that_it_was_told_the_truth(recorded):
-    document, _, summary = recorded(control="oracle")
+def test_a_memory_by_true_labels_says_why_and_that_it_was_told_the_truth(recorded):
+    document, _, summary = recorded(control="true_kcenter")
     assert document["true_labels"]
     reasons = [decision[2] for decision in decisions_of(document)]
     counted = {name: n for name, n in summary["decisions"].items() if name not in ("stored", "rejected", "evicted")}

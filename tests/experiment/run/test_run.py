@@ -5,8 +5,9 @@ from torch import nn
 
 from gotta import GottaError
 from gotta.data import dataset
-from gotta.experiment.run.run import build, run
+from gotta.experiment.run.run import build, data_of, model_of, run
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.memory import policies
 
 SMALL = {"per_class": 2, "domains": ["snow", "contrast"]}
 
@@ -45,12 +46,19 @@ def test_progress_is_reported():
     assert heard == [(k, 5) for k in range(1, 6)]
 
 
-@pytest.mark.parametrize("control", ["running_statistics", "same_samples", "oracle"])
+@pytest.mark.parametrize("control", ["running_statistics", "same_samples", "true_kcenter", "true_cstu", "true_pbrs"])
 def test_controls_run(control):
     _, summary = run(spec(control=control))
     assert 0 <= summary["accuracy"] <= 100
-    if control == "oracle":
+    if control.startswith("true_"):
         assert summary["buffer"]["purity"] == 1.0
+
+
+@pytest.mark.parametrize("control", ["true_kcenter", "true_cstu", "true_pbrs"])
+def test_a_control_by_true_labels_has_the_policy_of_its_name(control):
+    made = spec(control=control)
+    memory = build(made, model_of(made), data_of(made)).memory
+    assert type(memory.policy) is policies.get(control.removeprefix("true_"))
 
 
 def test_episodic_runs_do_not_depend_on_earlier_domains():

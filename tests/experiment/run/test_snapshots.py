@@ -103,7 +103,7 @@ def test_every_memory_goes_on_bit_for_bit(tmp_path, memory):
 
 
 @thorough
-@pytest.mark.parametrize("control", ["running_statistics", "same_samples", "oracle"])
+@pytest.mark.parametrize("control", ["running_statistics", "same_samples", "true_kcenter"])
 def test_controls_go_on_bit_for_bit(tmp_path, control):
     check(spec("norm", "fps", control=control), tmp_path)
 

@@ -99,10 +99,10 @@ def test_the_name_covers_defaults_of_data_sets(monkeypatch):
 
 
 def test_every_part_says_what_it_is_made_of():
-    parts = spec(control="oracle", guard="warn").identity["parts"]
+    parts = spec(control="true_kcenter", guard="warn").identity["parts"]
     assert sorted(parts) == ["data", "guard", "memory", "method", "model", "order", "schedule"]
     assert all(set(part) == {"settings"} for part in parts.values())
-    assert parts["memory"]["settings"]["by"] == "pseudo"  # of the k-centre policy that the oracle has
+    assert parts["memory"]["settings"]["by"] == "pseudo"  # of the k-centre policy that it has
     assert parts["order"]["settings"]["underflow"] == "published"
 
 

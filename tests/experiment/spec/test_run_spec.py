@@ -43,12 +43,20 @@ def test_controls_are_named_combinations_in_steps_of_the_memory_rows():
     assert (running.regime.batch_size, running.regime.adapt_every) == (32, None)
     same = spec(control="same_samples")
     assert (same.memory.name, same.method.statistics, same.regime.batch_size) == ("none", "batch", 32)
-    oracle = spec(control="oracle")
-    assert (oracle.memory.name, oracle.method.statistics, oracle.regime.adapt_every) == ("oracle", "running", 32)
+    for name in ("true_kcenter", "true_cstu", "true_pbrs"):
+        told = spec(control=name)
+        assert (told.memory.name, told.method.statistics, told.regime.adapt_every) == (name, "running", 32)
+
+
+def test_the_former_name_of_a_control_is_still_read():
+    assert spec(control="oracle") == spec(control="true_kcenter")
+    stored = spec(control="true_kcenter").model_dump()
+    stored = {**stored, "control": "oracle", "memory": {**stored["memory"], "name": "oracle"}}
+    assert RunSpec.of(stored) == spec(control="true_kcenter")
 
 
 def test_a_complete_spec_is_itself_again():
-    for made in (spec(), spec(control="oracle"), spec(control="running_statistics"), spec(method={"name": "tent"})):
+    for made in (spec(), spec(control="true_pbrs"), spec(control="running_statistics"), spec(method={"name": "tent"})):
         assert RunSpec.of(json.loads(made.model_dump_json())) == made
 
 
@@ -107,8 +115,9 @@ def test_all_mistakes_are_shown_together():
     [
         ({"memory": {"name": "fps", "capacity": 0}}, "capacity=0"),
         ({"memory": {"name": "fps"}}, "needs a capacity"),
-        ({"memory": {"name": "oracle", "capacity": 8}}, "control"),
-        ({"control": "oracl"}, "Did you mean 'oracle'"),
+        ({"memory": {"name": "true_cstu", "capacity": 8}}, "Use control: true_cstu"),
+        ({"memory": {"name": "true_cstu", "capacity": 8}, "control": "true_pbrs"}, "Use control: true_cstu"),
+        ({"control": "true_kcentre"}, "Did you mean 'true_kcenter'"),
         ({"data": {"name": "cifar10-mni"}}, "cifar10-mini"),
         ({"model": {"name": "resnet2"}}, "resnet20"),
         ({"pairing": "papr"}, "paper"),

@@ -43,7 +43,7 @@ def test_what_is_no_setting_is_one_error(wrong):
 
 def test_a_spec_survives_yaml(tmp_path):
     given = {"method": {"name": "tent", "lr": 1e-5}, "memory": {"name": "fps", "capacity": 8, "epsilon": 0.01}}
-    for spec in (RunSpec.of(given), RunSpec.of({**given, "control": "oracle", "stream": {"domains": ["snow"]}})):
+    for spec in (RunSpec.of(given), RunSpec.of({**given, "control": "true_kcenter", "stream": {"domains": ["snow"]}})):
         (tmp_path / "spec.yaml").write_text(dump(spec))
         again = RunSpec.of(read(tmp_path / "spec.yaml"))
         assert again == spec

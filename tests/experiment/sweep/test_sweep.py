@@ -174,7 +174,7 @@ def test_a_run_tells_the_version_the_data_and_what_was_noted(tmp_path, monkeypat
     assert len(run.summary["data_sha256"]) == 64
     assert run.summary["notes"] == [
         "capacity=2 gives each of 3 classes 0.667 of a slot.",
-        "eata without clean samples (fisher_data) has no penalty: it is eta.",
+        "eata without clean samples (fisher_data; in a spec method.fisher) is eta.",
     ]
     assert run.recipe == recipe
     assert run.identity == small.identity

@@ -3,6 +3,7 @@ import pytest
 from memory.offers import last_reason, offer, point
 
 from gotta.memory import Memory
+from gotta.memory.builtin.cds import CDS
 
 
 def test_cds_compares_a_single_row_if_asked_to() -> None:
@@ -50,3 +51,24 @@ def test_cds_subset_compares_with_some_rows() -> None:
             offer(memory, 0, 0.2, point(np.cos(angle), np.sin(angle)))
         noticed += offer(memory, 0, 0.0, point(1.0, 0.01)) == -1
     assert 8 <= noticed <= 32
+
+
+def test_cds_takes_a_similarity_of_just_one_less_epsilon_for_redundant() -> None:
+    """Right angles have a similarity of exactly 0, which is 1 - epsilon for an epsilon of 1."""
+    for epsilon, slot in ((1.0, -1), (0.999, 0)):
+        memory = Memory("cds", 2, 1, epsilon=epsilon, lambda_t=0.0)
+        offer(memory, 0, 0.5, point(1.0, 0.0))
+        offer(memory, 0, 0.1, point(-1.0, 0.0))
+        assert offer(memory, 0, 0.2, point(0.0, 1.0)) == slot, epsilon
+
+
+def test_cds_needs_strictly_more_to_take_the_place_of_the_only_row() -> None:
+    memory = Memory("cds", 2, 2, lambda_t=0.0, journal=True)
+    offer(memory, 0, 0.2, point(1.0, 0.0))
+    assert offer(memory, 0, 0.2, point(0.0, 1.0)) == -1
+    assert last_reason(memory) == "class full"
+    assert offer(memory, 0, 0.1, point(0.0, 1.0)) == 0
+
+
+def test_defaults_of_cds() -> None:
+    assert CDS() == CDS(0.005, None, 1.0, 1.0, "real", "score", "cstu")

@@ -75,3 +75,12 @@ def test_fps_stores_no_two_compared_rows_within_epsilon(bursty: bool) -> None:
         z = batch.embedding[batch.label == label].double().numpy()
         distance = np.linalg.norm(z[:, None] - z[None], axis=2) + 10 * np.eye(len(z))
         assert (distance > 0.05).all()
+
+
+def test_equal_scores_decide_for_the_newcomer_in_its_class_and_against_it_in_a_full_memory() -> None:
+    own = Memory("fps", 2, 2, lambda_t=0.0)
+    offer(own, 0, 0.2, point(1.0, 0.0))
+    assert offer(own, 0, 0.2, point(0.0, 1.0)) == 0, "the nearest row's H is no smaller"
+    full = Memory("fps", 1, 2, lambda_t=0.0)
+    offer(full, 0, 0.2, point(1.0, 0.0))
+    assert offer(full, 1, 0.2, point(0.0, 1.0)) == -1, "the worst row's H is not larger"

@@ -24,11 +24,11 @@ DOCS = Path(__file__).parents[3] / "docs" / "report.md"
 
 
 def test_of_many_rows_the_best_are_shown_and_what_is_there_to_compare_with():
-    runs = [*composed_runs(lambda a, b: a + 0.1 * b), made("none"), made("none", control="oracle")]
+    runs = [*composed_runs(lambda a, b: a + 0.1 * b), made("none"), made("none", control="true_kcenter")]
     (rows,) = panel_of(runs).methods.values()
     kept, told = best_rows(rows)
     assert len(kept) == MANY
-    assert {"none", "control: oracle (true labels)"} <= kept.keys()
+    assert {"none", "control: k-centre by true labels"} <= kept.keys()
     assert "composed evict=e4 admit=a4" in kept
     assert "composed evict=e0 admit=a0" not in kept
     assert told == f" The best {MANY} of 27 rows."

@@ -85,7 +85,7 @@ def test_controls_and_source_are_not_ranked():
 
 
 def test_a_column_with_one_memory_has_no_winner():
-    assert not table([run(), run("none", control="oracle")]).has_marks
+    assert not table([run(), run("none", control="true_kcenter")]).has_marks
 
 
 def test_missing_cells_and_cells_without_sense():

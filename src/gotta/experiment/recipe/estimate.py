@@ -13,6 +13,7 @@ from gotta.core.build import build
 from gotta.core.clock import forwards
 from gotta.errors import GottaError
 from gotta.experiment.run.run import data_of, model_of, run
+from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
 from gotta.memory import Memory
@@ -107,7 +108,7 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
         Statistics(settings["statistics"] or "source", **given),
         regime["adapt_every"],
         regime["score"],
-        **settings["arguments"],
+        **without_samples(settings["name"], settings["arguments"]),
     )
     size = regime["batch_size"]
     batches = 1 + -(-max(capacity or 0, regime["adapt_every"] or 0) // size)

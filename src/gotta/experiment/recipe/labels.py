@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from gotta.core.loop import TRUE_LABELS
 from gotta.experiment.spec.arguments import usual_arguments
 from gotta.experiment.spec.dotted import flatten, tell_apart
 from gotta.experiment.spec.outside import is_outside
-from gotta.experiment.spec.run_spec import ORACLE, RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.memory import policies
 
 
@@ -32,7 +33,7 @@ def value_of(spec: RunSpec, name: str) -> Any:
         kind = section.partition(".")[0]
         chosen = getattr(spec, kind)
         found = usual_arguments(kind, chosen.name, chosen.arguments).get(key)
-    unseen = spec.memory.name == ORACLE or is_outside("memory", spec.memory.name)
+    unseen = spec.memory.name in TRUE_LABELS or is_outside("memory", spec.memory.name)
     if found is None and name == "memory.refresh_every" and not unseen:
         found = getattr(policies.get(spec.memory.name), key, None)
     return found

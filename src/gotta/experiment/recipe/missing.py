@@ -8,8 +8,10 @@ from pathlib import Path
 
 from gotta.data.local.catalogue import command_for
 from gotta.errors import GottaError
+from gotta.experiment.run.clean_images import clean_images
 from gotta.experiment.run.model import check_model, share_model
 from gotta.experiment.run.run import check_classes, data_of, model_of
+from gotta.experiment.spec.clean_samples import FISHER
 from gotta.experiment.spec.run_spec import DataSpec, ModelSpec, RunSpec
 from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM
@@ -35,11 +37,22 @@ def missing(specs: Sequence[RunSpec]) -> list[Missing]:
     found += _complaints((partial(_look_at, model), command_for(_file(model))) for model in models.values())
     if found:
         return found
+    clean = {json.dumps([spec.method.arguments.get(FISHER), dict(spec.model)]): spec for spec in specs}
+    found += _complaints((partial(_look_for_clean, spec), _clean_command(spec)) for spec in clean.values())
     pairs = {json.dumps(spec.model_dump(include={"data", "model"})): spec for spec in specs}
     streams = {json.dumps(spec.model_dump(include={"data", "stream"})): spec for spec in specs}
     found += _complaints((partial(check_classes, s, model_of(s), data_of(s)), "") for s in pairs.values())
     found += _complaints((partial(Stream, data_of(spec), spec.stream_spec()), "") for spec in streams.values())
     return list(dict.fromkeys(found))
+
+
+def _look_for_clean(spec: RunSpec) -> None:
+    clean_images(spec, model_of(spec))
+
+
+def _clean_command(spec: RunSpec) -> str:
+    named = spec.method.arguments.get(FISHER) or {}
+    return command_for(str(named.get("data", "")).removesuffix("-train"))
 
 
 def _complaints(looks: Iterable[tuple[Callable[[], object], str]]) -> list[Missing]:

@@ -6,6 +6,7 @@ from copy import deepcopy
 
 from gotta.errors import GottaError, NoEffect
 from gotta.experiment.run.model import share_model
+from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import MethodSpec, RunSpec
 from gotta.methods import methods
 from gotta.methods.parts.normalization import has_batch_norm
@@ -17,7 +18,9 @@ ANY = 2  # classes of a network without weights: its layers are the same for any
 def no_effect(spec: RunSpec, model: Backbone) -> str:
     """Why the cell says nothing of its own, or nothing. The model is left as it is."""
     try:
-        methods.build(spec.method.name, model=deepcopy(model), **spec.method.arguments)
+        methods.build(
+            spec.method.name, model=deepcopy(model), **without_samples(spec.method.name, spec.method.arguments)
+        )
     except NoEffect as reason:
         return str(reason)
     if spec.control == "running_statistics" and not has_batch_norm(model):

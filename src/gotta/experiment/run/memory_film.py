@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gotta.core.loop import OracleMemory, Record
+from gotta.core.loop import Record, TrueLabelMemory
 from gotta.data.readers.cifar import CLASSES
 from gotta.experiment.run.sprite import SIDE_LIMIT, data_uri, sprite, thumbnails
 from gotta.experiment.spec.run_spec import RunSpec
@@ -97,7 +97,7 @@ class Recorder:
             "explained": round(explained, 4),
             "across": across,
             "sprite": data_uri(whole),
-            "true_labels": isinstance(self._memory, OracleMemory),
+            "true_labels": isinstance(self._memory, TrueLabelMemory),
             "decides": self._memory is not None and self._memory.lasts,
             "note": self._note(len(frames), len(stream)),
         }

@@ -15,19 +15,20 @@ from gotta.core.adapted import Adapted
 from gotta.core.build import build as build_adapted
 from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.guard import GuardWarning
-from gotta.core.loop import OracleMemory, Record, evaluate
+from gotta.core.loop import TRUE_LABELS, Record, TrueLabelMemory, evaluate
 from gotta.core.undo import UndoneWarning
 from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.recipe.no_effect import as_source, no_effect
+from gotta.experiment.run.clean_images import images_used, method_arguments
 from gotta.experiment.run.content_used import inputs_used
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.model import share_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
-from gotta.experiment.spec.run_spec import ORACLE, PRIOR, DataSpec, RunSpec, statistics_of
+from gotta.experiment.spec.run_spec import PRIOR, DataSpec, RunSpec, statistics_of
 from gotta.memory import Memory, policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Statistics, methods
@@ -90,6 +91,7 @@ def run(
     stream = Stream(data_of(spec), spec.stream_spec())
     inputs = inputs_used(spec, stream, hashes)
     model = deepcopy(model_of(spec)).to(device)
+    inputs |= images_used(spec, model)
     if snapshots is not None:
         snapshots.beside = inputs
     pointless = no_effect(spec, model)
@@ -170,7 +172,7 @@ def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) 
         spec.seed,
         spec.guard,
         **settings.model_dump(include=set(PRIOR), exclude_none=True),
-        **settings.arguments,
+        **method_arguments(spec, model),
     )
 
 
@@ -198,9 +200,9 @@ def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
-    if spec.memory.name == ORACLE:
+    if spec.memory.name in TRUE_LABELS:
         assert spec.memory.capacity
-        return OracleMemory(spec.memory.capacity, num_classes, spec.seed, journal)
+        return TrueLabelMemory(TRUE_LABELS[spec.memory.name], spec.memory.capacity, num_classes, spec.seed, journal)
     policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
     policy = make_policy(
         spec.memory.name, spec.memory.arguments

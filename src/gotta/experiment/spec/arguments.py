@@ -58,7 +58,7 @@ def _floats(section: str, name: str) -> set[str]:
             if type(usual) is float
         }
     parameters = inspect.signature(policies.get(name)).parameters.values()
-    return {p.name for p in parameters if p.annotation in (float, "float") or type(p.default) is float}
+    return {p.name for p in parameters if p.annotation in (float, "float", float | None) or type(p.default) is float}
 
 
 def shorten_form(given: Mapping[str, Any], fields: Mapping[str, list[str]]) -> dict[str, Any]:

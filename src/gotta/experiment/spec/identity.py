@@ -11,6 +11,7 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from gotta.core.guard import Guard
+from gotta.core.loop import TRUE_LABELS
 from gotta.data.dataset import DATASETS
 from gotta.experiment.spec.arguments import FROM_ELSEWHERE
 from gotta.experiment.spec.run_id import FORMAT
@@ -28,8 +29,6 @@ from gotta.streams.schedule import SCHEDULES
 
 if TYPE_CHECKING:
     from gotta.experiment.spec.run_spec import MemorySpec, MethodSpec, RunSpec
-
-ORACLE = "kcenter"  # the policy of the memory that knows the true labels
 
 
 def identity_of(spec: "RunSpec") -> dict[str, Any]:
@@ -67,7 +66,7 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def _policy(name: str) -> str:
-    return ORACLE if name == "oracle" else name
+    return TRUE_LABELS.get(name, name)
 
 
 def _of_memory(memory: "MemorySpec") -> dict[str, Any]:

@@ -10,17 +10,19 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from gotta.core.clock import CLOCKS
+from gotta.core.loop import TRUE_LABELS
 from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, lengthen_form, list_arguments, shorten_form
+from gotta.experiment.spec.clean_samples import FISHER, asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.experiment.spec.run_id import run_id
 from gotta.experiment.spec.source_files import find_changed
-from gotta.memory import memory_class
+from gotta.memory import memory_class, policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Method, Statistics, methods
 from gotta.methods.settings import StatisticsName
@@ -28,11 +30,13 @@ from gotta.models.zoo import check as check_model
 from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
 
-ORACLE = "oracle"  # a memory that only the evaluation can build
+FORMER = {"oracle": "true_kcenter"}  # controls by the names that they had
 CONTROLS = {  # names, and what each of them is
     "running_statistics": "no memory; the method predicts with running statistics that the batches move",
     "same_samples": "no memory, and as many samples per step as the rows with a memory",
-    "oracle": "a memory that knows the true labels: k-centre within each class",
+    "true_kcenter": "a memory that is told the true labels: k-centre within each class",
+    "true_cstu": "the same with RoTTA's rule, CSTU",
+    "true_pbrs": "the same with NOTE's rule, PBRS",
     "domain_statistics": "no memory; the statistics of each whole domain, known beforehand: the limit of statistics",
 }
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
@@ -131,7 +135,7 @@ class RunSpec(Section):
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
         outside.permit(given, imports)
-        given = lengthen_form(given, FIELDS, DEFAULTS)
+        given = _renamed(lengthen_form(given, FIELDS, DEFAULTS))
         mistakes: list[str] = []
         try:
             spec = cls.model_validate(given)
@@ -175,7 +179,7 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        if self.memory.name == ORACLE or outside.is_outside("memory", self.memory.name):
+        if self.memory.name in TRUE_LABELS or outside.is_outside("memory", self.memory.name):
             return True
         return memory_class(self.memory.name).lasts
 
@@ -192,6 +196,16 @@ class RunSpec(Section):
             drop_single=self.regime.batch_size > 1,
             seed=self.seed,
         )
+
+
+def _renamed(given: dict[str, Any]) -> dict[str, Any]:
+    """The same with the names that controls have now."""
+    memory, control = given.get("memory"), given.get("control")
+    if isinstance(control, str) and control in FORMER:
+        given = {**given, "control": FORMER[control]}
+        if isinstance(memory, Mapping) and memory.get("name") == control:
+            given["memory"] = {**memory, "name": FORMER[control]}
+    return given
 
 
 def _complete(spec: RunSpec) -> RunSpec:
@@ -253,8 +267,10 @@ def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:
 def _with_declared_numbers(spec: RunSpec) -> RunSpec:
     changes = {}
     for section, chosen in (("memory", spec.memory), ("method", spec.method)):
-        if chosen.arguments and chosen.name != ORACLE and not outside.is_outside(section, chosen.name):
+        if chosen.arguments and chosen.name not in TRUE_LABELS and not outside.is_outside(section, chosen.name):
             arguments = as_declared(section, chosen.name, chosen.arguments)
+            if section == "method" and asks_for_samples(chosen.name, arguments):
+                arguments[FISHER] = decide_samples(arguments[FISHER], spec.data.name).model_dump()
             changes[section] = chosen.model_copy(update={"arguments": arguments})
     return spec.model_copy(update=changes)
 
@@ -263,7 +279,7 @@ def _with_control(spec: RunSpec) -> RunSpec:
     """The named combinations that no published table has; each keeps the steps of the memory rows it stands beside."""
     if spec.control is None:
         return spec
-    name = ORACLE if spec.control == "oracle" else "none"
+    name = spec.control if spec.control in TRUE_LABELS else "none"
     changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
     if spec.control == "domain_statistics":
         changes["method"] = spec.method.model_copy(update={"statistics": "source"})
@@ -278,7 +294,7 @@ def _mistakes(spec: RunSpec) -> list[str]:
     parts: dict[str, Callable[[], object]] = {
         "data": lambda: check_dataset(spec.data.name, spec.data.arguments),
         "model": lambda: check_model(**dict(spec.model)),  # its name; whether its weights are here is another question
-        "method": lambda: methods.check_arguments(spec.method.name, spec.method.arguments),
+        "method": lambda: _check_method(spec),
         "memory": lambda: _check_memory(spec.memory),
     }
     looks: list[Callable[[], object]] = [
@@ -290,17 +306,17 @@ def _mistakes(spec: RunSpec) -> list[str]:
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
     found = outside.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
-    if spec.memory.name == ORACLE and spec.control != "oracle":
-        found.append("memory 'oracle' uses true labels and exists as a control only. Use control: oracle.")
+    if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
+        found.append(f"memory '{told}' is told the true labels and exists as a control only. Use control: {told}.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
         found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
     if spec.memory.capacity is not None and spec.memory.capacity > MOST:
         found.append(f"capacity={spec.memory.capacity} is too large. Expected at most {MOST:,}.")
-    if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", ORACLE)):
+    if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", *TRUE_LABELS)):
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
     if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
         found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
-    found += _prior_mistakes(spec.method)
+    found += _prior_mistakes(spec.method) + _embedding_mistakes(spec)
     if spec.seed < 0:
         found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
     return found
@@ -317,8 +333,23 @@ def _prior_mistakes(method: MethodSpec) -> list[str]:
     ]
 
 
+def _embedding_mistakes(spec: RunSpec) -> list[str]:
+    name, embedding = spec.memory.name, spec.method.embedding
+    if spec.control or embedding == "probs" or outside.is_outside("memory", name) or name not in policies.names():
+        return []
+    if not getattr(policies.get(name), "needs_probs", False):
+        return []
+    return [f"memory '{name}' reads confidence from probabilities. Use method.embedding=probs (got {embedding})."]
+
+
+def _check_method(spec: RunSpec) -> None:
+    methods.check_arguments(spec.method.name, without_samples(spec.method.name, spec.method.arguments))
+    if asks_for_samples(spec.method.name, spec.method.arguments):
+        decide_samples(spec.method.arguments[FISHER], spec.data.name)
+
+
 def _check_memory(memory: MemorySpec) -> None:
-    if memory.name != ORACLE:
+    if memory.name not in TRUE_LABELS:
         make_policy(memory.name, memory.arguments)
 
 

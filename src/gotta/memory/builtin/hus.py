@@ -1,6 +1,7 @@
 """High-confidence Uniform-class Sampling (SoTTA)."""
 
 from dataclasses import dataclass
+from math import log10
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +10,8 @@ from gotta.memory.policy import REPLACED_RANDOM, ROOM, UNCERTAIN, Candidate, Dec
 from gotta.memory.rules import balance
 from gotta.memory.table import Table
 
+PUBLISHED = {10: 0.99, 100: 0.66, 1000: 0.33}  # thresholds by the number of classes
+
 
 @policies.register("hus")
 @dataclass(frozen=True)
@@ -16,18 +19,32 @@ class HUS(Policy):
     """Only samples predicted with confidence enter; in a full memory they always replace a random row, of their own
     class if it is a largest one, of a random largest class otherwise.
 
-    The confidence is the largest entry of the embedding, which therefore must be the softmax vector. The authors'
-    thresholds: 0.99 for CIFAR-10, 0.66 for CIFAR-100, 0.33 for ImageNet.
+    The confidence is the largest entry of the embedding, which therefore must be the softmax vector. A threshold that
+    is left open is the authors': 0.99 for 10 classes, 0.66 for 100, 0.33 for 1000, and between them by the logarithm.
     """
 
-    threshold: float = 0.99
+    threshold: float | None = None
 
     needs: ClassVar[tuple[str, ...]] = ("label", "embedding")
+    needs_probs: ClassVar[bool] = True
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
-        if new.embedding.max() < self.threshold:
+        if new.embedding.max() < self.threshold_for(table.num_classes):
             return reject(UNCERTAIN)
         rivals = balance.rivals(table, new.label, quota="none")
         if rivals is None:
             return Decision(table.free(), ROOM)
         return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)
+
+    def threshold_for(self, num_classes: int) -> float:
+        if self.threshold is not None:
+            return self.threshold
+        return PUBLISHED.get(num_classes) or min(0.99, max(0.33, 0.99 - 0.33 * (log10(num_classes) - 1)))
+
+    def notes(self, num_classes: int) -> list[str]:
+        if self.threshold is not None or num_classes in PUBLISHED:
+            return []
+        chosen = self.threshold_for(num_classes)
+        return [
+            f"hus takes a threshold of {chosen:.2f} for {num_classes} classes, between its authors' for 10 to 1000."
+        ]

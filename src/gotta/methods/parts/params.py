@@ -47,6 +47,15 @@ def train_all(model: nn.Module) -> list[nn.Parameter]:
     return train([parameter for parameter in model.parameters() if parameter.is_floating_point()])
 
 
+def train_weights_and_biases(model: nn.Module, method: str) -> list[nn.Parameter]:
+    """Switch gradients on for parameters that their module calls `weight` or `bias`; not for tokens and the like."""
+    named = [(name.rpartition(".")[2], parameter) for name, parameter in model.named_parameters()]
+    chosen = [parameter for name, parameter in named if name in ("weight", "bias") and parameter.is_floating_point()]
+    if not chosen:
+        raise NoEffect(f"method '{method}' trains parameters that are called weight or bias, and this model has none.")
+    return train(chosen)
+
+
 def plain_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """What an optimizer remembers, without what it was built with: text keys, so that any file format can hold it."""
     return {str(index): dict(held) for index, held in optimizer.state_dict()["state"].items()}

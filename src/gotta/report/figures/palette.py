@@ -29,7 +29,10 @@ KNOWN = {
     "kcenter": Style("#6f6bd1", (), "square"),
     "control: running statistics": Style("#7f7f7f", (7, 3, 2, 3), "plus"),
     "control: same samples per step": Style("#7f7f7f", (2, 3), "asterisk"),
-    "control: oracle (true labels)": Style("#7f7f7f", (12, 3), "open star"),
+    "control: k-centre by true labels": Style("#7f7f7f", (12, 3), "open star"),
+    "control: CSTU by true labels": Style("#7f7f7f", (7, 3), "open tall"),
+    "control: PBRS by true labels": Style("#7f7f7f", (2, 3), "open bow"),
+    "control: statistics of the whole domain": Style("#7f7f7f", (), "up"),
 }
 OTHERS = (
     Style("#b24a4a", (2, 3), "open down"),

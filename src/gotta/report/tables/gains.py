@@ -1,7 +1,7 @@
 """What a memory adds: paired differences to a named baseline."""
 
 from gotta.errors import unknown
-from gotta.report.pairs import Difference, difference
+from gotta.report.pairs import Difference, difference, samples_per_step
 from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, is_control
 from gotta.report.statistics import LEVEL, NO_INTERVAL
 from gotta.report.tables.cells import Cell, Row, Table, of_difference
@@ -41,7 +41,19 @@ def gain_table(panel: Panel, baseline: str = NONE) -> Table:
         for row in dict.fromkeys(row for row, _ in found)
     ]
     title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
-    return Table(title, ("memory",), tuple(columns), tuple(rows), tuple(_caption(found)))
+    return Table(title, ("memory",), tuple(columns), tuple(rows), tuple(_caption(found) + _steps(panel, name)))
+
+
+def _steps(panel: Panel, baseline: str) -> list[str]:
+    """Where the baseline takes other steps, a difference is of both, and the table says so."""
+    cells = [(rows[row], rows[baseline]) for rows in panel.methods.values() if baseline in rows for row in rows]
+    sizes = {(samples_per_step(ours), samples_per_step(theirs)) for ours, theirs in cells}
+    if all(ours == theirs for ours, theirs in sizes):
+        return []
+    return [
+        "The baseline adapts after another number of samples than some rows, so differences are of the memory and "
+        "of the size of a step; the control with the same samples per step tells the two apart."
+    ]
 
 
 def _caption(found: Gains) -> list[str]:

@@ -1,0 +1,71 @@
+"""Which clean samples a method measures Fisher information on: `method: {name: eata, fisher: {data, number, seed}}`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gotta.errors import GottaError, unknown
+from gotta.experiment.spec.mistakes import in_words
+
+METHOD, FISHER = "eata", "fisher"
+BUNDLED, CIFAR10, CIFAR100 = "bundled", "cifar10-train", "cifar100-train"
+USUAL = {  # by data set: training images, none of which is in a stream
+    "cifar10-mini": BUNDLED,
+    "cifar10-mini-video": BUNDLED,
+    "cifar10": CIFAR10,
+    "cifar10_c": CIFAR10,
+    "cifar100": CIFAR100,
+    "cifar100_c": CIFAR100,
+}
+NUMBER, NUMBER_BUNDLED = 2000, 500
+
+
+class CleanSamples(BaseModel):
+    """`number` training images that are drawn with `seed` from `data`; what is left open is decided by the data set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: str | None = None  # bundled, cifar10-train, cifar100-train, or a folder or zip of images in the data home
+    number: int | None = None
+    seed: int = 0
+
+
+def decide_samples(given: Any, data: str) -> CleanSamples:
+    """The samples that a spec asks for, for a stream of this data set, with everything decided."""
+    try:
+        asked = CleanSamples.model_validate({} if given is None else given)
+    except ValidationError as error:
+        raise GottaError(" ".join(_describe(problem) for problem in error.errors())) from None
+    source = asked.data or USUAL.get(data)
+    if source is None:
+        raise GottaError(
+            f"no clean samples are known for data set '{data}'. Name a folder or zip of training images "
+            "(<class>/<image>) in the data home: method.fisher.data=NAME."
+        )
+    number = (NUMBER_BUNDLED if source == BUNDLED else NUMBER) if asked.number is None else asked.number
+    if number < 2:
+        raise GottaError(f"method.fisher.number must be 2 or more (got {number}).")
+    if source == BUNDLED and number > NUMBER_BUNDLED:
+        raise GottaError(f"method.fisher.number must be at most {NUMBER_BUNDLED}, as many are bundled (got {number}).")
+    if asked.seed < 0:
+        raise GottaError(f"method.fisher.seed must be 0 or more (got {asked.seed}).")
+    return CleanSamples(data=source, number=number, seed=asked.seed)
+
+
+def asks_for_samples(method: str, arguments: Mapping[str, Any]) -> bool:
+    return method == METHOD and FISHER in arguments
+
+
+def without_samples(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that a method can be built with before any image was read."""
+    if not asks_for_samples(method, arguments):
+        return dict(arguments)
+    return {name: value for name, value in arguments.items() if name != FISHER}
+
+
+def _describe(problem: Any) -> str:
+    where = ".".join(["method.fisher", *map(str, problem["loc"])])
+    if problem["type"] == "extra_forbidden":
+        return str(unknown("setting", where, [f"method.fisher.{name}" for name in CleanSamples.model_fields]))
+    return f"{where}: {in_words(problem)}; got {problem['input']!r}."

@@ -1,0 +1,33 @@
+"""CoTTA trains what its published code collects: parameters that a module calls weight or bias."""
+
+import pytest
+import torch
+from tiny import seeded_net
+from torch import nn
+
+from gotta.errors import NoEffect
+from gotta.methods import methods
+
+
+class WithToken(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = seeded_net()
+        self.token = nn.Parameter(torch.zeros(1))
+        self.in_proj_weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return self.net(x) * self.in_proj_weight + self.token
+
+
+def test_only_weights_and_biases_are_trained():
+    cotta = methods.build("cotta", model=WithToken())
+    assert set(cotta.trained) == {f"net.{name}" for name, _ in seeded_net().named_parameters()}
+    assert all(name.rpartition(".")[2] in ("weight", "bias") for name in cotta.trained)
+
+
+def test_a_model_without_any_is_said_to_have_none():
+    model = nn.Module()
+    model.token = nn.Parameter(torch.zeros(1))
+    with pytest.raises(NoEffect, match="called weight or bias"):
+        methods.build("cotta", model=model)
