@@ -124,7 +124,7 @@ def _check_leaf(item: Any) -> None:
 
 
 def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 class _Loader(yaml.SafeLoader):

@@ -174,8 +174,8 @@ def test_a_method_may_refuse_networks_but_not_all():
     ("method", "words"),
     [
         ("tnet", "Did you mean 'tent'"),
-        (dict, "is no method"),
-        (3, "is no method"),
+        (dict, "is not a method"),
+        (3, "is not a method"),
         ("json:JSONDecoder", "another kind"),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_name_of_two_kinds_needs_the_kind():
     with pytest.raises(GottaError, match=r"'note' is a method and an order. Say which is meant, as in --kind 'order'"):
         find_kind("note")
     assert find_kind("note", "order") == "order"
-    with pytest.raises(GottaError, match="'note' is no memory, but a method and an order"):
+    with pytest.raises(GottaError, match="'note' does not name a memory, but a method and an order"):
         find_kind("note", "memory")
 
 

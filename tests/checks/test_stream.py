@@ -148,7 +148,7 @@ def test_one_that_refuses_everything_is_told():
         ("orders", "iid", "Did you mean 'order'"),
         ("order", "json:dumps", "is a function and was not called. Expected a function with the argument labels"),
         ("schedule", "json:JSONDecoder", "another kind and was not called"),
-        ("order", 3, "is no order"),
+        ("order", 3, "cannot be checked as order"),
     ],
 )
 def test_what_is_neither_is_the_callers_mistake(kind, part, words):

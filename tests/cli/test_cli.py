@@ -105,7 +105,7 @@ def test_a_run_shows_its_spec_and_runs_again_from_it(tmp_path):
     assert "lr: 0.5" in gotta("run", tmp_path / "spec.yaml", "method.lr=0.5", "--show")
     assert "Did you mean 'method.lr'" in gotta("run", tmp_path / "spec.yaml", "method.lrr=1", code=2)
     (tmp_path / "spec.yaml").write_text("- 1")
-    assert "is no spec" in gotta("run", tmp_path / "spec.yaml", code=2)
+    assert "is not a spec" in gotta("run", tmp_path / "spec.yaml", code=2)
 
 
 def test_a_dry_run_says_how_many_how_long_and_takes_settings(tmp_path):

@@ -39,7 +39,7 @@ def test_imagenet_c_is_made_and_read_back(tmp_path):
         "contrast-5",
     ]
     assert "Did you mean 'imagenet-c'" in gotta("data", "make", "imagenet_c", *arguments, code=2)
-    assert "no whole numbers" in gotta("data", "make", "imagenet-c", *arguments, "--severity", "x", code=2)
+    assert "whole numbers such as" in gotta("data", "make", "imagenet-c", *arguments, "--severity", "x", code=2)
 
 
 def test_show_and_ls_know_data_sets():

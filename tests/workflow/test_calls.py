@@ -130,11 +130,11 @@ def test_a_mistake_in_a_spec_is_one_error(given, words, tmp_path):
 
 
 def test_a_recipe_that_is_none_is_one_error():
-    with pytest.raises(GottaError, match=r"is no recipe(.|\n)*'tilte' is unknown"):
+    with pytest.raises(GottaError, match=r"is not a recipe(.|\n)*'tilte' is unknown"):
         gotta.plan({**ONE, "tilte": "x"})
     with pytest.raises(GottaError, match="Did you mean 'mini'"):
         gotta.bench("mni")
-    with pytest.raises(GottaError, match="3 is no recipe: expected title, base and cells by name, got a int"):
+    with pytest.raises(GottaError, match="3 is not a recipe: expected title, base and cells by name, got a int"):
         gotta.plan(3)
 
 

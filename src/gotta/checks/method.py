@@ -29,7 +29,7 @@ def run(
     arguments = {**(settings or {}), **more}
     cls = methods.take(method) if isinstance(method, str) else method
     if not (inspect.isclass(cls) and issubclass(cls, Method)):
-        raise GottaError(f"{method!r} is no method. Expected a subclass of gotta.methods.Method.")
+        raise GottaError(f"{method!r} is not a method. Expected a subclass of gotta.methods.Method.")
     name = method if isinstance(method, str) else cls.__name__
     if isinstance(method, str):
         methods.check_arguments(method, arguments)

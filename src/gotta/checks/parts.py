@@ -46,7 +46,7 @@ def find_kind(name: str, kind: str = "") -> str:
     if not found:
         raise unknown("part", name, {known for registry in KINDS.values() for known in registry.names()})
     if kind and kind not in found:
-        raise GottaError(f"'{name}' is no {kind}, but {_join_names(found)}.")
+        raise GottaError(f"'{name}' does not name a {kind}, but {_join_names(found)}.")
     if len(found) > 1 and not kind:
         raise GottaError(f"'{name}' is {_join_names(found)}. Say which is meant, as in --kind '{found[-1]}'.")
     return kind or found[0]

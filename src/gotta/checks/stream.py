@@ -63,7 +63,7 @@ def _subject(kind: str, part: str | Callable[..., Any], settings: dict[str, Any]
     if isinstance(part, str):
         return Subject(kind, part, KINDS[kind].take(part), settings)
     if not callable(part):
-        raise GottaError(f"{part!r} is no {kind}. Expected {KINDS[kind].expected}.")
+        raise GottaError(f"{part!r} cannot be checked as {kind}. Expected {KINDS[kind].expected}.")
     return Subject(kind, None, part, settings)
 
 

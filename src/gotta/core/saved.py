@@ -206,7 +206,7 @@ def _check_counters(state: Any) -> None:
     if {*state["counters"]} != {"offered", "adaptations"} or type(state["frozen"]) is not bool:
         raise ValueError("its counters are damaged")
     if not all(type(count) is int and 0 <= count < 1 << 62 for count in counts):
-        raise ValueError("its counters are no counts")
+        raise ValueError("its counters are not counts")
     absent = {"method_state", "memory_state", "guard_state", "cost"} - state.keys()
     if absent:
         raise KeyError(", ".join(sorted(absent)))

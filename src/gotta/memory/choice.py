@@ -59,6 +59,6 @@ def check_owner(hyper: Mapping[str, Any], method: str, known: list[str], memory:
         known_here = [other for other in policies.names() if not policies.is_outside(other)]
         if takers := [other for other in known_here if name in (arguments_of(other) or ())]:
             raise GottaError(
-                f"'{name}' is no argument of method '{method}'. Memories that take it: {', '.join(takers)}. "
+                f"'{name}' is not an argument of method '{method}'. Memories that take it: {', '.join(takers)}. "
                 f"Give it to one of them: memory=gotta.Memory.spec('{takers[0]}', {name}={value!r})."
             )

@@ -48,7 +48,7 @@ class Statistics:
         if self.fed_by is None:
             object.__setattr__(self, "fed_by", "batch" if self.by_level else "memory")
         if not 0 < self.rate <= 1:
-            raise GottaError(f"rate={self.rate} is no share. Expected 0 < rate <= 1.")
+            raise GottaError(f"rate must be greater than 0 and at most 1 (got {self.rate}).")
 
     @property
     def by_level(self) -> bool:
@@ -90,10 +90,10 @@ def _check(name: str, value: Any, usual: Any) -> None:
     """One clear message instead of a strange number later."""
     if isinstance(usual, bool | str):
         if not isinstance(value, type(usual)):
-            raise GottaError(f"{name}={value!r} is no {type(usual).__name__}. Expected something like {usual!r}.")
+            raise GottaError(f"{name} must be of type {type(usual).__name__}, such as {usual!r} (got {value!r}).")
     elif usual is None and value is None:
         return
     elif isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or float(value) < 0:
         raise GottaError(f"{name}={value!r} is not usable. Expected a number of 0 or more.")
     elif isinstance(usual, int) and (not isinstance(value, Integral) or int(value) < 1):
-        raise GottaError(f"{name}={value!r} is no count. Expected a whole number of 1 or more.")
+        raise GottaError(f"{name} must be a whole number of at least 1 (got {value!r}).")

@@ -31,7 +31,7 @@ def check(name: str) -> None:
     """Complain of what cannot be meant, without importing anything."""
     module, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
-        raise GottaError(f"model '{name}' is no name of a network. Expected module:function, such as mine:build.")
+        raise GottaError(f"model '{name}' is not the name of a network. Expected module:function, such as mine:build.")
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def _check_values(values: ArrayLike, level: float) -> Floats:
     if table.ndim != 2 or not table.size or not np.isfinite(table).all():
         raise GottaError(f"expected finite numbers [seeds, domains], at least one; got shape {table.shape}.")
     if not 0 < level < 1:
-        raise GottaError(f"level={level} is no share. Expected something between 0 and 1, such as 0.95.")
+        raise GottaError(f"level must be between 0 and 1, such as 0.95 (got {level}).")
     return table
 
 

@@ -42,7 +42,7 @@ def _from_environment() -> int | None:
     if not text:
         return None
     if not text.isdecimal():
-        raise GottaError(f"{VARIABLE}='{text}' is no number of workers. Expected 0 or more.")
+        raise GottaError(f"{VARIABLE} must be a number of workers, 0 or more (got '{text}').")
     return int(text)
 
 

@@ -153,7 +153,7 @@ def test_settings_are_read_as_their_types():
     ("texts", "message"),
     [
         (["epoch=3"], r"training setting 'epoch' is unknown. Did you mean 'epochs'\?"),
-        (["epochs"], "'epochs' is no setting. Expected name=value"),
+        (["epochs"], "'epochs' is not a setting. Expected name=value"),
         (["epochs=many"], "epochs=many is not a whole number"),
         (["epochs=1.5"], "epochs=1.5 is not a whole number"),
         (["lr=fast"], "lr=fast is not a number"),

@@ -93,7 +93,7 @@ def test_only_what_a_stream_shows_must_be_whole(folder):
     (folder / "fog.npy").write_bytes((folder / "fog.npy").read_bytes()[:-100])
     data = CifarC(folder, 10)
     assert len(list(Stream(data, StreamSpec(domains="snow,spatter")))) > 0
-    with pytest.raises(GottaError, match=r"fog.npy' is no complete NumPy file: it is shorter than it says"):
+    with pytest.raises(GottaError, match=r"fog.npy' is not a complete NumPy file: it is shorter than it says"):
         Stream(data, StreamSpec(domains="snow,fog"))
     with pytest.raises(GottaError, match="domain 'frost-5' is unknown"):
         Stream(data, StreamSpec(domains="frost"))
@@ -138,7 +138,7 @@ def test_missing_parts(tmp_path, folder):
     with pytest.raises(GottaError, match=r"no '.*labels.npy'"):
         CifarC(folder, 10)
     (tmp_path / "file").touch()
-    with pytest.raises(GottaError, match="is no folder"):
+    with pytest.raises(GottaError, match="is not a folder"):
         CifarC(tmp_path / "file", 10)
     empty = tmp_path / "empty"
     empty.mkdir()

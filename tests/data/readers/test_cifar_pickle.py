@@ -157,6 +157,6 @@ def test_a_list_that_holds_itself_is_no_list_of_labels():
     twice += [twice, twice]
     pickled = pickle.dumps(batch(labels=twice), 2)
     began = time.monotonic()
-    with pytest.raises(GottaError, match="labels are no list of numbers"):
+    with pytest.raises(GottaError, match="labels are not a list of numbers"):
         read_batch(pickled, "batch")
     assert time.monotonic() - began < 20

@@ -115,7 +115,7 @@ def test_bad_annotations(tmp_path, file, content, message):
 
 
 def test_bad_arguments(tmp_path):
-    with pytest.raises(GottaError, match="margin=-1 is no share"):
+    with pytest.raises(GottaError, match="margin must be 0 or more"):
         read_boxes(tmp_path, 8, margin=-1)
     with pytest.raises(GottaError, match=r"cannot read .*classes.txt"):
         read_boxes(tmp_path, 8)

@@ -13,6 +13,7 @@ def test_mini_is_what_its_description_says():
     assert {memory for method, memory in cells if method == "norm"} == memories | {
         "running_statistics",
         "same_samples",
+        "domain_statistics",
         "true_kcenter",
         "true_cstu",
         "true_pbrs",
@@ -152,7 +153,7 @@ def test_mistakes_are_told_together_with_their_cells(tmp_path):
 def test_wrong_keys_of_a_recipe_name_the_nearest(tmp_path, line, words):
     text = "title: T\nbase: {}\ncells: [{method: [tent]}]\n"
     kept = [one for one in text.splitlines() if one.split(":")[0] != line.split(":")[0]]
-    with pytest.raises(GottaError, match=r"mine.yaml is no recipe") as error:
+    with pytest.raises(GottaError, match=r"mine.yaml is not a recipe") as error:
         mine(tmp_path, "\n".join([*kept, line]))
     assert words in str(error.value)
 

@@ -213,4 +213,4 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",") if part]
     except ValueError:
-        raise GottaError(f"seeds='{text}' are no whole numbers. Expected something like 0,1,2.") from None
+        raise GottaError(f"seeds must be whole numbers such as 0,1,2 (got '{text}').") from None

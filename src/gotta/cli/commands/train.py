@@ -102,7 +102,7 @@ def parse_settings(architecture: str, texts: Sequence[str]) -> "Settings":
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            mistakes.append(f"'{text}' is no setting. Expected name=value.")
+            mistakes.append(f"'{text}' is not a setting. Expected name=value.")
         elif name not in types:
             mistakes.append(str(unknown("training setting", name, types)))
         else:

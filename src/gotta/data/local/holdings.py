@@ -99,7 +99,7 @@ def _ends_with(folder: Path, name: str) -> bool:
 
 def _look(form: Form, path: Path, full: bool, seen: Seen) -> Look:
     if form.kind != "file" and not path.is_dir():
-        return Look("damaged", ["is no folder"])
+        return Look("damaged", ["is not a folder"])
     try:
         return LOOKS[form.kind](form, path, full, seen)
     except OSError as error:

@@ -101,7 +101,7 @@ def severities(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",") if part] or list(SEVERITIES)
     except ValueError:
-        raise GottaError(f"severities '{text}' are no whole numbers. Expected something like 3,5.") from None
+        raise GottaError(f"severities must be whole numbers such as 3,5 (got '{text}').") from None
 
 
 def _write(job: Job, task: Task) -> int:

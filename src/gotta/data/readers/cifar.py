@@ -76,7 +76,7 @@ def _labels(path: Path, text: bytes) -> IntArray:
     except ValueError as error:
         raise GottaError(f"{path}: its list of labels cannot be read: {error}. Download it again.") from None
     if not isinstance(labels, list) or not all(type(label) is int and 0 <= label < len(CLASSES) for label in labels):
-        raise GottaError(f"{path}: its labels are no list of numbers from 0 to 9. Download it again.")
+        raise GottaError(f"{path}: its labels are not a list of numbers from 0 to 9. Download it again.")
     return np.array(labels, np.int64)
 
 

@@ -28,7 +28,7 @@ class CifarC:
     def __init__(self, folder: Path, num_classes: int) -> None:
         self.folder, self.num_classes = folder, num_classes
         if not folder.is_dir():
-            raise GottaError(f"'{folder}' is no folder. Expected one with {LABELS} and <corruption>.npy; unpack it.")
+            raise GottaError(f"'{folder}' is not a folder. Expected one with {LABELS} and <corruption>.npy; unpack it.")
         self.labels: IntArray = _labels(folder / LABELS, num_classes)
         there = {path.stem for path in folder.glob("*.npy")} - {Path(LABELS).stem}
         known = [name for name in (*STANDARD, *EXTRA) if name in there]
@@ -81,7 +81,7 @@ def load_array(path: Path) -> NDArray[Any]:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header makes NumPy raise nearly anything
         reason = "it is shorter than it says" if "mmap length" in str(error) else str(error).rstrip(".")
-        raise GottaError(f"'{path}' is no complete NumPy file: {reason}. Download it again.") from None
+        raise GottaError(f"'{path}' is not a complete NumPy file: {reason}. Download it again.") from None
     if not isinstance(array, np.ndarray):
         raise GottaError(f"'{path}' is an archive of arrays. Expected one array.")
     return array

@@ -135,7 +135,7 @@ def _describe(maker: str, arguments: tuple[Any, ...]) -> Any:
 def _rows(array: Built) -> np.ndarray:
     _, shape, dtype, columns_first, pixels = array.state
     if array.maker not in RECONSTRUCT or dtype.maker != "numpy dtype" or _text(dtype.arguments[0]) not in ("u1", "|u1"):
-        raise ValueError("its data are no array of bytes")
+        raise ValueError("its data are not an array of bytes")
     if len(shape) > 9 or not all(type(side) is int for side in shape):
         raise ValueError("its data have no shape")
     if len(shape) != 2 or shape[1] != ROW:
@@ -147,7 +147,7 @@ def _rows(array: Built) -> np.ndarray:
 def _labels(labels: Any) -> IntArray:
     """Looked at one by one: a list that holds itself would keep NumPy busy for ever."""
     if not isinstance(labels, list) or not all(type(label) is int for label in labels):
-        raise ValueError("its labels are no list of numbers")
+        raise ValueError("its labels are not a list of numbers")
     return np.array(labels, np.int64)
 
 

@@ -72,7 +72,7 @@ def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = 
     root = Path(root)
     _check_size(size)
     if not 0 <= margin < float("inf"):
-        raise GottaError(f"margin={margin} is no share of a box. Expected 0 or more, such as 0.1.")
+        raise GottaError(f"margin must be 0 or more, such as 0.1 of a box (got {margin}).")
     listed = dict(_videos(root / classes))
     missing = [str(path) for video in listed for path in _parts(root, video) if not path.exists()]
     if missing:

@@ -87,7 +87,7 @@ def tiny_pictures(root: Path) -> Pictures:
     inside, text = published
     rows = [line.split("\t")[:2] for line in text.splitlines() if line.strip()]
     if not rows or any(len(row) != 2 for row in rows):
-        raise GottaError(f"'{root}': {ANNOTATIONS} is no list of images and their classes. Unpack it again.")
+        raise GottaError(f"'{root}': {ANNOTATIONS} is not a list of images and their classes. Unpack it again.")
     listed = sorted((wnid, file) for file, wnid in rows)
     names = [f"{wnid}/{file}" for wnid, file in listed]
     members = [str(PurePosixPath(inside) / "val" / "images" / file) for _, file in listed]

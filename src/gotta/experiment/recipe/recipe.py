@@ -178,12 +178,12 @@ def read_recipe(content: Any, where: str) -> Recipe:
     """A recipe from what its file says; `where` names it in an error."""
     if not isinstance(content, Mapping):
         got = "nothing" if content is None else f"a {type(content).__name__}"
-        raise GottaError(f"{where} is no recipe: expected title, base and cells by name, got {got}.")
+        raise GottaError(f"{where} is not a recipe: expected title, base and cells by name, got {got}.")
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
         found = [_describe(problem) for problem in error.errors()] + _further(content, error.errors())
-        raise GottaError(f"{where} is no recipe: {together(found, 'it')}") from None
+        raise GottaError(f"{where} is not a recipe: {together(found, 'it')}") from None
 
 
 def _match_methods(patterns: Sequence[str]) -> list[str]:

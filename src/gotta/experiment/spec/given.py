@@ -28,5 +28,5 @@ def read_spec(path: str | Path) -> dict[str, Any]:
         raise GottaError(f"'{path}' is neither a spec file nor a setting. Expected section.name=value.")
     content = read(Path(path)) or {}
     if not isinstance(content, dict):
-        raise GottaError(f"'{path}' is no spec: expected sections and settings, got {type(content).__name__}.")
+        raise GottaError(f"'{path}' is not a spec: expected sections and settings, got {type(content).__name__}.")
     return short(content)

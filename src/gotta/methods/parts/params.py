@@ -17,7 +17,7 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """Adam as published with (0.9, 0.999), or SGD with momentum 0.9, plain or Nesterov's."""
     if not lr > 0:
-        raise GottaError(f"lr={lr} is no step. Expected a learning rate above 0.")
+        raise GottaError(f"lr must be greater than 0 (got {lr}).")
     if name == "adam":
         return torch.optim.Adam(parameters, lr=lr, weight_decay=weight_decay)
     if name in ("sgd", "nesterov"):
