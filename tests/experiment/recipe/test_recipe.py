@@ -17,7 +17,6 @@ def test_mini_is_what_its_description_says():
         "true_kcenter",
         "true_cstu",
         "true_pbrs",
-        "domain_statistics",
     }
     assert {memory for method, memory in cells if method == "tent"} == {"none", "fifo", "fps"}
     assert ("source", "none") in cells
