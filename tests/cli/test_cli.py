@@ -111,8 +111,9 @@ def test_a_run_shows_its_spec_and_runs_again_from_it(tmp_path):
 def test_a_dry_run_says_how_many_how_long_and_takes_settings(tmp_path):
     arguments = ("bench", "table1", "--quick", "--method", "tent", "--memory", "fps", "--out", tmp_path, "--dry-run")
     shown = gotta(*arguments, "stream.per_class=1", "-s", "method.lr=1e-4")
-    assert "2 runs, 0 finished before, 2 to do" in shown
-    assert re.search(r"runs per seed +tent\nnone +1\nfps +1\nseed 0: 2 runs, 0 finished before\n", shown)
+    assert "7 runs, 0 finished before, 7 to do" in shown
+    assert re.search(r"runs per seed +tent\nnone +1\nfps +1\ncontrol: running statistics +1\n", shown)
+    assert "seed 0: 7 runs, 0 finished before\n" in shown
     assert "tent + fps, seed 0" not in shown
     assert re.search(r"\n  [0-9a-f]{16}  tent \+ fps, seed 0\n", gotta(*arguments, "stream.per_class=1", "--ids"))
     assert re.search(r"about \d+ (s|min)", shown)
@@ -303,7 +304,7 @@ def test_failed_runs_are_told_even_if_there_is_no_report(tmp_path):
 
 def test_dry_run_only_tells(tmp_path):
     shown = gotta("bench", "--dry-run", "--memory", "fps", cwd=tmp_path)
-    assert "seed 1: 8 runs, 0 finished before" in shown
+    assert "seed 1: 11 runs, 0 finished before" in shown
     assert list(tmp_path.iterdir()) == []
 
 

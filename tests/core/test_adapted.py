@@ -144,7 +144,7 @@ def test_printing_says_what_adapts():
 def test_printing_says_what_memory_and_method_note():
     text = str(adapt(seeded_net(), "eata", "fps", 2, CLASSES))
     assert f"capacity=2 gives each of {CLASSES} classes" in text
-    assert "eata without clean samples (fisher_data) has no penalty: it is eta." in text
+    assert "eata without clean samples (fisher_data; in a spec method.fisher) is eta." in text
     assert "of a slot" not in str(adapt(seeded_net(), "tent", "fps", CLASSES, CLASSES))
 
 

@@ -73,7 +73,7 @@ def test_bad_tables_are_refused(values):
 
 
 def test_bad_options_are_refused():
-    with pytest.raises(GottaError, match="level=95"):
+    with pytest.raises(GottaError, match="level must be between 0 and 1"):
         estimate([[1.0, 2.0]], level=95)
     with pytest.raises(GottaError, match="over='domains'"):
         estimate([[1.0, 2.0]], over="domains")

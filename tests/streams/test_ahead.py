@@ -72,7 +72,7 @@ def test_the_environment_decides_what_was_left_open(monkeypatch):
     next(steps)
     assert not readers()
     monkeypatch.setenv("GOTTA_DATA_WORKERS", "many")
-    with pytest.raises(GottaError, match="GOTTA_DATA_WORKERS='many'"):
+    with pytest.raises(GottaError, match="GOTTA_DATA_WORKERS must be a number of workers"):
         next(read_ahead(Stream(Files(), SPEC)))
 
 

@@ -17,7 +17,7 @@ def describe(adapted: "Adapted") -> str:
         + (", frozen" if adapted.frozen else ""),
         f"{sum(p.numel() for p in trained.values()):,} trained parameters of {everything:,}"
         + (f": {names}" if names else ""),
-        f"memory={memory.policy!r}, {len(memory)} of {memory.capacity} rows",
+        f"memory={memory.policy!r}, {len(memory)} of {memory.capacity} rows" if memory.lasts else "memory=none",
         f"{adapted.adaptations} adaptations in {adapted.offered} samples",
         f"cost so far: {spent['forwards']} forwards, {spent['backwards']} backwards, {spent['seconds']:.2f} s",
     ]

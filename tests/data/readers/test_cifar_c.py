@@ -105,9 +105,9 @@ def test_only_what_a_stream_shows_must_be_whole(folder):
         (lambda f: np.save(f / "fog.npy", pixels(0)[:10]), r"shape \[10, 32, 32, 3\]. Expected .*\[30, 32, 32, 3\]"),
         (lambda f: np.save(f / "fog.npy", pixels(0) / 255), "float64"),
         (lambda f: np.save(f / "fog.npy", pixels(0).transpose(0, 3, 1, 2)), r"\[30, 3, 32, 32\]"),
-        (lambda f: (f / "fog.npy").write_text("<html>404</html>"), "no complete NumPy file"),
-        (lambda f: (f / "fog.npy").write_bytes(b""), "no complete NumPy file"),
-        (lambda f: np.save(f / "fog.npy", np.array([{}], object), allow_pickle=True), "no complete NumPy file"),
+        (lambda f: (f / "fog.npy").write_text("<html>404</html>"), "not a complete NumPy file"),
+        (lambda f: (f / "fog.npy").write_bytes(b""), "not a complete NumPy file"),
+        (lambda f: np.save(f / "fog.npy", np.array([{}], object), allow_pickle=True), "not a complete NumPy file"),
     ],
 )
 def test_damaged_arrays(folder, damage, message):
