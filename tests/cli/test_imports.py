@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import EntryPoint
 
 import pytest
-from cli.test_cli import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
+from cli.shell import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
 
 from gotta import GottaError
 from gotta.experiment.run.run import run

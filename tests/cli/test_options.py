@@ -2,7 +2,7 @@
 
 import os
 
-from cli.test_cli import as_in_a_shell, gotta  # noqa: F401
+from cli.shell import as_in_a_shell, gotta  # noqa: F401
 from data.image_files import by_class, write
 
 from gotta.cli.options import reads_data

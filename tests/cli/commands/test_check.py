@@ -4,6 +4,8 @@ import sys
 from contextlib import chdir
 
 import pytest
+from cli.shell import MINE as NEWEST
+from cli.shell import as_in_a_shell, gotta  # noqa: F401
 from typer.testing import CliRunner
 
 from gotta.cli.__main__ import app
@@ -87,3 +89,10 @@ def test_a_stream_of_an_order_of_ones_own_is_drawn(run, tmp_path):
     done = run("stream", "show", "order=mine_to_check:backwards", "per_class=2", "domains=snow")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "stream.png").exists()
+
+
+def test_check_tells_good_policies_from_bad_ones(tmp_path):
+    assert "properties hold" in gotta("check", "fifo", "--examples", 2)
+    (tmp_path / "beyond.py").write_text(NEWEST.replace("Decision(0,", "Decision(table.capacity,"))
+    gotta("check", "beyond:Newest", "--examples", 2, cwd=tmp_path, code=1)
+    del sys.modules["beyond"]

@@ -9,7 +9,7 @@ import tarfile
 
 import numpy as np
 import pytest
-from cli.test_cli import gotta
+from cli.shell import gotta
 from data.small_server import serve
 from PIL import Image
 

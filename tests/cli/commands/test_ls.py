@@ -1,0 +1,25 @@
+"""`gotta ls` as a user types it."""
+
+import re
+
+from cli.shell import as_in_a_shell, gotta  # noqa: F401
+
+from gotta.memory import policies
+
+
+def test_ls_names_everything():
+    listed = gotta("ls")
+    for name in ("fps", "reservoir", "tent", "resnet20", "cifar10-mini", "glass_blur", "dirichlet", "gradual", "mini"):
+        assert re.search(rf"\b{name}\b", listed), name
+    assert "tent" not in gotta("ls", "memories")
+
+
+def test_ls_does_not_cut_sentences():
+    listed = gotta("ls")
+    entries = [entry for entry in re.split(r"\n(?=\S|  \S)", listed) if entry.startswith("  ")]
+    assert len(entries) > 100
+    text = " ".join(listed.split())
+    assert " ".join(policies.get("fps").__doc__.split("\n\n")[0].split()) in text
+    for kind in ("memories", "methods", "orders", "schedules"):
+        for entry in re.split(r"\n(?=  \S)", gotta("ls", kind).rstrip())[1:]:
+            assert " ".join(entry.split()).endswith((".", ")", "...")), entry
