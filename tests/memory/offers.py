@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gotta.memory import Memory
+from gotta.memory import Memory, Table
 
 
 def ids(memory: Memory) -> list[int]:
@@ -20,3 +20,12 @@ def offer(memory: Memory, label: int, u: float, z: np.ndarray) -> int:
 def last_reason(memory: Memory) -> str:
     assert memory.journal is not None
     return str(memory.journal.column("reason")[-1])
+
+
+def table_of(labels: list[int], uncertainty: list[float] | None = None, capacity: int = 6, classes: int = 3) -> Table:
+    table = Table(capacity, classes, dimensions=2)
+    for i, label in enumerate(labels):
+        table.offer(label)
+        table.put(i, label, uncertainty[i] if uncertainty else 0.0, np.array([float(i), 0.0]))
+        table.tick()
+    return table

@@ -2,9 +2,9 @@ from math import inf
 
 import numpy as np
 import pytest
-from memory.offers import last_reason, offer, point
+from memory.offers import last_reason, offer, point, table_of
 
-from gotta.memory import Memory, Table
+from gotta.memory import Memory
 from gotta.memory.rules import balance
 
 
@@ -24,15 +24,6 @@ def test_a_class_with_room_in_a_full_memory_must_beat_the_worst_of_the_largest()
         assert last_reason(memory) == "memory full"
         assert offer(memory, 2, 0.3, point(1.0, 1.0)) == 0
         assert last_reason(memory) == "replaced worst"
-
-
-def table_of(labels: list[int], uncertainty: list[float] | None = None, capacity: int = 6, classes: int = 3) -> Table:
-    table = Table(capacity, classes, dimensions=2)
-    for i, label in enumerate(labels):
-        table.offer(label)
-        table.put(i, label, uncertainty[i] if uncertainty else 0.0, np.array([float(i), 0.0]))
-        table.tick()
-    return table
 
 
 def test_limit() -> None:

@@ -2,18 +2,10 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from memory.offers import table_of
 
 from gotta.memory import Table
 from gotta.memory.rules import score
-
-
-def table_of(labels: list[int], uncertainty: list[float] | None = None, capacity: int = 6, classes: int = 3) -> Table:
-    table = Table(capacity, classes, dimensions=2)
-    for i, label in enumerate(labels):
-        table.offer(label)
-        table.put(i, label, uncertainty[i] if uncertainty else 0.0, np.array([float(i), 0.0]))
-        table.tick()
-    return table
 
 
 def test_heuristic() -> None:
