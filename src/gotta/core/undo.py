@@ -77,8 +77,8 @@ class Undo:
 
     def expect_adaptation(self) -> None:
         """Copy what an adaptation may change, once in a step and before the first."""
-        if self.adapting:
-            return
+        if self.adapting or type(self._method).adapt is Method.adapt:
+            return  # done, or nothing to do: the method never adapts
         self.adapting = True
         optimizer = self._method.optimizer
         self._held = [] if optimizer is None else [(p, dict(held)) for p, held in optimizer.state.items()]
