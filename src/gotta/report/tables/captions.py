@@ -33,6 +33,16 @@ def setup_lines(panel: Panel) -> list[str]:
     return [*lines, *origin_lines(runs)]
 
 
+def order_notes(panel: Panel) -> tuple[str, ...]:
+    """What to know of columns with a prior, if there are any."""
+    if all(prior == "none" for prior in panel.priors.values()):
+        return ()
+    return (
+        "Predictions with a prior use the order of the samples: where classes come in runs, the samples before tell of "
+        "the next one. They are compared with predictions under the same prior only.",
+    )
+
+
 def environment_lines(panel: Panel) -> list[str]:
     """What the runs were made with, a line for each entry."""
     names = dict.fromkeys(name for run in panel.runs for name in run.environment)
