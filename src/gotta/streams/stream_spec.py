@@ -21,7 +21,7 @@ class StreamSpec:
 
     order: str = "dirichlet"
     gamma: float = 0.1  # dirichlet: smaller gives longer runs of one class; runs: fewer classes at a time
-    run_length: float | None = None  # runs: how many samples of one class follow one another on average
+    run_length: float | None = None  # runs: how many samples of one class follow one another on average; None is 10
     slots: int | None = None  # dirichlet, runs: None is the number of classes, at most 100
     underflow: str = "published"  # dirichlet: where a class goes whose draw underflowed; or one_slot
     beta: float = 0.1  # note
@@ -121,8 +121,6 @@ def _combinations(spec: StreamSpec) -> list[str]:
     counts = [name for name in ("per_class", "limit", "clips") if getattr(spec, name) is not None]
     if len(counts) > 1:
         found.append(f"{' and '.join(counts)} both choose images. Give one of them.")
-    if spec.order == "runs" and spec.run_length is None:
-        found.append("order 'runs' needs a mean length of runs. Give run_length, as in run_length=10.")
     if spec.schedule == "recurring" and spec.repeats == 1:
         found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
     if spec.schedule != "recurring" and spec.repeats != 1:
