@@ -104,7 +104,7 @@ def _numbers(spec: StreamSpec) -> list[str]:
         value = getattr(spec, name)
         if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
             found.append(f"{name} must be a number above 0, got {value!r}.")
-    length = spec.run_length
+    length: Any = spec.run_length
     if length is not None and (isinstance(length, bool) or not isinstance(length, Real) or not 1 <= length < inf):
         found.append(f"run_length must be a number of at least 1, got {length!r}.")
     for name in ("reset_at_domain", "drop_single"):
