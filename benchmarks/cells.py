@@ -1,6 +1,6 @@
 """What the cells of a recipe spend besides their forwards and backwards, and on what.
 
-    python benchmarks/cells.py [mini] [--seeds 0] [--set stream.per_class=20] [--json cells.json]
+    python benchmarks/cells.py [mini] [--seeds 0] [--set stream.per_class=20] [--out cells.json]
 
 One process, one thread, all cells one after the other, as a worker of a sweep runs them: claimed, computed, stored.
 Seconds are those of this process on the processor, after its imports. After each step its forwards and backwards are
@@ -17,6 +17,9 @@ images   reading images and making tensors of them
 begin    stream, network, method, claim, hashes of data and code
 write    the run's files
 other    everything else
+
+Memory that a forward frees is kept in both (`gotta.heap`). With GLIBC_TUNABLES=glibc.malloc.arena_max=8, a choice of
+the user's that says nothing of it, it goes back to the system: compare the seconds of two runs.
 """
 
 import argparse
@@ -48,6 +51,7 @@ from gotta.metrics import Buffer, Online
 from gotta.streams import Stream, ahead
 
 TARGET = 1.25
+WIDTH = 54  # of the names of cells
 PARTS = ("network", "undo", "memory", "scores", "measures", "images", "begin", "write", "other")
 TIMED: dict[str, list[tuple[Any, str]]] = {
     "backward": [(torch.Tensor, "backward"), (torch.autograd, "grad")],
@@ -177,7 +181,7 @@ def shares(found: dict[str, Any]) -> dict[str, float]:
 def line(name: str, found: dict[str, Any]) -> str:
     told = shares(found)
     seconds = f"{found['bare']:7.2f} {found.get('corrupting', 0.0):7.2f} {told.pop('ratio'):6.3f}"
-    return f"{name:34} {found['samples']:7,} {seconds} " + "".join(f"{value:9.1f}" for value in told.values())
+    return f"{name:{WIDTH}} {found['samples']:7,} {seconds} " + "".join(f"{value:9.1f}" for value in told.values())
 
 
 def main() -> None:
@@ -186,7 +190,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0", help="by comma")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--set", action="append", default=[], help="a setting for all cells, as section.name=value")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     torch.set_num_threads(1)
     cells, total = {}, Counter[str]()
@@ -194,7 +198,7 @@ def main() -> None:
         plan = gotta.plan(
             given.recipe, quick=given.quick, seeds=[*map(int, given.seeds.split(","))], settings=given.set, out=folder
         )
-        heading = f"{'cell':34} {'samples':>7} {'bare s':>7} {'corrupt':>7} {'ratio':>6} "
+        heading = f"{'cell':{WIDTH}} {'samples':>7} {'bare s':>7} {'corrupt':>7} {'ratio':>6} "
         print(heading + "".join(f"{name:>9}" for name in PARTS), flush=True)
         for spec in plan.specs:
             name = plan.labels[spec.id]
@@ -202,8 +206,8 @@ def main() -> None:
             total.update(cells[name])
             print(line(name, cells[name]), flush=True)
     print(line(f"all {len(cells)} cells", total) + f"   (ratio at most {TARGET})")
-    if given.json:
-        given.json.write_text(json.dumps(cells, indent=1) + "\n")
+    if given.out:
+        given.out.write_text(json.dumps(cells, indent=1) + "\n")
 
 
 if __name__ == "__main__":
