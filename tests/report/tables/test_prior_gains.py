@@ -5,7 +5,7 @@ from made_runs import made, panel_of
 from gotta.report.answer import answer
 from gotta.report.tables.comparison import table
 from gotta.report.tables.details import calibration_table, domain_table
-from gotta.report.tables.gains import gains
+from gotta.report.tables.gains import gain_table, gains
 from gotta.report.tables.matrix import matrix_table, win_tie_loss
 from gotta.report.tables.prior_gains import prior_table
 from gotta.report.tables.views import views
@@ -56,6 +56,8 @@ def test_a_memory_gains_over_none_under_the_same_prior_only():
     )
     found = gains(panel)
     assert list(found) == [("fps", "norm, sticky prior")]
+    assert gain_table(panel).notes
+    assert not gain_table(panel_of([made("none"), made("fps"), made("cstu", **STICKY)])).notes
     assert found["fps", "norm, sticky prior"].estimate.mean == 0
     assert "73.2" not in str(answer(panel_of([made("none", scores=LOW), made("fps", scores=HIGH, **STICKY)])))
 

@@ -73,7 +73,9 @@ def name_of(run: Run) -> str:
     if row == BASELINE and run.prior == "none":
         return BASELINE
     method, prior, words = column_name(run).partition(", ")
-    method += f", {statistics} statistics" if statistics in ("class", "gated") and method != "deskew" else ""
+    method += (
+        f", {statistics} statistics" if statistics in ("class", "gated") and (method != "deskew" or not words) else ""
+    )
     return method + (f" + {row}" if row != NONE else "") + prior + words
 
 

@@ -33,13 +33,13 @@ def setup_lines(panel: Panel) -> list[str]:
     return [*lines, *origin_lines(runs)]
 
 
-def order_notes(panel: Panel) -> tuple[str, ...]:
-    """What to know of columns with a prior, if there are any."""
-    if all(prior == "none" for prior in panel.priors.values()):
+def order_notes(panel: Panel, columns: Iterable[str] | None = None) -> tuple[str, ...]:
+    """What to know where some of these columns, or of all, have a prior."""
+    if all(panel.priors[column] == "none" for column in (panel.priors if columns is None else columns)):
         return ()
     return (
         "Predictions with a prior use the order of the samples: where classes come in runs, the samples before tell of "
-        "the next one. They are compared with predictions under the same prior only.",
+        "the next one. No gain of a memory is taken across a prior.",
     )
 
 

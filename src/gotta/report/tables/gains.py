@@ -49,7 +49,7 @@ def table_of(panel: Panel, found: Gains, title: str, caption: tuple[str, ...]) -
         for row in panel.rows
         if any(key[0] == row for key in found)
     )
-    return Table(title, ("memory",), columns, rows, caption, order_notes(panel))
+    return Table(title, ("memory",), columns, rows, caption, order_notes(panel, columns))
 
 
 def _steps(panel: Panel, baseline: str) -> list[str]:
