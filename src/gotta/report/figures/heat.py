@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from gotta.report.figures.chart import clip, shown
+from gotta.report.figures.chart import clip, shown, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text
 from gotta.report.figures.figure import WIDTH, Figure, draws
 from gotta.report.figures.wins import LOST, WON
@@ -16,7 +16,7 @@ IN_WORDS = {
     "stream.run_length": "samples of a class in a row, on average",
     "stream.per_class": "images of each class per domain",
 }
-LEFT, TOP, TALL, GAP = 96.0, 56.0, 40.0, 28.0
+LEFT, TALL, GAP = 52.0, 40.0, 20.0
 Place = tuple[float, ...]  # the value of each axis
 Scores = dict[int, float]  # accuracy by seed
 Map = dict[Place, float]
@@ -99,24 +99,24 @@ def _other_set_ups(runs: Sequence[Run], axes: Sequence[str]) -> bool:
 
 def _figure(name: str, gains: Map, axes: Sequence[str], most: float) -> Figure:
     values = [sorted({place[k] for place in gains}) for k in range(len(axes))]
-    xs, ys, others = values[0], values[1], list(product(*values[2:]))
-    wide = min(72.0, (WIDTH - LEFT - 12 - GAP * (len(others) - 1)) / (len(others) * len(xs)))
+    xs, ys, others = values[0], values[1][::-1], list(product(*values[2:]))
+    wide = min(72.0, (WIDTH - LEFT - GAP * len(others)) / (len(others) * len(xs)))
+    rows, columns = f"rows: {_in_words(axes[1])}", f"columns: {_in_words(axes[0])}"
+    width = max(LEFT + len(others) * (wide * len(xs) + GAP), *(text_width(text, 11) + 40 for text in (rows, columns)))
+    top = 62.0 if len(axes) > 2 else 44.0
     title = f"Gain over tuned running statistics, {name}"
-    height = TOP + TALL * len(ys) + 44
-    drawing = Drawing(LEFT + len(others) * (wide * len(xs) + GAP) + 12, height, title, _words(gains, axes))
-    drawing.add(Text(16, TOP + TALL * len(ys) / 2, _in_words(axes[1]), FAINT, 11, "middle", upright=True))
+    drawing = Drawing(width, top + TALL * len(ys) + 26, title, _words(gains, axes))
+    drawing.add(Text(12, 16, rows, FAINT, 11), Text(12, 32, columns, FAINT, 11))
+    for down, y in enumerate(ys):
+        drawing.add(Text(LEFT - 8, top + TALL * (down + 0.5) + 4, shown(y), INK, 12, "end"))
     for column, other in enumerate(others):
         left = LEFT + column * (wide * len(xs) + GAP)
-        told = ", ".join(f"{_short(axis)} {shown(value)}" for axis, value in zip(axes[2:], other, strict=True))
-        drawing.add(Text(left, 18, clip(told), INK, 12, bold=True))
-        drawing.add(Text(left, TOP + TALL * len(ys) + 34, _in_words(axes[0]), FAINT, 11))
+        drawing.add(Text(left, top - 8, clip(_tell(axes[2:], other)), INK, 12, bold=True))
+        for (across, x), (down, y) in product(enumerate(xs), enumerate(ys)):
+            _cell(drawing, left + wide * across, top + TALL * down, wide, gains.get((x, y, *other)), most)
         for across, x in enumerate(xs):
             middle = left + wide * (across + 0.5) - 1
-            drawing.add(Text(middle, TOP + TALL * len(ys) + 16, shown(x), INK, 12, "middle"))
-            for down, y in enumerate(reversed(ys)):
-                _cell(drawing, left + wide * across, TOP + TALL * down, wide, gains.get((x, y, *other)), most)
-    for down, y in enumerate(reversed(ys)):
-        drawing.add(Text(LEFT - 8, TOP + TALL * (down + 0.5) + 4, shown(y), INK, 12, "end"))
+            drawing.add(Text(middle, top + TALL * len(ys) + 16, shown(x), INK, 12, "middle"))
     return Figure(title, _caption(name), drawing, name)
 
 
@@ -142,9 +142,12 @@ def _words(gains: Map, axes: Sequence[str]) -> str:
     told = []
     for word, choose in (("Most", max), ("Least", min)):
         place = choose(gains, key=lambda place: gains[place])
-        where = ", ".join(f"{_short(axis)} {shown(value)}" for axis, value in zip(axes, place, strict=True))
-        told.append(f"{word}: {gains[place]:+.1f} at {where}.")
+        told.append(f"{word}: {gains[place]:+.1f} at {_tell(axes, place)}.")
     return " ".join(told)
+
+
+def _tell(axes: Sequence[str], place: Sequence[float]) -> str:
+    return ", ".join(f"{_short(axis)} {shown(value)}" for axis, value in zip(axes, place, strict=True))
 
 
 def _short(axis: str) -> str:
