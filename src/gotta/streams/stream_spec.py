@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import signature
-from math import inf, isfinite
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -105,7 +105,8 @@ def _numbers(spec: StreamSpec) -> list[str]:
         if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
             found.append(f"{name} must be a number above 0, got {value!r}.")
     length: Any = spec.run_length
-    if length is not None and (isinstance(length, bool) or not isinstance(length, Real) or not 1 <= length < inf):
+    number = isinstance(length, Real) and not isinstance(length, bool)
+    if length is not None and not (number and isfinite(length) and length >= 1):
         found.append(f"run_length must be a number of at least 1, got {length!r}.")
     for name in ("reset_at_domain", "drop_single"):
         if not isinstance(getattr(spec, name), bool):
