@@ -150,26 +150,27 @@ class Adapted(Shared):
 
     def _learn(self, x: Tensor, prediction: Prediction, undo: Undo) -> tuple[Tensor, dict[str, float]]:
         """Offer the batch to the memory and adapt where it is due. The slots, and what the method measured."""
-        phase = self.method.cost.phase
+        phase, every = self.method.cost.phase, self.memory.refresh_every
         slots, diagnostics = [], {}
         for part, due in parts_of(len(x), self.offered, self.adapt_every):
-            with phase("observe"):
-                slots.append(self._observe(x[part], self.method.following.as_labels(prediction), part))
-            if due:
+            if self._observes:
+                with phase("observe"):
+                    slots.append(self._observe(x[part], self.method.following.as_labels(prediction), part))
+            self.offered += part.stop - part.start
+            self.adaptations += due
+            if due and self._observes:
                 with phase("adapt"):
                     undo.expect_adaptation()
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
-                    self.adaptations += 1
-                every = self.memory.refresh_every
-                with phase("refresh"):
-                    if every and self.adaptations % every == 0:
+                if every and self.adaptations % every == 0:
+                    with phase("refresh"):
                         self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":
             with phase("adapt"):
                 undo.expect_adaptation()
                 self.method.feed(x)
-        return torch.cat(slots), diagnostics
+        return torch.cat(slots) if slots else not_stored(x), diagnostics
 
     def _without_logits(self, x: Tensor, undo: Undo) -> Outcome:
         """The adapted model has no finite logits for this batch. The source's, if it has any; else it is refused."""
@@ -219,7 +220,7 @@ class Adapted(Shared):
         return self._untouched(x, prediction, diagnostics)
 
     def _untouched(self, x: Tensor, prediction: Prediction, diagnostics: dict[str, float] | None = None) -> Outcome:
-        return Outcome(prediction, torch.full((len(x),), -1), 0, self.method.cost.take(), diagnostics or {})
+        return Outcome(prediction, not_stored(x), 0, self.method.cost.take(), diagnostics or {})
 
     def freeze(self) -> None:
         """From now on only predict, with the state as it is: nothing is observed, nothing adapts."""
@@ -286,6 +287,12 @@ class Adapted(Shared):
             return self
 
     @property
+    def _observes(self) -> bool:
+        """Whether anybody looks at the samples again: a method, a memory that lasts, or the reader of a journal."""
+        memory = self.memory
+        return self.method.uses_memory or memory.lasts or memory.journal is not None
+
+    @property
     def _classes(self) -> int | None:
         return self.memory.num_classes if self.memory.knows_classes else None
 
@@ -295,6 +302,8 @@ class Adapted(Shared):
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
         label, uncertainty, embedding = prediction.label, prediction.uncertainty, prediction.embedding
-        slots = self.memory.observe(x, label[part], uncertainty[part], embedding[part])
-        self.offered += len(x)
-        return torch.as_tensor(slots)
+        return torch.as_tensor(self.memory.observe(x, label[part], uncertainty[part], embedding[part]))
+
+
+def not_stored(x: Tensor) -> Tensor:
+    return torch.full((len(x),), -1)

@@ -1,6 +1,8 @@
 """What an adapted model accepts: a batch, and the logits the network makes of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +21,12 @@ class Scale:
     largest: float = 0.0
     strange: int = 0
 
-    def after(self, largest: Tensor) -> tuple["Scale", bool]:
+    def after(self, largest: Sequence[float]) -> tuple["Scale", bool]:
         """The scale after a batch with these largest values, [B], and whether one of them is out of all proportion.
 
         In a first batch it is compared with the others. A stream that stays at another scale is believed in the end.
         """
-        usual, most = float(largest.median()), float(largest.max())
+        usual, most = sorted(largest)[(len(largest) - 1) // 2], max(largest)
         limit = MOST * (self.largest or usual)
         strange = self.strange + len(largest) if usual > limit else 0
         if 0 < limit < most and strange < ENOUGH:
@@ -32,10 +34,10 @@ class Scale:
         return Scale(max(self.largest, most)), False
 
 
-def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) -> Tensor:
+def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) -> list[float]:
     """Raises unless x is a batch like the earlier ones, whose samples had the shape `sample`.
 
-    Gives the largest absolute value of each sample, [B] on the CPU.
+    Gives the largest absolute value of each sample.
     """
     if not isinstance(x, Tensor) or not x.is_floating_point():
         got = x.dtype if isinstance(x, Tensor) else type(x).__name__
@@ -52,8 +54,8 @@ def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) ->
             "a batch of one sample has no batch statistics to normalise with. Use batches of at least 2, a memory "
             "with pairing='memory', or statistics='running'."
         )
-    largest = largest_values(x)
-    if not torch.isfinite(largest).all():
+    largest: list[float] = largest_values(x).tolist()
+    if not all(map(isfinite, largest)):
         raise GottaError(f"the batch holds NaN or infinite values. {EXPECTED}.")
     return largest
 

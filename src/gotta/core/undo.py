@@ -66,7 +66,8 @@ class Undo:
         self._remembered = {name: getattr(method, name) for name in method.remembers}
         self._stream = method.following.state_dict()
         self._state = Copies([*self._changeable.buffers(), *self._remembered_tensors()])
-        self._variances = self._changeable.running_variances() if self._changeable.variances else torch.empty(0)
+        moving = self._may_move() and self._changeable.variances
+        self._variances = self._changeable.running_variances() if moving else None
         method.undo_log = []
         self._rewind.__enter__()
         return self
@@ -77,8 +78,8 @@ class Undo:
 
     def expect_adaptation(self) -> None:
         """Copy what an adaptation may change, once in a step and before the first."""
-        if self.adapting or type(self._method).adapt is Method.adapt:
-            return  # done, or nothing to do: the method never adapts
+        if self.adapting:
+            return
         self.adapting = True
         optimizer = self._method.optimizer
         self._held = [] if optimizer is None else [(p, dict(held)) for p, held in optimizer.state.items()]
@@ -121,20 +122,27 @@ class Undo:
         """What the step has ruined, in words; nothing if it may stay."""
         method, optimizer, levels = self._method, self._method.optimizer, self._method.following.levels
         if not (self.adapting or method.follow or levels is not None):
-            return ""  # nothing can have moved
+            return ""  # nothing has moved
         numbers = [value for name in method.remembers if isinstance(value := getattr(method, name), float)]
-        values = [*self._changeable.buffers(), *self._remembered_tensors()]
+        values = self._remembered_tensors()
         values += [] if levels is None else tensors([levels.state_dict()])
+        if self._may_move():
+            values += self._changeable.buffers()
         if self.adapting:
             values += self._changeable.parameters
             values += [] if optimizer is None else tensors(optimizer.state.values())
         if not all(map(isfinite, numbers)) or not Copies(values).finite():
             return "weights, statistics or the optimizer would no longer be finite"
-        variances = self._changeable.running_variances() if self._changeable.variances else None
-        moved = variances is not None and moved_far(self._variances, variances, self._changeable.eps)
+        variances = [] if self._variances is None else [(self._variances, self._changeable.running_variances())]
+        moved = any(moved_far(*pair, self._changeable.eps) for pair in variances)
         if moved or (levels is not None and moved_far(self._stream["levels"]["var"], levels.var, LEVELS_EPS)):
             return f"a running variance would move by more than a factor of {MOST:,.0f}"
         return ""
+
+    def _may_move(self) -> bool:
+        """Whether this step can move the buffers of networks, as far as gotta moves them."""
+        method = self._method
+        return method.uses_memory or method.follow > 0 or method.moves_statistics
 
     def _remembered_tensors(self) -> list[Tensor]:
         method = self._method

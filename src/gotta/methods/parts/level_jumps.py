@@ -13,6 +13,8 @@ SETTLE = 32  # samples that a jump is made of, at least
 FORGET = 1 / 16  # share of the newest sample in them, at least: earlier layers are moving meanwhile
 LEAST_SHARE = 0.2  # of a level's mean square or variance that a mix of classes is thought to have
 
+Moments = tuple[Tensor, Tensor]  # mean and mean square of each sample, [n, c] each
+
 
 class Level(NamedTuple):
     """What one layer of c channels normalises with, and what it expects of its samples in units of that."""
@@ -76,18 +78,18 @@ class Sight:
     open: bool  # whether layers jump; a change may open it on the way
     changed: bool = False
     farthest: float = 0.0
-    moments: dict[int, Tensor] = field(default_factory=dict)  # [2, n, c] by layer
+    moments: dict[int, Moments] = field(default_factory=dict)  # by layer
     calls: dict[int, int] = field(default_factory=dict)
     levels: dict[int, Level] = field(default_factory=dict)
     gathered: dict[int, Gathered] = field(default_factory=dict)
 
-    def note(self, at: int, found: Tensor) -> bool:
+    def note(self, at: int, found: Moments) -> bool:
         """Keep what a layer saw; whether it was called for the first time. Several calls count as their average."""
         calls = self.calls[at] = self.calls.get(at, 0) + 1
-        if calls == 1:
-            self.moments[at] = found
-        elif self.moments[at].shape == found.shape:
-            self.moments[at] = self.moments[at].lerp(found, 1 / calls)
+        before = self.moments.setdefault(at, found)
+        if calls > 1 and before[0].shape == found[0].shape:
+            mean, square = (old.lerp(new, 1 / calls) for old, new in zip(before, found, strict=True))
+            self.moments[at] = mean, square
         return calls == 1
 
     def compare(self, moments: Tensor, level: Level, limit: float) -> None:

@@ -25,6 +25,11 @@ def batch_norms(model: nn.Module) -> list[_BatchNorm]:
     return [module for module in model.modules() if isinstance(module, _BatchNorm)]
 
 
+def tracked_norms(net: nn.Module) -> list[_BatchNorm]:
+    """The BatchNorm layers that have statistics of the source; the others use those of each batch whatever is done."""
+    return [layer for layer in batch_norms(net) if layer.running_mean is not None]
+
+
 def has_batch_norm(model: nn.Module) -> bool:
     return any(isinstance(module, _BatchNorm) for module in model.modules())
 
@@ -133,19 +138,19 @@ def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = Fa
     return (mean, var) if keepdim else (mean.flatten(), var.flatten())
 
 
-def sample_moments(x: Tensor) -> Tensor:
-    """Mean and mean square of every sample and channel over its positions, in float32: [2, B, C].
+def sample_moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and mean square of every sample and channel over its positions, in float32: [B, C] each.
 
     The norm is the fastest way on a CPU unless the channels come last.
     """
     x, places = x.float(), tuple(range(2, x.ndim))
     if not places:
-        return torch.stack([x, x.square()])
+        return x, x.square()
     if x.is_contiguous():
         square = torch.linalg.vector_norm(x, dim=places).square() / x.shape[2:].numel()
     else:
         square = x.square().mean(places)
-    return torch.stack([x.mean(places), square])
+    return x.mean(places), square
 
 
 def per_channel(value: Tensor, like: Tensor) -> Tensor:
