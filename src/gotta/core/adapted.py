@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gotta.core import resume
 from gotta.core.guard import Guard, GuardWarning
-from gotta.core.inputs import MOST, Scale, check_batch, check_finite, check_shape
+from gotta.core.inputs import MOST, Scale, check_batch, check_finite, check_shape, is_finite
 from gotta.core.outcome import Outcome
 from gotta.core.regime import parts_of
 from gotta.core.shared import Shared
@@ -109,7 +109,7 @@ class Adapted(Shared):
         with phase("predict"):
             raw = prediction = self._predict(x)
         check_shape(prediction.logits, self._classes)
-        if not torch.isfinite(prediction.logits).all():
+        if not is_finite(prediction.logits):
             return self._without_logits(x, undo)
         self.sample = x.shape[1:]
         self.memory.expect(prediction.logits.shape[1])

@@ -61,9 +61,9 @@ def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) ->
 
 
 def largest_values(x: Tensor) -> Tensor:
-    """The largest absolute value of each sample, [B] on the CPU; NaN where it has one."""
-    values = tuple(range(1, x.ndim))
-    return torch.maximum(x.detach().amax(values), -x.detach().amin(values)).double().cpu()
+    """The largest absolute value of each sample, [B]; NaN where it has one."""
+    x, values = x.detach(), tuple(range(1, x.ndim))
+    return torch.maximum(x.amax(values), -x.amin(values))
 
 
 def check_shape(logits: Tensor, classes: int | None) -> None:
@@ -72,8 +72,13 @@ def check_shape(logits: Tensor, classes: int | None) -> None:
         raise GottaError(f"the model gives outputs of shape {list(logits.shape)}. Expected [B, {classes or 'C'}].")
 
 
+def is_finite(values: Tensor) -> bool:
+    """Whether all of them are. A sum is finite only if every part is; that of large finite numbers may overflow."""
+    return isfinite(float(values.sum())) or bool(torch.isfinite(values).all())
+
+
 def check_finite(logits: Tensor) -> None:
-    if not torch.isfinite(logits).all():
+    if not is_finite(logits):
         raise NotFinite(
             "the model gives NaN or infinite logits, so this batch is left out. reset() goes back to the source."
         )

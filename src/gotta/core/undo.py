@@ -121,6 +121,8 @@ class Undo:
     def harm(self) -> str:
         """What the step has ruined, in words; nothing if it may stay."""
         method, optimizer, levels = self._method, self._method.optimizer, self._method.following.levels
+        if levels is not None and levels.var is self._stream["levels"]["var"]:
+            levels = None  # which are exchanged as a whole when they move
         if not (self.adapting or method.follow or levels is not None):
             return ""  # nothing has moved
         numbers = [value for name in method.remembers if isinstance(value := getattr(method, name), float)]
@@ -164,7 +166,7 @@ def tensors(held: Iterable[dict[str, Any]]) -> list[Tensor]:
 def drop_broken_rows(adapted: "Adapted") -> None:
     """Samples that were stored before there was anything to compare them with would spoil every adaptation."""
     if adapted.memory.lasts and len(adapted.memory):
-        largest = largest_values(adapted.memory.peek().x)
+        largest = largest_values(adapted.memory.peek().x).double().cpu()
         broken = largest > MOST * largest.median()
         if broken.any():
             adapted.memory.drop(broken.numpy())

@@ -18,6 +18,7 @@ and what it saw counts only once `learn` is called with the labels.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property, partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ MIX = 16  # samples that the expected mix of classes counts for
 NOISE = 0.01  # share by which the noise follows one sample
 USUAL_NOISE, LEAST_NOISE = 0.1, 1e-4  # until enough samples tell, and ever
 LEAST_VARIANCE = 0.01  # of the source's
-TENSORS = ("mean", "var", "noise", "age", "signature", "mix", "window", "groups")
-NUMBERS = ("windowed", "settled", "samples", "jumps")
+TENSORS = ("mean", "var", "noise", "age", "signature", "mix", "groups", "waiting", "labels")
+NUMBERS = ("settled", "samples", "jumps")
 
 
 class ClassStatistics:
@@ -71,8 +72,9 @@ class ClassStatistics:
         self.groups = torch.zeros(0, dtype=torch.int64, device=self.mean.device)
         self._by_weights = group_classes(net) if classes else None
         self._shares: Tensor | None = None  # of each group in the classes, [K], unless all have the same
-        self.window = self.mean.new_zeros(2, len(self.mean))  # sums over the samples since the last comparison
-        self.windowed = self.settled = self.samples = self.jumps = 0
+        # Moments [2, n, P] and labels [n] of samples from small batches, until there are enough to compare and learn.
+        self.waiting, self.labels = self.mean.new_zeros(2, 0, len(self.mean)), torch.zeros_like(self.groups)
+        self.settled = self.samples = self.jumps = 0
         self.gathered: dict[int, Gathered] = {}  # by layer, while a jump is made of several small batches
         self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
         self._sight: Sight | None = None
@@ -132,7 +134,7 @@ class ClassStatistics:
         moments = sample_moments(x.detach() if x.requires_grad else x)
         shallow = len(sight.moments) < max(1, len(self.sizes) // 2)
         if sight.note(at, moments):
-            together = self.windowed + len(moments[0])
+            together = len(self.labels) + len(moments[0])
             if sight.open or not self.samples or (shallow and together >= WINDOW):
                 self._consider(sight, at, moments, shallow)
         if at in sight.levels:
@@ -146,9 +148,9 @@ class ClassStatistics:
         if not self.samples and count >= WINDOW // 2:
             chance = deviations(found, level.mean, level.var).var(1, correction=0)
             level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
-        if shallow and not sight.open and (together := self.windowed + count) >= WINDOW:
-            window = self.window[:, self._places[at]]
-            sight.compare((window + found.sum(1)) / together, level, CHANGED + 2 / together)
+        if shallow and not sight.open and (together := len(self.labels) + count) >= WINDOW:
+            waiting = self.waiting[:, :, self._places[at]]
+            sight.compare((waiting.sum(1) + found.sum(1)) / together, level, CHANGED + 2 / together)
         if sight.open:
             before = None if sight.changed else self.gathered.get(at)
             sight.gathered[at] = gather(before, level, found.mean(1), count)
@@ -163,10 +165,8 @@ class ClassStatistics:
         idle = {at: self._level(at) for at in range(len(self.sizes)) if at not in sight.moments}
         with torch.autocast(self.mean.device.type, enabled=False):
             found = self._rows(sight, len(label))
-            if bool(torch.isfinite(found).all()):
-                self._put(sight.levels)
-                self._move(found, self._signed(label, num_classes))
-                self._go_on(sight, found)
+            if isfinite(float(found.sum())):
+                self._take(sight, found, self._signed(label, num_classes))
                 self._put(idle)
 
     def state_dict(self) -> dict[str, Any]:
@@ -250,6 +250,25 @@ class ClassStatistics:
             self.noise, self.age = torch.cat([a.noise for a in levels], 1), torch.stack([a.age for a in levels])
             self._cut()
 
+    def _take(self, sight: Sight, found: Tensor, group: Tensor) -> None:
+        """Learn from samples, with those that wait; or let them wait, while there are few and the domain is the same."""
+        count, before = len(group), (self.waiting, self.labels)
+        self.samples += count
+        if sight.changed and len(self.labels):  # those were of the level before
+            self._move(*before)
+            before = (found[:, :0], group[:0])
+        if len(before[1]):
+            found, group = torch.cat([before[0], found], 1), torch.cat([before[1], group])
+        learning = sight.open or len(group) >= WINDOW
+        if learning:
+            self._put(sight.levels)
+            self._move(found, group)
+        self.waiting, self.labels = (found[:, :0], group[:0]) if learning else (found, group)
+        self.jumps += sight.changed
+        if sight.open:
+            self.settled = count if sight.changed else self.settled + count
+            self.gathered = sight.gathered if self.settled < SETTLE else {}
+
     def _move(self, found: Tensor, group: Tensor) -> None:
         """Levels, noise, signatures and mix follow the samples: found[2, n, P], group[n]."""
         count = len(group)
@@ -273,18 +292,6 @@ class ClassStatistics:
             self.signature = self.signature.lerp(of_class, (1 - (1 - LEARN) ** of_group)[:, None])
             offset, square = self.signature
             self.signature = torch.stack([offset - self._average(offset), square / self._average(square)])
-
-    def _go_on(self, sight: Sight, found: Tensor) -> None:
-        """Count the samples of a window or of a jump, and start the next one."""
-        count = found.shape[1]
-        self.samples += count
-        self.jumps += sight.changed
-        if sight.open:
-            self.settled = count if sight.changed else self.settled + count
-            self.gathered = sight.gathered if self.settled < SETTLE else {}
-        full = sight.open or self.windowed + count >= WINDOW
-        self.windowed = 0 if full else self.windowed + count
-        self.window = torch.zeros_like(self.window) if full else self.window + found.sum(1)
         self._cut()
 
     def _expect(self, mix: Tensor) -> Tensor:
