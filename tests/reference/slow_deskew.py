@@ -146,6 +146,10 @@ class SlowSticky:
     def __init__(self, classes):
         self.post, self.marginal, self.stay = [1 / classes] * classes, [1 / classes] * classes, 0.5
 
+    def restart(self):
+        """The next sample has nothing to do with the last one."""
+        self.post = self.marginal
+
     def __call__(self, logits):
         """Log-probabilities of one sample, as sharp as the network's own."""
         biggest = max(logits)
@@ -160,3 +164,27 @@ class SlowSticky:
         self.marginal = [m / sum(marginal) for m in marginal]
         sharp = [1.5 * np.log(p) for p in self.post]
         return np.array(sharp) - np.log(np.sum(np.exp(sharp)))
+
+
+class SlowShuffled(SlowSticky):
+    """The same for batches whose order means nothing: one step per batch, with the mean of what its samples say."""
+
+    def batch(self, rows):
+        answers, posts, stays, given = [], [], [], []
+        before = self.post, self.marginal, self.stay
+        for logits in rows:
+            self.post, self.marginal, self.stay = before
+            answers.append(self(logits))
+            posts.append(self.post)
+            weight = np.exp(np.array(logits) / 1.5)
+            q = weight / weight.sum()
+            given.append(q)
+            stay = before[2] * np.array(before[0]) * q / np.array(before[1])
+            stays.append(stay.sum() / (stay.sum() + (1 - before[2])))
+        count, (_, marginal, s) = len(rows), before
+        self.post = list(np.mean(posts, 0))
+        self.stay = min(0.99, max(0.02, s + (1 - 0.98**count) * (np.mean(stays) - s)))
+        moved = np.array(marginal) + (1 - 0.995**count) * (np.mean(given, 0) - np.array(marginal))
+        moved = np.maximum(moved, 1e-3 / len(moved))
+        self.marginal = list(moved / moved.sum())
+        return np.array(answers)

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gotta.errors import GottaError, NotFinite
@@ -58,6 +61,19 @@ def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) ->
     if not all(map(isfinite, largest)):
         raise GottaError(f"the batch holds NaN or infinite values. {EXPECTED}.")
     return largest
+
+
+def check_starts(starts: Any, count: int) -> NDArray[np.bool_] | None:
+    """Which of so many samples begin something new, as an array; None if nothing was said."""
+    if starts is None:
+        return None
+    found = np.asarray(starts.cpu() if isinstance(starts, Tensor) else starts)
+    if found.dtype != bool or found.shape != (count,):
+        raise GottaError(
+            f"starts must say true or false of each of the {count} samples, whether a new clip begins with it "
+            f"(got {found.dtype} of shape {list(found.shape)})."
+        )
+    return found
 
 
 def largest_values(x: Tensor) -> Tensor:
