@@ -296,7 +296,7 @@ class Adapted(Shared):
     def _observes(self) -> bool:
         """Whether anybody looks at the samples again: a method, a memory that lasts, or the reader of a journal."""
         memory = self.memory
-        return self.method.uses_memory or memory.lasts or memory.journal is not None
+        return self.method.adapts or memory.lasts or memory.journal is not None
 
     @property
     def _classes(self) -> int | None:

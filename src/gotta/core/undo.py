@@ -144,7 +144,7 @@ class Undo:
     def _may_move(self) -> bool:
         """Whether this step can move the buffers of networks, as far as gotta moves them."""
         method = self._method
-        return method.uses_memory or method.follow > 0 or method.moves_statistics
+        return method.adapts or method.follow > 0 or method.moves_statistics
 
     def _remembered_tensors(self) -> list[Tensor]:
         method = self._method
