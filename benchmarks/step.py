@@ -44,6 +44,7 @@ from gotta.methods.parts import augment
 from gotta.streams import Stream, StreamSpec
 
 BATCH = CAPACITY = 64
+SETTLED = 64  # samples before the timed ones
 METHODS = "rotta,source,deskew,norm,tent,pl,shot,eta,sar,note,cotta,energy"
 OVERHEAD, AUGMENTATION = 0.05, 0.25
 UNDONE = {1: 0.10, BATCH: 0.02}
@@ -102,15 +103,17 @@ def measure(method: str, memory: str, batches: list[torch.Tensor], **settings: A
     """Medians over steps: milliseconds of a step, and the shares of overhead and augmentation in it; that of undo."""
     net = gotta.models.load("resnet20").to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     pairing = "memory" if len(batches[0]) == 1 else "paper"  # one sample has no batch statistics
-    held = (memory, CAPACITY) if methods.get(method).uses_memory else ("none", None)
+    uses = methods.get(method).uses_memory
+    held = (memory, CAPACITY) if uses and memory != "none" else ("none", None)
+    settings = settings if uses else {}
     bare = deepcopy(net).eval()
     model = gotta.adapt(net, method, *held, num_classes=10, pairing=pairing, **settings)
-    for x in batches[:2]:  # the first steps also set things up
+    for x in batches[: warm_up(len(batches[0]))]:
         model(x)
         forward_time(bare, x)
     rows = []
     networks = list(model.method.networks().values())
-    for x in batches[2 : 2 + SLOW.get(method, len(batches))]:
+    for x in batches[warm_up(len(batches[0])) :][: SLOW.get(method)]:
         clock, plain = Clock(), forward_time(bare, x)
         with watched(clock, networks):
             start = process_time()
@@ -128,6 +131,11 @@ def measure(method: str, memory: str, batches: list[torch.Tensor], **settings: A
         "bare": statistics.median(ratios),
         "bare_ms": 1000 * statistics.median(plains),
     }
+
+
+def warm_up(batch: int) -> int:
+    """Steps that are not timed: the first ones set things up, and deskew jumps to the domain in its first samples."""
+    return max(2, -(-SETTLED // batch))
 
 
 def forward_time(net: nn.Module, x: torch.Tensor) -> float:
@@ -150,7 +158,7 @@ def main() -> None:
     stream = Stream(
         dataset("cifar10-mini"), StreamSpec.of(batch_size=options.batch, domains="clean", schedule="one", per_class=150)
     )
-    batches = [step.x for step, _ in zip(stream, range(options.steps + 2), strict=False)]
+    batches = [step.x for step, _ in zip(stream, range(options.steps + warm_up(options.batch)), strict=False)]
     rows: list[dict[str, Any]] = []
     for method in options.methods.split(","):
         found = measure(method, options.memory, batches, adapt_every=options.every)

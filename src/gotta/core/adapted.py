@@ -91,7 +91,7 @@ class Adapted(Shared):
         if self._stepping:
             raise GottaError("a step was asked for inside a step of the same model. Give what is inside its own copy.")
         self._stepping, spent, prior = True, self.method.cost.mark(), self.method.following.prior
-        prior.starts, believed = starts, prior.belief
+        prior.starts = starts
         watched = None if self.guard is None else self.guard.state_dict()
         try:
             with Undo(self, self._changeable) as undo:
@@ -105,8 +105,6 @@ class Adapted(Shared):
                     if self.guard is not None and watched is not None:
                         self.guard.load_state_dict(watched)
                     raise
-            if starts is not None and starts.any() and prior.belief is believed and not self.frozen:
-                prior.boundary()  # in samples that it has not followed
         finally:
             self._stepping, prior.starts = False, None
 
@@ -226,6 +224,8 @@ class Adapted(Shared):
         return self._untouched(x, prediction, diagnostics)
 
     def _untouched(self, x: Tensor, prediction: Prediction, diagnostics: dict[str, float] | None = None) -> Outcome:
+        if not self.frozen:
+            self.method.following.prior.pass_starts()
         return Outcome(prediction, not_stored(len(x)), 0, self.method.cost.take(), diagnostics or {})
 
     def freeze(self) -> None:

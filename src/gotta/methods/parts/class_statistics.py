@@ -130,8 +130,8 @@ class ClassStatistics:
                 if forward is not None:
                     vars(layer)["forward"] = forward
 
-    def _see(self, sight: Sight, at: int, layer: _BatchNorm, forward: Callable[..., Tensor], x: Tensor) -> Tensor:
-        moments = sample_moments(x.detach() if x.requires_grad else x)
+    def _see(self, sight: Sight, at: int, layer: _BatchNorm, forward: Callable[..., Tensor], input: Tensor) -> Tensor:
+        moments = sample_moments(input.detach() if input.requires_grad else input)
         shallow = len(sight.moments) < max(1, len(self.sizes) // 2)
         if sight.note(at, moments):
             together = len(self.labels) + len(moments[0])
@@ -139,7 +139,7 @@ class ClassStatistics:
                 self._consider(sight, at, moments, shallow)
         if at in sight.levels:
             _lend(layer, *sight.levels[at][:2])
-        return forward(x)
+        return forward(input)
 
     def _consider(self, sight: Sight, at: int, moments: Moments, shallow: bool) -> None:
         """Whether the domain has changed, and where to the level goes then."""

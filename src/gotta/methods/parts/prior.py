@@ -76,6 +76,11 @@ class Prior:
         if self.belief is not None:
             self.belief = self.belief.restarted()
 
+    def pass_starts(self) -> None:
+        """Samples have passed that are not followed; a boundary among them counts."""
+        if self.starts is not None and self.starts.any():
+            self.boundary()
+
     @property
     def stickiness(self) -> float | None:
         return None if self.belief is None else self.belief.stay
