@@ -213,8 +213,8 @@ def test_it_composes_with_a_network_without_batch_norm():
 def test_unknown_names_are_one_error():
     for settings, words in [
         ({"prior": "stick"}, "Did you mean 'sticky'"),
-        ({"labels": "row"}, "labels 'row' is unknown"),
-        ({"order_in_batch": "tim"}, "Did you mean 'time'"),
+        ({"prior": "ema", "labels": "row"}, "labels 'row' is unknown"),
+        ({"prior": "ema", "order_in_batch": "tim"}, "Did you mean 'time'"),
     ]:
         with pytest.raises(GottaError, match=words):
             adapt(seeded_net(), "source", **settings)

@@ -238,7 +238,9 @@ def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> di
     Where that says nothing it is left out, so that such runs keep the name they had without it.
     """
     others = {name: value for name, value in stream.items() if name != "boundaries"}
-    if stream["boundaries"] is None and (prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)):
+    if stream["boundaries"] is None and (
+        prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)
+    ):
         return others
     return {**others, "boundaries": stream["boundaries"] or "told"}
 

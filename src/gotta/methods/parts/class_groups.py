@@ -1,6 +1,6 @@
 """Groups of alike classes, by the weights of the classifier: for what cannot be kept of each of very many classes.
 
-Weights are rounded to whole numbers small enough that all sums are exact, so that every processor finds the same groups.
+Weights are rounded to whole numbers small enough that sums are exact, so that every processor finds the same groups.
 """
 
 import numpy as np

@@ -8,14 +8,14 @@ Every layer has a *level*: the mean and variance it normalises with. It starts a
 - **After the forward, slowly.** The level becomes the long average of what was seen since the last change.
 
 With `classes` each class has a *signature*: its usual offset from the level, and its usual mean square. What the
-classes of a batch explain does not move the level. Of very many classes, groups have signatures. Without `classes` these
-are running statistics with a gate.
+classes of a batch explain does not move the level. Of very many classes, groups have signatures. Without `classes`
+these are running statistics with a gate.
 
 Nothing is kept in the network: `applied` lends it the levels as constants, `watching` looks on during one prediction,
 and what it saw counts only once `learn` is called with the labels.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property, partial
 from math import isfinite
@@ -40,7 +40,7 @@ from gotta.methods.parts.level_jumps import (
     gather,
     jump,
 )
-from gotta.methods.parts.normalization import sample_moments, tracked_norms
+from gotta.methods.parts.normalization import sample_moments, seen_before, tracked_norms
 
 UNIT = 64  # samples that the next two are for
 FIRST, SKEWED = 1.0, 40.0  # units that a level counts for after a jump, and more if the last samples are of one class
@@ -65,8 +65,8 @@ class ClassStatistics:
         self.least_var = LEAST_VARIANCE * self.var
         self.noise = self.mean.new_full((2, len(self.mean)), USUAL_NOISE)
         self.age = self.mean.new_zeros(len(layers))  # units since the last change, [L]
-        # Offset and mean square of each class or group, [2, K, P], and the mix of the last predictions, [K]; the group of
-        # each class, [C], where groups have the signatures. All of them once the number of classes is known.
+        # Offset and mean square of each class or group, [2, K, P], and the mix of the last predictions, [K]; the group
+        # of each class, [C], where groups have the signatures. All of them once the number of classes is known.
         self.signature = self.mean.new_zeros(2, 0, len(self.mean))
         self.mix = self.mean.new_zeros(0)
         self.groups = torch.zeros(0, dtype=torch.int64, device=self.mean.device)
@@ -113,25 +113,15 @@ class ClassStatistics:
     def watching(self, net: nn.Module) -> Iterator[None]:
         """Look at a prediction of this network, and let its layers jump where the domain has changed."""
         self._sight = sight = Sight(open=self.settled < SETTLE)
-        layers = self._layers_of(net)
-        own = [vars(layer).get("forward") for layer in layers]
         # A compiled network may have been traced without anybody looking on.
         eager: AbstractContextManager[Any] = (
             torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
         )
-        try:
-            for at, layer in enumerate(layers):  # as a hook would, at a fraction of its time
-                vars(layer)["forward"] = partial(self._see, sight, at, layer, layer.forward)
-            with eager:
-                yield
-        finally:
-            for layer, forward in zip(layers, own, strict=True):
-                vars(layer).pop("forward", None)
-                if forward is not None:
-                    vars(layer)["forward"] = forward
+        with seen_before(self._layers_of(net), partial(self._see, sight)), eager:
+            yield
 
-    def _see(self, sight: Sight, at: int, layer: _BatchNorm, forward: Callable[..., Tensor], input: Tensor) -> Tensor:
-        moments = sample_moments(input.detach() if input.requires_grad else input)
+    def _see(self, sight: Sight, at: int, layer: _BatchNorm, x: Tensor) -> None:
+        moments = sample_moments(x.detach() if x.requires_grad else x)
         shallow = len(sight.moments) < max(1, len(self.sizes) // 2)
         if sight.note(at, moments):
             together = len(self.labels) + len(moments[0])
@@ -139,7 +129,6 @@ class ClassStatistics:
                 self._consider(sight, at, moments, shallow)
         if at in sight.levels:
             _lend(layer, *sight.levels[at][:2])
-        return forward(input)
 
     def _consider(self, sight: Sight, at: int, moments: Moments, shallow: bool) -> None:
         """Whether the domain has changed, and where to the level goes then."""
@@ -164,7 +153,7 @@ class ClassStatistics:
             return
         idle = {at: self._level(at) for at in range(len(self.sizes)) if at not in sight.moments}
         with torch.autocast(self.mean.device.type, enabled=False):
-            found = self._rows(sight, len(label))
+            found = sight.rows(self._level, len(self.sizes), len(label))
             if isfinite(float(found.sum())):
                 self._take(sight, found, self._signed(label, num_classes))
                 self._put(idle)
@@ -221,27 +210,6 @@ class ClassStatistics:
             return self.groups[label]
         return label if len(self.mix) > 1 else torch.zeros_like(label)
 
-    def _rows(self, sight: Sight, count: int) -> Tensor:
-        """What all layers saw of each sample, [2, n, P].
-
-        A layer whose rows are not the samples gives their mean to each; one that was not called, what it expects.
-        """
-        means, squares = [], []
-        for at in range(len(self.sizes)):
-            if at in sight.moments:
-                mean, square = sight.moments[at]
-            else:
-                level = self._level(at)
-                mean, square = level.expected
-                mean = level.mean + mean * level.var.sqrt()
-                square = level.var * square + level.mean * (2 * mean - level.mean)
-                mean, square = mean[None], square[None]
-            if len(mean) != count:
-                mean, square = (part.mean(0, keepdim=True).expand(count, -1) for part in (mean, square))
-            means.append(mean)
-            squares.append(square)
-        return torch.stack([torch.cat(means, 1), torch.cat(squares, 1)])
-
     def _put(self, changed: Mapping[int, Level]) -> None:
         """Other levels for some layers: those that moved inside the forward, or that were not called."""
         if changed:
@@ -251,7 +219,7 @@ class ClassStatistics:
             self._cut()
 
     def _take(self, sight: Sight, found: Tensor, group: Tensor) -> None:
-        """Learn from samples, with those that wait; or let them wait, while there are few and the domain is the same."""
+        """Learn from samples with those that wait, or let them wait while there are few and the domain stays."""
         count, before = len(group), (self.waiting, self.labels)
         self.samples += count
         if sight.changed and len(self.labels):  # those were of the level before
@@ -320,9 +288,7 @@ class ClassStatistics:
 
     def _level(self, at: int) -> Level:
         place = self._places[at]
-        return Level(
-            self.mean[place], self.var[place], self.noise[:, place], self._expected[:, place], self.age[at]
-        )
+        return Level(self.mean[place], self.var[place], self.noise[:, place], self._expected[:, place], self.age[at])
 
 
 def _buffer(layer: _BatchNorm, name: str) -> Tensor:

@@ -1,7 +1,8 @@
 """Normalisation layers of any model: finding and exchanging them, and deciding which statistics BatchNorm uses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -136,6 +137,29 @@ def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = Fa
     count = x.numel() // mean.numel()
     var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
     return (mean, var) if keepdim else (mean.flatten(), var.flatten())
+
+
+@contextmanager
+def seen_before(layers: Sequence[_BatchNorm], see: Callable[[int, _BatchNorm, Tensor], None]) -> Iterator[None]:
+    """Before each of these layers is called inside, `see` is given its number, itself and its input.
+
+    As a hook would be, at a fraction of its time.
+    """
+    own = [vars(layer).get("forward") for layer in layers]
+    try:
+        for at, layer in enumerate(layers):
+            vars(layer)["forward"] = partial(_see_and_call, partial(see, at, layer), layer.forward)
+        yield
+    finally:
+        for layer, forward in zip(layers, own, strict=True):
+            del vars(layer)["forward"]
+            if forward is not None:
+                vars(layer)["forward"] = forward
+
+
+def _see_and_call(see: Callable[[Tensor], None], forward: Callable[..., Tensor], input: Tensor) -> Tensor:
+    see(input)
+    return forward(input)
 
 
 def sample_moments(x: Tensor) -> tuple[Tensor, Tensor]:
