@@ -38,6 +38,7 @@ class Changeable:
         sizes = [len(module._buffers["running_var"]) for module in normed]  # type: ignore[arg-type]
         self.eps = torch.tensor([float(getattr(m, "eps", 0.0)) for m in normed for _ in range(sizes.pop(0))])
         self.parameters = method.changing()
+        self.copies: Copies | None = None  # of the last step
 
     def buffers(self) -> list[Tensor]:
         return [held[name] for held, name in self.places]  # type: ignore[misc]
@@ -65,7 +66,8 @@ class Undo:
         self._generators = {name: generator.get_state() for name, generator in method.generators.items()}
         self._remembered = {name: getattr(method, name) for name in method.remembers}
         self._stream = method.following.state_dict()
-        self._state = Copies([*self._changeable.buffers(), *self._remembered_tensors()])
+        held = [*self._changeable.buffers(), *self._remembered_tensors()]
+        self._state = self._changeable.copies = Copies(held, self._changeable.copies)
         moving = self._may_move() and self._changeable.variances
         self._variances = self._changeable.running_variances() if moving else None
         method.undo_log = []

@@ -91,7 +91,7 @@ def _names(spec: StreamSpec) -> list[str]:
         lambda: spec.domains is None or _as_tuple("domains", spec.domains),
         lambda: _one_of("underflow", spec.underflow, UNDERFLOW),
         lambda: _one_of("choose", spec.choose, CHOICES),
-        lambda: spec.boundaries is None or _one_of("boundaries", spec.boundaries, BOUNDARIES),
+        lambda: _one_of("boundaries", "told" if spec.boundaries is None else spec.boundaries, BOUNDARIES),
     ]
     return messages(looked_up)
 

@@ -69,7 +69,7 @@ def renumber(group: NDArray[np.int64]) -> NDArray[np.int64]:
 def shares_of(groups: Tensor) -> Tensor | None:
     """Of each group in the classes, [K], unless all have the same."""
     sizes = groups.bincount()
-    return None if len(sizes.unique()) <= 1 else sizes / len(groups)
+    return None if bool((sizes == sizes[:1]).all()) else sizes / len(groups)
 
 
 def skew_of(mix: Tensor, shares: Tensor | None = None) -> float:

@@ -104,8 +104,8 @@ class ClassStatistics:
                     layer.training = False
             yield
         finally:
-            for layer, (mean, var, training) in zip(layers, before, strict=True):
-                layer._buffers["running_mean"], layer._buffers["running_var"] = mean, var
+            for layer, (own_mean, own_var, training) in zip(layers, before, strict=True):
+                layer._buffers["running_mean"], layer._buffers["running_var"] = own_mean, own_var
                 if training:
                     layer.training = True
 
@@ -199,8 +199,9 @@ class ClassStatistics:
         if not len(self.mix):
             number = num_classes if self.classes else 1
             if number > MOST_CLASSES:
-                known = self._by_weights is not None and len(self._by_weights) == number
-                self.groups = (self._by_weights if known else block_groups(number)).to(self.mean.device)
+                found = self._by_weights
+                found = block_groups(number) if found is None or len(found) != number else found
+                self.groups = found.to(self.mean.device)
                 self._shares, number = shares_of(self.groups), int(self.groups.max()) + 1
             offset = self.mean.new_zeros(number, len(self.mean))
             self.signature, self.mix = torch.stack([offset, offset + 1]), self.mean.new_full((number,), 1 / number)
@@ -298,6 +299,7 @@ def _buffer(layer: _BatchNorm, name: str) -> Tensor:
 
 
 def _lend(layer: _BatchNorm, mean: Tensor, var: Tensor) -> None:
-    held = layer._buffers
-    held["running_mean"] = mean.to(_buffer(layer, "running_mean").dtype)
-    held["running_var"] = var.to(_buffer(layer, "running_var").dtype)
+    dtype = _buffer(layer, "running_mean").dtype
+    if dtype is not mean.dtype:
+        mean, var = mean.to(dtype), var.to(dtype)
+    layer._buffers["running_mean"], layer._buffers["running_var"] = mean, var
