@@ -38,7 +38,6 @@ def test_an_unknown_pairing():
         ({"method": "tent", "policy": {"epsilon": 0.1}}, "epsilon"),
         ({"method": "tent", "policy": {"refresh_every": 3}}, "is for a memory, and there is none"),
         ({"memory": "fps", "capacity": 8}, "memory 'fps' has no effect with method 'deskew'"),
-        ({"method": "source", "adapt_every": 8}, "adapt_every=8 is for methods that adapt on samples, and 'source'"),
         ({"embedding": "logits"}, "embedding='logits' is for methods that adapt on samples, and 'deskew'"),
         ({"lr": 0.1}, "argument of method 'deskew' 'lr' is unknown"),
         ({"optimizer": "sgd"}, "argument of method 'deskew' 'optimizer' is unknown"),

@@ -15,7 +15,7 @@ class Copies:
         """`earlier` copies of the very same tensors tell which of them are alike, which takes as long as to copy."""
         self.tensors = tensors
         same = earlier is not None and len(tensors) == len(earlier.tensors) and all(map(is_, tensors, earlier.tensors))
-        self._alike = earlier._alike if earlier is not None and same else sort_alike(tensors)
+        self._alike: list[list[Tensor]] = earlier._alike if earlier is not None and same else sort_alike(tensors)
         self._rows = [(group, in_one_row(group)) for group in self._alike]
 
     @torch.no_grad()

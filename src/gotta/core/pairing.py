@@ -44,7 +44,7 @@ def check_settings_used(
     unread = {
         "a memory, and there is none. Name one, such as memory='fps'": () if has_memory else ("capacity", "policy"),
         f"methods that adapt on samples, and '{name}' does not. Name one, such as method='tent'": (
-            () if method.uses_memory else ("adapt_every", "embedding")
+            () if method.uses_memory else ("embedding",)
         ),
         f"statistics='running', and these are '{statistics.source}'. Give statistics='running' too": (
             () if statistics.source == "running" else ("rate", "fed_by")
