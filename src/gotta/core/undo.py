@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.core.copies import Copies
 from gotta.core.inputs import MOST, Scale, largest_values
@@ -33,6 +34,9 @@ class Changeable:
         modules = {id(module._buffers): module for net in nets for module in net.modules() if module._buffers}
         places = [(module._buffers, name) for module in modules.values() for name in module._buffers]
         self.places = [(held, name) for held, name in places if held[name] is not None]
+        # A BatchNorm moves its buffers in training mode only, in which no method that leaves them alone puts it.
+        own = [module._buffers for module in modules.values() if isinstance(module, _BatchNorm)]
+        self.loose = [(held, name) for held, name in self.places if not any(held is one for one in own)]
         normed = [module for module in modules.values() if module._buffers.get("running_var") is not None]
         self.variances = [module._buffers for module in normed]
         sizes = [len(module._buffers["running_var"]) for module in normed]  # type: ignore[arg-type]
@@ -66,9 +70,11 @@ class Undo:
         self._generators = {name: generator.get_state() for name, generator in method.generators.items()}
         self._remembered = {name: getattr(method, name) for name in method.remembers}
         self._stream = method.following.state_dict()
-        held = [*self._changeable.buffers(), *self._remembered_tensors()]
+        moving = self._may_move()
+        self._places = self._changeable.places if moving else self._changeable.loose
+        held = [*(held[name] for held, name in self._places), *self._remembered_tensors()]
         self._state = self._changeable.copies = Copies(held, self._changeable.copies)
-        moving = self._may_move() and self._changeable.variances
+        moving = moving and bool(self._changeable.variances)
         self._variances = self._changeable.running_variances() if moving else None
         method.undo_log = []
         self._rewind.__enter__()
@@ -95,7 +101,7 @@ class Undo:
         for call in reversed(method.undo_log or []):
             call()
         self._state.back()
-        for (held, name), value in zip(self._changeable.places, self._state.tensors, strict=False):
+        for (held, name), value in zip(self._places, self._state.tensors, strict=False):
             held[name] = value
         for name, value in self._remembered.items():
             setattr(method, name, value)
