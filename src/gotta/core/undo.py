@@ -44,8 +44,9 @@ class Changeable:
         self.parameters = method.changing()
         self.copies: Copies | None = None  # of the last step
 
-    def buffers(self) -> list[Tensor]:
-        return [held[name] for held, name in self.places]  # type: ignore[misc]
+    def buffers(self, moving: bool = True) -> list[Tensor]:
+        """All of them, or those that can move although the method leaves the statistics alone."""
+        return [held[name] for held, name in (self.places if moving else self.loose)]  # type: ignore[misc]
 
     def running_variances(self) -> Tensor:
         """All of them in one row."""
@@ -72,7 +73,7 @@ class Undo:
         self._stream = method.following.state_dict()
         moving = self._may_move()
         self._places = self._changeable.places if moving else self._changeable.loose
-        held = [*(held[name] for held, name in self._places), *self._remembered_tensors()]
+        held = [*self._changeable.buffers(moving), *self._remembered_tensors()]
         self._state = self._changeable.copies = Copies(held, self._changeable.copies)
         moving = moving and bool(self._changeable.variances)
         self._variances = self._changeable.running_variances() if moving else None
