@@ -168,15 +168,8 @@ class Adapted(Shared):
                     undo.expect_adaptation()
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
-<<<<<<< HEAD
-                    self.adaptations += 1
-                every = self.memory.refresh_every
-                with phase("refresh"), self.method.unaware_of_memory():
-                    if every and self.adaptations % every == 0:
-=======
                 if every and self.adaptations % every == 0:
-                    with phase("refresh"):
->>>>>>> main
+                    with phase("refresh"), self.method.unaware_of_memory():
                         self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":
             with phase("adapt"):

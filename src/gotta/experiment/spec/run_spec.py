@@ -222,13 +222,7 @@ def _complete(spec: RunSpec) -> RunSpec:
     method = spec.method if own is None else _with_statistics(spec, own)
     stream = {name: value for name, value in asdict(StreamSpec.of(**spec.stream)).items() if name not in FROM_ELSEWHERE}
     changes = {
-<<<<<<< HEAD
-        "stream": {
-            name: value for name, value in stream.items() if name not in FROM_ELSEWHERE and not _later(name, value)
-        },
-=======
         "stream": _with_boundaries(stream, method.prior, spec.data.name),
->>>>>>> main
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
         ),
@@ -238,23 +232,18 @@ def _complete(spec: RunSpec) -> RunSpec:
     return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
 
 
-<<<<<<< HEAD
-def _later(name: str, value: Any) -> bool:
-    """Is this a setting that there was not always, and is not used? Runs without it keep the name they had before."""
-    return name == "run_length" and value is None
-=======
 def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> dict[str, Any]:
     """A prior is told where the clips of a video begin, unless the spec hides it.
 
-    Where that says nothing it is left out, so that such runs keep the name they had without it.
+    Where that says nothing it is left out, as an unused length of runs is, so that such runs keep the name they had.
     """
-    others = {name: value for name, value in stream.items() if name != "boundaries"}
+    unused = {"boundaries", "run_length"} if stream["run_length"] is None else {"boundaries"}
+    others = {name: value for name, value in stream.items() if name not in unused}
     if stream["boundaries"] is None and (
         prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)
     ):
         return others
     return {**others, "boundaries": stream["boundaries"] or "told"}
->>>>>>> main
 
 
 def _own_method(spec: RunSpec) -> type[Method] | None:

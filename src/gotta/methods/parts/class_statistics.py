@@ -120,7 +120,6 @@ class ClassStatistics:
         with seen_before(self._layers_of(net), partial(self._see, sight)), eager:
             yield
 
-<<<<<<< HEAD
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Forwards inside are lent the levels as what was watched has left them, and are not looked at themselves."""
@@ -131,36 +130,19 @@ class ClassStatistics:
         finally:
             sight.resting = False
 
-    def _see(self, sight: Sight, at: int, layer: _BatchNorm, inputs: tuple[Tensor, ...]) -> None:
+    def _see(self, sight: Sight, at: int, layer: _BatchNorm, x: Tensor) -> None:
         if not sight.resting:
-            self._look(sight, at, inputs[0].detach())
+            self._look(sight, at, x)
         if at in sight.levels:
-            _lend(layer, sight.levels[at])
+            _lend(layer, *sight.levels[at][:2])
 
     def _look(self, sight: Sight, at: int, x: Tensor) -> None:
-        found, level = sample_moments(x), self._levels[at]
-        if sight.note(at, found):
-            count = found.shape[1]
-            if not self.samples and count >= WINDOW // 2:
-                chance = deviations(found, level.mean, level.var).var(1, correction=0)
-                level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
-            shallow = len(sight.moments) <= max(1, len(self.sizes) // 2)
-            if shallow and not sight.open and (together := self.windowed + count) >= WINDOW:
-                sight.compare((self._windows[at] + found.sum(1)) / together, level, CHANGED + 2 / together)
-            if sight.open:
-                before = None if sight.changed else self.gathered.get(at)
-                sight.gathered[at] = gather(before, level, found.mean(1), count)
-                sight.levels[at] = jump(sight.gathered[at], count, self._skew, self._least_vars[at])
-=======
-    def _see(self, sight: Sight, at: int, layer: _BatchNorm, x: Tensor) -> None:
         moments = sample_moments(x.detach() if x.requires_grad else x)
         shallow = len(sight.moments) < max(1, len(self.sizes) // 2)
         if sight.note(at, moments):
             together = len(self.labels) + len(moments[0])
             if sight.open or not self.samples or (shallow and together >= WINDOW):
                 self._consider(sight, at, moments, shallow)
-        if at in sight.levels:
-            _lend(layer, *sight.levels[at][:2])
 
     def _consider(self, sight: Sight, at: int, moments: Moments, shallow: bool) -> None:
         """Whether the domain has changed, and where to the level goes then."""
@@ -176,7 +158,6 @@ class ClassStatistics:
             before = None if sight.changed else self.gathered.get(at)
             sight.gathered[at] = gather(before, level, found.mean(1), count)
             sight.levels[at] = jump(sight.gathered[at], count, self._skew, self.least_var[self._places[at]])
->>>>>>> main
 
     @torch.no_grad()
     def learn(self, label: Tensor, num_classes: int) -> None:
