@@ -36,7 +36,10 @@ def test_every_direct_dependency_is_pinned_above_its_lower_bound():
         for line in (ROOT / "constraints.txt").read_text().splitlines()
         if "==" in line
     )
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    wanted = [
+        *project["dependencies"],
+        *(need for extra in ("dev", "docs") for need in project["optional-dependencies"][extra]),
+    ]
     checked = 0
     for requirement in wanted:
         name, _, low = requirement.lower().partition(">=")
