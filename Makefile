@@ -9,7 +9,7 @@ JOBS ?= auto
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: help bench test test-all mutants check lint lint-page docs links screenshots clean
+.PHONY: help bench test test-all mutants check lint lint-page docs links package screenshots clean
 
 help:  ## this list
 	@echo "gotta: memory for test-time adaptation"
@@ -46,6 +46,9 @@ docs: .venv/.docs  ## set up, then build the documentation into docs/_build/html
 
 links: .venv/.docs  ## do the links of the documentation to other sites work? (asks the network)
 	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/links
+
+package: .venv/.dev  ## set up, then build sdist and wheel and try both, with the plug-in of examples/, outside of the repository
+	$(BIN)/python .ci/try_package.py
 
 screenshots: .venv/.dev  ## pictures of a report for the docs; ARGS names a folder of runs, the default is runs/mini
 	$(BIN)/python docs/screenshots.py $(ARGS)

@@ -11,7 +11,7 @@ from generate import write_pages  # noqa: E402
 import gotta  # noqa: E402
 
 project = "gotta"
-author = "the authors of gotta"
+author = "the gotta maintainers"
 release = version = gotta.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
