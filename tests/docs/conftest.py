@@ -45,6 +45,7 @@ def workshop(tmp_path, monkeypatch):
     for name in ("data", "CIFAR-10-C"):
         (tmp_path / name).mkdir()
     (tmp_path / "mine.py").write_text(POLICY)
+    (tmp_path / "my.py").write_text("from gotta.methods.tent import Tent as Method\n")
     for name in ("my_nets", "my_module"):
         (tmp_path / f"{name}.py").write_text(NETS)
     for name in ("mini", "other"):

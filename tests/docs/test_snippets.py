@@ -1,6 +1,7 @@
 """Every snippet and command in the README and the pages is run here, or carries a mark with the reason why not."""
 
 import shlex
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -127,7 +128,8 @@ def parse(words):
     """Parse a command with all it is given, without running anything."""
     command, name, left, parent = find_command(words)
     if not hasattr(command, "resolve_command"):  # else it is a group with options of its own: `gotta --version`
-        command.make_context(name, left, parent=parent)
+        with suppress(typer.Exit):  # of --help
+            command.make_context(name, left, parent=parent)
 
 
 def find_command(words):
