@@ -15,7 +15,7 @@ author = "the gotta maintainers"
 release = version = gotta.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "reference/extra"]
 highlight_language = "none"
 
 myst_enable_extensions = ["deflist"]
@@ -33,6 +33,7 @@ html_theme = "furo"
 html_title = f"gotta {release}"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
+html_extra_path = ["reference/extra"]
 html_show_sphinx = False
 html_copy_source = False
 

@@ -100,10 +100,16 @@ def read_passes(text: str) -> dict[str, list[str]]:
     row = re.compile(r"^\| `(\w+)`( \(\w+\))? \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
     found: dict[str, list[str]] = {}
     for name, case, *counts in row.findall(text):
-        alone, with_memory = (f"{a} forwards and {b} backwards" for a, b in (counts[:2], counts[2:]))
+        alone, with_memory = (
+            f"{plural(a, 'forward')} and {plural(b, 'backward')}" for a, b in (counts[:2], counts[2:])
+        )
         words = f"{alone} per step without a memory, {with_memory} with one"
         found.setdefault(name, []).append(words + case)
     return found
+
+
+def plural(count: str, word: str) -> str:
+    return f"{count} {word}" + ("" if count == "1" else "s")
 
 
 def read_speeds(text: str) -> dict[str, tuple[float, float]]:

@@ -71,10 +71,10 @@ def tell(cases: Sequence[Case], against: str) -> list[str]:
     told = sorted((case for case in cases if case.found.distinguishable), key=lambda case: -case.points)
     won = [case for case in told if case.points > 0]
     lost = [case for case in told if case.points < 0]
-    open_ones = len(cases) - len(told)
+    comparisons = f"{len(cases)} stored comparison" + ("s" if len(cases) > 1 else "")
     lines = [
-        f"Against {against}, in {len(cases)} stored comparisons: better in {len(won)}, worse in {len(lost)}, "
-        f"not to be told in {open_ones}.",
+        f"Against {against}, in {comparisons}: better in {len(won)}, worse in {len(lost)}, "
+        f"not to be told in {len(cases) - len(told)}.",
         "",
     ]
     shown = [*won[:SHOWN], *lost[-SHOWN:]]

@@ -8,6 +8,7 @@ import pytest
 import typer
 from generate import write_pages
 from generate.api import ROOMS, api_pages
+from generate.board import EMPTY, write_board
 from generate.cards import card_pages, read_panels
 from generate.commands import command_pages, walk
 from generate.evidence import memory_cases, method_cases, tell
@@ -61,7 +62,7 @@ def test_every_memory_and_method_has_a_card():
     for part in ("nearest neighbour", "`epsilon` = 0.005", "microseconds per sample", "Wins and losses"):
         assert part in fps
     tent = pages["cards/methods.md"].partition("## tent\n")[2].partition("\n## ")[0]
-    assert "1 forwards and 1 backwards per step without a memory, 2 forwards and 1 backwards with one" in tent
+    assert "1 forward and 1 backward per step without a memory, 2 forwards and 1 backward with one" in tent
 
 
 def runs_of(memory, level, method="norm", **more):
@@ -80,7 +81,7 @@ def test_a_card_counts_what_a_memory_won_and_lost_against_running_statistics(pan
     cases = memory_cases([panel])
     assert set(cases) == {"fps", "hus"}
     won, lost = tell(cases["fps"], "it"), tell(cases["hus"], "it")
-    assert won[0] == "Against it, in 1 stored comparisons: better in 1, worse in 0, not to be told in 0."
+    assert won[0] == "Against it, in 1 stored comparison: better in 1, worse in 0, not to be told in 0."
     assert won[-1] == "| cifar10-mini, resnet20, dirichlet 0.1, continual, 32 rows | norm | +10.0 ± 0.0 |"
     assert "better in 0, worse in 1" in lost[0]
     assert "-10.0" in lost[-1]
@@ -92,8 +93,10 @@ def test_a_card_counts_what_a_method_won_and_lost_against_the_source(panel):
     assert [round(other.points) for other in others] == [-5, 15]
 
 
-def test_a_card_without_results_says_so(tmp_path):
+def test_cards_and_leaderboard_without_results_say_so(tmp_path):
     assert read_panels(tmp_path) == ()
+    assert EMPTY in write_board(tmp_path, tmp_path / "extra")
+    assert list((tmp_path / "extra").iterdir()) == []
     assert tell([], "it") == ["No stored result has this comparison yet."]
 
 
