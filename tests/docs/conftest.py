@@ -1,11 +1,13 @@
 """A folder like the one a reader works in, and small sizes, for running what the pages show."""
 
 import sys
+from functools import partial
 
 import pytest
 from made_store import many_runs, write
 
 import gotta
+from gotta.checks.memory import run as run_checks
 from gotta.checks.parts import KINDS
 from gotta.experiment.recipe.estimate import Estimate
 from gotta.processor import Bfloat16
@@ -63,7 +65,7 @@ def workshop(tmp_path, monkeypatch):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Few images, one process, no timing of networks, no child that tries the processor."""
+    """Few images and examples, one process, no timing of networks, no child that tries the processor."""
     real_plan, real_run, real_work = gotta.plan, gotta.run, Plan.run
 
     def plan(*recipe, settings=None, **more):
@@ -81,3 +83,4 @@ def quick(monkeypatch):
     monkeypatch.setattr("gotta.workflow.bench_plan.estimate", lambda *given: Estimate(60.0, 1))
     monkeypatch.setattr("gotta.doctor.probe_bfloat16", Bfloat16)
     monkeypatch.setattr("gotta.doctor.STEP", 2)
+    monkeypatch.setattr("gotta.checks.memory.run", partial(run_checks, examples=5))
