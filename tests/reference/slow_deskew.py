@@ -4,6 +4,8 @@ The network is a list of functions of one image, each followed by a BatchNorm wi
 [channels][positions].
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -34,6 +36,7 @@ class SlowStatistics:
         self.layers = [SlowLayer(mean, var, classes) for mean, var in levels]
         self.mix = np.full(classes, 1 / classes)
         self.since = self.samples = self.jumps = 0
+        self.newness = 1.0
         self.waiting = []  # what every layer saw of each sample that is not learned from yet, and its label
 
     def skew(self, mix):
@@ -42,7 +45,7 @@ class SlowStatistics:
     def forward(self, images):
         """The outputs of the last layer, one image after the other; layers jump on the way."""
         maps, count, farthest = [np.array(image, float) for image in images], len(images), 0.0
-        self.open, self.changed, self.seen = self.since < 32, False, []
+        self.open, self.changed, self.seen = 0 < self.since < 32, False, []
         self.before = [(layer.mean, layer.var) for layer in self.layers]
         for number, (function, layer) in enumerate(zip(self.functions, self.layers, strict=True)):
             maps = [function(one) for one in maps]  # [channels][positions]
@@ -52,7 +55,12 @@ class SlowStatistics:
             if self.samples == 0 and count >= 8:
                 layer.noise = np.maximum([units.var(0) for units in layer.units(first, second)], 1e-4)
             together = len(self.waiting) + count
-            if not self.open and number < max(1, len(self.layers) // 2) and together >= 16:
+            if number == 0 and together >= 16:
+                self.compare_samples(first, second)
+            comparing = number < max(1, len(self.layers) // 2) and together >= 16 and self.newness >= 0.6
+            if comparing and self.since == 0:
+                self.open = True
+            if comparing and not self.open:
                 window = np.array([first.sum(0), second.sum(0)])
                 for seen, _ in self.waiting:
                     window += seen[number]
@@ -63,6 +71,16 @@ class SlowStatistics:
                 self.jump(layer, first.mean(0), second.mean(0), count)
             maps = [(one - layer.mean[:, None]) / np.sqrt(layer.var[:, None] + 1e-5) for one in maps]
         return np.array(maps)
+
+    def compare_samples(self, first, second):
+        """Von Neumann's ratio of the last samples, averaged over time: near 0 where they are frames of a video."""
+        rows = [np.array(seen[0]) for seen, _ in self.waiting] + list(np.stack([first, second], 1))
+        ratios = []
+        for series in np.stack(rows, -1).reshape(-1, len(rows)):
+            steps = np.mean([(b - a) ** 2 for a, b in pairwise(series)])
+            ratios.append(steps / (2 * series.var()))
+        share = len(rows) / (len(rows) + 256) if self.since else 1
+        self.newness = self.newness + share * (np.mean(ratios) - self.newness)
 
     def jump(self, layer, first, second, count):
         if layer.old is None or self.changed:
@@ -97,10 +115,11 @@ class SlowStatistics:
                     layer.mean, layer.var, layer.noise, layer.age = mean, var, noise, 0.0
             self.waiting = []
         self.waiting += now
-        if self.open or len(self.waiting) >= 16:
+        learning = self.open or len(self.waiting) >= 16
+        if learning:
             self.learn_from(self.waiting)
             self.waiting = []
-        self.go_on(count)
+        self.go_on(count, learning)
 
     def learn_from(self, samples):
         labels, count = np.array([y for _, y in samples]), len(samples)
@@ -131,9 +150,11 @@ class SlowStatistics:
                 layer.offset -= layer.offset.mean(0)
                 layer.square /= layer.square.mean(0)
 
-    def go_on(self, count):
+    def go_on(self, count, learning):
         self.samples += count
         self.jumps += self.changed
+        if learning and not self.open:
+            self.since = 32
         if self.open:
             self.since = count if self.changed else self.since + count
         for layer in self.layers:

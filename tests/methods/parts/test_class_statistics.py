@@ -98,6 +98,40 @@ def test_a_change_of_domain_is_followed_inside_the_forward_that_meets_it():
     assert 0.8 < at_once.std() < 1.2
 
 
+def scenes(sizes, seed=0):
+    """A video: scenes of 30 frames, each with colours of its own that drift slowly; one domain."""
+    rng, start = np.random.default_rng(seed), 0
+    colours, drift = rng.normal(size=(200, 3, 1)), rng.normal(size=(200, 3, 1))
+    for size in sizes:
+        place = np.arange(start, start + size)
+        x = colours[place // 30] + drift[place // 30] * (place % 30)[:, None, None] / 20
+        yield (x + rng.normal(size=(size, 3, 40)) / 2).astype(np.float32), (place // 30) % CLASSES
+        start += size
+
+
+@pytest.mark.parametrize("sizes", [[32] * 30, [16] * 60, [1] * 600])
+def test_scenes_of_a_video_are_no_changes_of_domain(sizes):
+    net = Three()
+    levels, slow = ClassStatistics(net, classes=True), net.slow(True)
+    for x, labels in scenes(sizes):
+        got, expected = step(levels, net, x, labels), slow.forward(x)
+        slow.learn(labels)
+        np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
+    assert levels.newness < 0.4
+    assert levels.jumps == slow.jumps == 0
+
+
+def test_the_same_samples_in_any_order_do_jump():
+    net, rng = Three(), np.random.default_rng(3)
+    x, labels = (np.concatenate(parts) for parts in zip(*scenes([32] * 30), strict=True))
+    order = rng.permutation(len(x))
+    levels = ClassStatistics(net, classes=True)
+    for at in range(0, 640, 32):
+        step(levels, net, x[order[at : at + 32]] + 9 * (at >= 320), labels[order[at : at + 32]])
+    assert levels.newness > 0.8
+    assert levels.jumps == 1
+
+
 def test_the_mix_of_classes_does_not_move_the_level_once_their_signatures_are_known():
     rng, net = np.random.default_rng(2), Three()
 

@@ -7,6 +7,9 @@ Every layer has a *level*: the mean and variance it normalises with. It starts a
   after the ones before it have jumped: the shift of deep layers is mostly a cascade of the shallow ones.
 - **After the forward, slowly.** The level becomes the long average of what was seen since the last change.
 
+Frames of a video say nothing of the domain that one of them does not say: a new scene looks like a new domain. Where
+successive samples are much more alike than those farther apart, no layer jumps.
+
 With `classes` each class has a *signature*: its usual offset from the level, and its usual mean square. What the
 classes of a batch explain does not move the level. Of very many classes, groups have signatures. Without `classes`
 these are running statistics with a gate.
@@ -29,6 +32,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from gotta.methods.parts.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of, skew_of
 from gotta.methods.parts.level_jumps import (
     CHANGED,
+    FRAMES,
     LEAST_SHARE,
     SETTLE,
     WINDOW,
@@ -39,6 +43,7 @@ from gotta.methods.parts.level_jumps import (
     deviations,
     gather,
     jump,
+    measure_newness,
 )
 from gotta.methods.parts.normalization import sample_moments, seen_before, tracked_norms
 
@@ -47,11 +52,12 @@ FIRST, SKEWED = 1.0, 40.0  # units that a level counts for after a jump, and mor
 SLOWEST = 0.01  # share by which a level moves per unit, in the long run
 LEARN = 0.003  # share by which a signature moves per sample of its class
 MIX = 16  # samples that the expected mix of classes counts for
+STEADY = 256  # samples that the newness of samples counts for
 NOISE = 0.01  # share by which the noise follows one sample
 USUAL_NOISE, LEAST_NOISE = 0.1, 1e-4  # until enough samples tell, and ever
 LEAST_VARIANCE = 0.01  # of the source's
 TENSORS = ("mean", "var", "noise", "age", "signature", "mix", "groups", "waiting", "labels")
-NUMBERS = ("settled", "samples", "jumps")
+NUMBERS = ("settled", "samples", "jumps", "newness")
 
 
 class ClassStatistics:
@@ -75,6 +81,7 @@ class ClassStatistics:
         # Moments [2, n, P] and labels [n] of samples from small batches, until there are enough to compare and learn.
         self.waiting, self.labels = self.mean.new_zeros(2, 0, len(self.mean)), torch.zeros_like(self.groups)
         self.settled = self.samples = self.jumps = 0
+        self.newness = 1.0  # how unlike successive samples are: 1 where each is for itself, near 0 in a video
         self.gathered: dict[int, Gathered] = {}  # by layer, while a jump is made of several small batches
         self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
         self._sight: Sight | None = None
@@ -112,7 +119,7 @@ class ClassStatistics:
     @contextmanager
     def watching(self, net: nn.Module) -> Iterator[None]:
         """Look at a prediction of this network, and let its layers jump where the domain has changed."""
-        self._sight = sight = Sight(open=self.settled < SETTLE)
+        self._sight = sight = Sight(open=0 < self.settled < SETTLE, newness=self.newness)
         # A compiled network may have been traced without anybody looking on.
         eager: AbstractContextManager[Any] = (
             torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
@@ -123,7 +130,7 @@ class ClassStatistics:
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Forwards inside are lent the levels as what was watched has left them, and are not looked at themselves."""
-        sight = self._sight or Sight(open=False)
+        sight = self._sight or Sight(open=False, newness=self.newness)
         sight.resting = True
         try:
             yield
@@ -138,22 +145,32 @@ class ClassStatistics:
 
     def _look(self, sight: Sight, at: int, x: Tensor) -> None:
         moments = sample_moments(x.detach() if x.requires_grad else x)
-        shallow = len(sight.moments) < max(1, len(self.sizes) // 2)
+        first, shallow = not sight.moments, len(sight.moments) < max(1, len(self.sizes) // 2)
         if sight.note(at, moments):
-            together = len(self.labels) + len(moments[0])
-            if sight.open or not self.samples or (shallow and together >= WINDOW):
-                self._consider(sight, at, moments, shallow)
+            enough = len(self.labels) + len(moments[0]) >= WINDOW
+            if first and enough:
+                self._compare_samples(sight, at, moments)
+            if sight.open or not self.samples or (shallow and enough and sight.newness >= FRAMES):
+                self._consider(sight, at, moments, shallow and enough)
 
-    def _consider(self, sight: Sight, at: int, moments: Moments, shallow: bool) -> None:
-        """Whether the domain has changed, and where to the level goes then."""
+    def _compare_samples(self, sight: Sight, at: int, moments: Moments) -> None:
+        """Whether successive samples are like frames of a video, by what the first layer sees of the last ones."""
+        rows = torch.cat([self.waiting[:, :, self._places[at]], torch.stack(moments)], 1)
+        share = rows.shape[1] / (rows.shape[1] + STEADY) if self.settled else 1.0
+        sight.newness += share * (measure_newness(rows) - sight.newness)
+
+    def _consider(self, sight: Sight, at: int, moments: Moments, comparing: bool) -> None:
+        """Whether the domain has changed, and where to the level goes then. The first samples count as a change."""
         found, level = torch.stack(moments), self._level(at)
         count = found.shape[1]
         if not self.samples and count >= WINDOW // 2:
             chance = deviations(found, level.mean, level.var).var(1, correction=0)
             level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
-        if shallow and not sight.open and (together := len(self.labels) + count) >= WINDOW:
-            waiting = self.waiting[:, :, self._places[at]]
-            sight.compare((waiting.sum(1) + found.sum(1)) / together, level, CHANGED + 2 / together)
+        if comparing and not sight.open and sight.newness >= FRAMES:
+            together, waiting = len(self.labels) + count, self.waiting[:, :, self._places[at]]
+            if self.settled:
+                sight.compare((waiting.sum(1) + found.sum(1)) / together, level, CHANGED + 2 / together)
+            sight.open = sight.open or not self.settled
         if sight.open:
             before = None if sight.changed else self.gathered.get(at)
             sight.gathered[at] = gather(before, level, found.mean(1), count)
@@ -248,6 +265,9 @@ class ClassStatistics:
             self._move(found, group)
         self.waiting, self.labels = (found[:, :0], group[:0]) if learning else (found, group)
         self.jumps += sight.changed
+        self.newness = sight.newness
+        if learning and not sight.open:
+            self.settled = SETTLE
         if sight.open:
             self.settled = count if sight.changed else self.settled + count
             self.gathered = sight.gathered if self.settled < SETTLE else {}

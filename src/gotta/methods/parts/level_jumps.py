@@ -12,6 +12,7 @@ DOUBT, SKEWED_DOUBT = 0.1, 0.6  # of a distance that may be chance, and that the
 WINDOW = 16  # samples that are compared together, at least
 SETTLE = 32  # samples that a jump is made of, at least
 FORGET = 1 / 16  # share of the newest sample in them, at least: earlier layers are moving meanwhile
+FRAMES = 0.6  # newness of successive samples below which they are frames of a video
 LEAST_SHARE = 0.2  # of a level's mean square or variance that a mix of classes is thought to have
 
 Moments = tuple[Tensor, Tensor]  # mean and mean square of each sample, [n, c] each
@@ -54,6 +55,16 @@ def distance(moments: Tensor, level: Level) -> float:
     return float((off.square() / level.noise).mean())
 
 
+def measure_newness(moments: Tensor) -> float:
+    """How far samples, [2, n, c], are from the one before, against how far apart they are: von Neumann's ratio.
+
+    About 1 where each is for itself, however their classes come, and near 0 in a video.
+    """
+    steps = moments.diff(dim=1).square().mean(1)
+    spread = moments.var(1, correction=0)
+    return float((steps / (2 * spread)).nan_to_num(1.0, 1.0, 1.0).mean())
+
+
 def gather(before: Gathered | None, level: Level, seen: Tensor, count: int) -> Gathered:
     """Add the moments of some samples to those since the change."""
     if before is None:
@@ -84,6 +95,7 @@ class Sight:
     """One forward that is watched: what each layer saw, and what became of its level. No part of the state yet."""
 
     open: bool  # whether layers jump; a change may open it on the way
+    newness: float  # of successive samples
     resting: bool = False  # while other samples pass
     changed: bool = False
     farthest: float = 0.0
