@@ -81,6 +81,37 @@ def test_it_equals_the_slow_version(sizes, with_classes):
     np.testing.assert_allclose(fast.var, variances, rtol=1e-3)
 
 
+def harsh(kind):
+    """Batches at the ends of what levels allow: dark ones, glaring ones in small pieces, and a domain that stays."""
+    rng = np.random.default_rng(3)
+    sizes, strength = {
+        "dark": ([64] * 12, lambda at: 1.0 if at < 3 else 0.001),
+        "glaring": ([8] * 40, lambda at: 40.0 if at % 10 in (7, 8) else 1.0),
+        "flickering": ([4] * 80, lambda at: 0.1 if at % 9 in (5, 6, 7) else 1.0),
+        "alike": ([64] * 8, lambda at: 1.0),
+        "long": ([256] * 40, lambda at: 1.0 + 0.002 * at),
+    }[kind]
+    for at, size in enumerate(sizes):
+        x = rng.normal(size=(size, 3, 6)) if kind != "alike" else np.sign(rng.normal(size=(1, 3, 6)))
+        yield (strength(at) * (x + np.zeros((size, 1, 1)))).astype(np.float32), rng.integers(0, CLASSES, size)
+
+
+@pytest.mark.parametrize("with_classes", [True, False])
+@pytest.mark.parametrize("kind", ["dark", "glaring", "flickering", "alike", "long"])
+def test_it_equals_the_slow_version_at_its_floors_and_clamps(kind, with_classes):
+    net = Three()
+    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
+    for x, labels in harsh(kind):
+        got, expected = step(fast, net, x, labels), slow.forward(x)
+        slow.learn(labels)
+        np.testing.assert_allclose(got, expected, rtol=5e-3, atol=5e-3)
+    assert fast.jumps == slow.jumps
+    for name in ("mean", "var"):
+        expected = np.concatenate([getattr(layer, name) for layer in slow.layers])
+        np.testing.assert_allclose(getattr(fast, name), expected, rtol=2e-3, atol=1e-3 if name == "mean" else 0)
+    np.testing.assert_allclose(fast.noise, np.concatenate([layer.noise for layer in slow.layers], 1), rtol=1e-2)
+
+
 def test_a_change_of_domain_is_followed_inside_the_forward_that_meets_it():
     net = Three()
     levels = ClassStatistics(net, classes=True)
