@@ -1,7 +1,7 @@
 """The guard: silent where adaptation does no harm, and a shelter where it does."""
 
 import warnings
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -356,10 +356,16 @@ def test_rows_are_joined_in_the_type_of_the_newer_ones():
 PRACTICAL = {"gamma": 0.1, "severity": 5, "per_class": 25, "domain_order": "standard", "schedule": "continual"}
 
 
-def last_ten(net, settings, **arguments):
+@cache
+def trained():
+    return load("resnet20").to(memory_format=torch.channels_last)
+
+
+@cache
+def last_ten(method, guard=None, **settings):
     """Accuracy in percent over the last ten of fifteen domains of the bundled practical stream."""
     spec = StreamSpec.of(**{**PRACTICAL, "order": "dirichlet", **settings}, drop_single=True)
-    model = adapt(net, num_classes=10, **arguments)
+    model = adapt(trained(), method, num_classes=10, guard=guard)
     hits = seen = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -382,20 +388,18 @@ def last_ten(net, settings, **arguments):
 )
 @pytest.mark.parametrize("guard", ["freeze", "rollback"])
 def test_guarded_tent_stays_near_the_source_on_the_practical_stream(settings, guard):
-    net = load("resnet20").to(memory_format=torch.channels_last)
-    source = last_ten(net, settings, method="source")
-    assert last_ten(net, settings, method="tent", guard=guard) > source - 2
+    source = last_ten("source", **settings)
+    assert last_ten("tent", guard, **settings) > source - 2
     if settings["batch_size"] == 16:
-        assert last_ten(net, settings, method="tent") < source - 5
+        assert last_ten("tent", **settings) < source - 5
 
 
 @pytest.mark.slow
 def test_silent_on_clean_images_for_twenty_seeds():
-    net = load("resnet20").to(memory_format=torch.channels_last)
     for seed in range(20):
         settings = {"order": "iid", "schedule": "one", "domains": "clean", "per_class": 80, "choose": "random"}
         stream = Stream(dataset("cifar10-mini"), StreamSpec.of(**settings, batch_size=64, seed=seed))
-        model = adapt(net, "tent", guard="warn")
+        model = adapt(trained(), "tent", guard="warn")
         for step in stream:
             model(step.x)
         assert model.guard.looks >= 3
@@ -431,7 +435,7 @@ def accuracy(net, rows, domains, size, **arguments):
     ],
 )
 def test_domains_in_turns_are_no_alarm_and_two_classes_or_a_large_learning_rate_are(names, classes, size, lr, harmful):
-    net = load("resnet20").to(memory_format=torch.channels_last)
+    net = trained()
     labels, rng = dataset("cifar10-mini").labels, np.random.default_rng(0)
     rounds = [rng.permutation(np.flatnonzero(np.isin(labels, list(classes)))) for _ in range(8)]
     rows = np.concatenate(rounds)[:2400]

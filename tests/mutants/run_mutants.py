@@ -1,16 +1,24 @@
-"""`make mutants`: make one mutation at a time in a copy of the source, and run the tests that must notice it."""
+"""`make mutants`: make one mutation at a time in a copy of the source, and run the tests that must notice it.
+
+Each mutation has a process of its own, forked from one that has imported the large libraries and nothing of gotta.
+"""
 
 import argparse
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
+from io import StringIO
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -18,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).parent / "mutants.yaml"
 KILLED, SURVIVED = 1, 0  # what pytest returns if a test fails, and if none does
 LONGEST = 300  # seconds that the tests of one mutation may take: a mutation may make a loop endless
+LIBRARIES = ["torch", "numpy", "scipy.special", "PIL.Image", "pydantic", "jinja2", "typer", "rich.table"]
 
 
 @dataclass(frozen=True)
@@ -38,35 +47,47 @@ def read_mutants(*only: str) -> list[Mutant]:
     return [mutant for mutant in listed if not only or any(word in str(mutant) for word in only)]
 
 
-def verdict(mutant: Mutant) -> str:
+def judge(mutant: Mutant) -> str:
     """`killed`, `survived`, or what kept the tests from telling."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "src", source, copy_function=os.symlink)
         path = Path(folder) / mutant.file
-        path.write_text(path.read_text().replace(mutant.old, mutant.new, 1))
-        try:
-            done = run_tests(mutant.tests, source, timeout=LONGEST)
-        except subprocess.TimeoutExpired:
-            return f"not judged: its tests take more than {LONGEST} seconds"
-    return {KILLED: "killed", SURVIVED: "survived"}.get(done.returncode, f"not judged: {done.stdout[-500:]}")
+        text = path.read_text()
+        path.unlink()
+        path.write_text(text.replace(mutant.old, mutant.new, 1))
+        code, shown = run_tests(mutant.tests, source)
+    return {KILLED: "killed", SURVIVED: "survived"}.get(code, f"not judged: {shown[-500:]}")
 
 
-def run_tests(
-    tests: Sequence[str], source: Path, jobs: int = 0, timeout: float | None = None
-) -> "subprocess.CompletedProcess[str]":
-    """The fast ones of these tests up to the first that fails, with this source."""
-    paths = os.pathsep.join([str(source), str(ROOT / "tests")])
-    asked = ["-q", "-x", "-n", str(jobs), "-m", "not slow", "-p", "no:cacheprovider", *dict.fromkeys(tests)]
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", *asked]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=timeout
-    )
+def run_tests(tests: Sequence[str], source: Path) -> tuple[int, str]:
+    """The fast ones of these tests up to the first that fails, with this source: pytest's code, and what it printed."""
+    import pytest
+
+    os.chdir(ROOT)
+    sys.path[:0] = [str(source), str(ROOT / "tests")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])  # for tests that start a process
+    shown = StringIO()
+    signal.signal(signal.SIGALRM, signal.default_int_handler)  # as if by Ctrl-C
+    signal.alarm(LONGEST)
+    with redirect_stdout(shown), redirect_stderr(shown):
+        code = pytest.main(["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *dict.fromkeys(tests)])
+    signal.alarm(0)
+    return int(code), shown.getvalue()
+
+
+@contextmanager
+def fresh_processes(jobs: int) -> Iterator[Any]:
+    """A map whose calls each have a new process, so many at a time."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    context = get_context("forkserver")
+    context.set_forkserver_preload(LIBRARIES)
+    with ProcessPoolExecutor(jobs, context, max_tasks_per_child=1) as pool:
+        yield pool.map
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("only", nargs="*", help="mutations whose file or text contains one of these")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
@@ -75,14 +96,16 @@ def main() -> int:
     if not mutants:
         print(f"No mutation has {' or '.join(map(repr, given.only))} in its file or text.")
         return 1
-    unchanged = run_tests([test for mutant in mutants for test in mutant.tests], ROOT / "src", given.jobs)
-    if unchanged.returncode != SURVIVED:
-        print(unchanged.stdout[-2000:])
-        print("The tests fail without any mutation, so they can tell nothing. Mend them first.")
-        return 1
+    tests = list(dict.fromkeys(test for mutant in mutants for test in mutant.tests))
     odd = 0
-    with ThreadPoolExecutor(given.jobs) as pool:
-        for mutant, found in zip(mutants, pool.map(verdict, mutants), strict=True):
+    with fresh_processes(given.jobs) as spread:
+        parts = [tests[start :: given.jobs] for start in range(given.jobs)]
+        for code, shown in spread(partial(run_tests, source=ROOT / "src"), [part for part in parts if part]):
+            if code != SURVIVED:
+                print(shown[-2000:])
+                print("The tests fail without any mutation, so they can tell nothing. Mend them first.")
+                return 1
+        for mutant, found in zip(mutants, spread(judge, mutants), strict=True):
             odd += found != "killed"
             print(f"{found:9} {mutant}", flush=True)
     for mutant in listed:
