@@ -84,6 +84,12 @@ def test_it_equals_the_slow_version(sizes, with_classes):
 def harsh(kind):
     """Batches at the ends of what levels allow: dark ones, glaring ones in small pieces, and a domain that stays."""
     rng = np.random.default_rng(3)
+    if kind == "unlike":  # one class is dark; at the end it comes alone, and brighter
+        for at, size in enumerate([64] * 60 + [8] * 6 + [16] * 6):
+            labels = np.arange(size) % CLASSES if at < 60 else np.zeros(size, int)
+            strength = np.where(labels == 0, 0.05, 1.0) * (5.0 if at >= 66 else 1.0)
+            yield (strength[:, None, None] * rng.normal(size=(size, 3, 6))).astype(np.float32), labels
+        return
     sizes, strength = {
         "dark": ([64] * 12, lambda at: 1.0 if at < 3 else 0.001),
         "glaring": ([8] * 40, lambda at: 40.0 if at % 10 in (7, 8) else 1.0),
@@ -97,7 +103,7 @@ def harsh(kind):
 
 
 @pytest.mark.parametrize("with_classes", [True, False])
-@pytest.mark.parametrize("kind", ["dark", "glaring", "flickering", "alike", "long"])
+@pytest.mark.parametrize("kind", ["dark", "glaring", "flickering", "alike", "long", "unlike"])
 def test_it_equals_the_slow_version_at_its_floors_and_clamps(kind, with_classes):
     net = Three()
     fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
