@@ -329,6 +329,16 @@ def test_a_single_class(name: str) -> None:
     assert np.isfinite(memory.batch().uncertainty.numpy()).all()
 
 
+@pytest.mark.parametrize("name", ["reservoir", "pbrs"])
+def test_after_a_reset_the_same_is_drawn_again(name: str) -> None:
+    memory = Memory(name, 8, 10, seed=1)
+    stream = predictions(np.random.default_rng(0), 200, 10, True)
+    first = memory.observe(np.arange(200), **stream).tolist()
+    assert first != memory.observe(np.arange(200), **stream).tolist()
+    memory.reset()
+    assert first == memory.observe(np.arange(200), **stream).tolist()
+
+
 def test_empty_memory_reads_empty() -> None:
     batch = Memory("fps", 8, 4).batch()
     assert len(batch) == len(batch.x) == 0

@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,7 +26,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).parent / "mutants.yaml"
 KILLED, SURVIVED = 1, 0  # what pytest returns if a test fails, and if none does
-LONGEST = 300  # seconds that the tests of one mutation may take: a mutation may make a loop endless
+LONGEST = 600  # seconds that the tests of one mutation may take: a mutation may make a loop endless
 LIBRARIES = ["torch", "numpy", "scipy.special", "PIL.Image", "pydantic", "jinja2", "typer", "rich.table"]
 
 
@@ -56,11 +57,11 @@ def judge(mutant: Mutant) -> str:
         text = path.read_text()
         path.unlink()
         path.write_text(text.replace(mutant.old, mutant.new, 1))
-        code, shown = run_tests(mutant.tests, source)
+        code, shown = run_tests(mutant.tests, source, LONGEST)
     return {KILLED: "killed", SURVIVED: "survived"}.get(code, f"not judged: {shown[-500:]}")
 
 
-def run_tests(tests: Sequence[str], source: Path) -> tuple[int, str]:
+def run_tests(tests: Sequence[str], source: Path, longest: int = 0) -> tuple[int, str]:
     """The fast ones of these tests up to the first that fails, with this source: pytest's code, and what it printed."""
     import pytest
 
@@ -69,7 +70,7 @@ def run_tests(tests: Sequence[str], source: Path) -> tuple[int, str]:
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])  # for tests that start a process
     shown = StringIO()
     signal.signal(signal.SIGALRM, signal.default_int_handler)  # as if by Ctrl-C
-    signal.alarm(LONGEST)
+    signal.alarm(longest)
     with redirect_stdout(shown), redirect_stderr(shown):
         code = pytest.main(["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *dict.fromkeys(tests)])
     signal.alarm(0)
@@ -80,6 +81,8 @@ def run_tests(tests: Sequence[str], source: Path) -> tuple[int, str]:
 def fresh_processes(jobs: int) -> Iterator[Any]:
     """A map whose calls each have a new process, so many at a time."""
     os.environ["OMP_NUM_THREADS"] = "1"
+    sys.path.insert(0, str(ROOT / "tests"))
+    import_module("conftest")  # asks once whether bfloat16 works, for all of them
     context = get_context("forkserver")
     context.set_forkserver_preload(LIBRARIES)
     with ProcessPoolExecutor(jobs, context, max_tasks_per_child=1) as pool:
