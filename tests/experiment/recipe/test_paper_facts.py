@@ -42,8 +42,8 @@ WITH_FISHER = {**TEA, "fisher": {"data": "cifar10-train", "number": 2000, "seed"
 GIVEN = {
     "table1": {"sar": TEA, "eata": WITH_FISHER},
     "table-m64": {"sar": TEA, "eata": WITH_FISHER},
-    "table3": dict.fromkeys(("rotta", "note"), {"preset": "imagenet-resnet50"}),
-    "table-vit": dict.fromkeys(("rotta", "note"), {"preset": "imagenet-vit"}),
+    "table3": {method: {"preset": "imagenet-resnet50"} for method in ("rotta", "note")},
+    "table-vit": {method: {"preset": "imagenet-vit"} for method in ("rotta", "note")},
 }
 VIDEO = {"schedule": "one", "domains": "gaussian_noise", "clips": 1024, "frames": 32, "choose": "random"}
 TABLES = {
