@@ -66,15 +66,21 @@ def step(levels, net, x, labels):
     return out
 
 
+def follow_both(batches, with_classes, tolerance):
+    """The statistics after a stream, and the slow version's; what the network says is the same at every step."""
+    net = Three()
+    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
+    for x, labels in batches:
+        got, expected = step(fast, net, x, labels), slow.forward(x)
+        slow.learn(labels)
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+    return fast, slow
+
+
 @pytest.mark.parametrize("with_classes", [True, False])
 @pytest.mark.parametrize("sizes", [[64] * 10, [16] * 30, [1] * 400, [40, 3, 1, 100, 7, 9, 2, 64, 64, 10, 50, 60]])
 def test_it_equals_the_slow_version(sizes, with_classes):
-    net = Three()
-    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
-    for x, labels in stream(sizes):
-        got, expected = step(fast, net, x, labels), slow.forward(x)
-        slow.learn(labels)
-        np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
+    fast, slow = follow_both(stream(sizes), with_classes, tolerance=2e-3)
     assert fast.jumps == slow.jumps > 1
     means, variances = (np.concatenate([getattr(layer, name) for layer in slow.layers]) for name in ("mean", "var"))
     np.testing.assert_allclose(fast.mean, means, rtol=1e-3, atol=1e-3)
@@ -105,12 +111,7 @@ def harsh(kind):
 @pytest.mark.parametrize("with_classes", [True, False])
 @pytest.mark.parametrize("kind", ["dark", "glaring", "flickering", "alike", "long", "unlike"])
 def test_it_equals_the_slow_version_at_its_floors_and_clamps(kind, with_classes):
-    net = Three()
-    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
-    for x, labels in harsh(kind):
-        got, expected = step(fast, net, x, labels), slow.forward(x)
-        slow.learn(labels)
-        np.testing.assert_allclose(got, expected, rtol=5e-3, atol=5e-3)
+    fast, slow = follow_both(harsh(kind), with_classes, tolerance=5e-3)
     assert fast.jumps == slow.jumps
     for name in ("mean", "var"):
         expected = np.concatenate([getattr(layer, name) for layer in slow.layers])
