@@ -9,18 +9,21 @@ JOBS ?= auto
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: help bench test test-all mutants check lint lint-page docs links package screenshots clean
+.PHONY: help bench test test-slow test-all mutants check lint lint-page docs links package screenshots clean
 
 help:  ## this list
 	@echo "gotta: memory for test-time adaptation"
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
-	@echo "Variables: PYTHON (an interpreter of 3.11 or newer), PIP_ARGS (e.g. an index of CPU builds of torch), ARGS, JOBS"
+	@echo "Variables: PYTHON (an interpreter of 3.11 or newer), PIP_ARGS (e.g. an index of CPU builds of torch), ARGS, JOBS, SHARD"
 
 bench: .venv/.core  ## set up, then run the default benchmark; finished runs are reused (ARGS="--quick" for a first look)
 	$(BIN)/gotta bench $(ARGS)
 
 test: .venv/.dev  ## set up, then run the tests but for the slow ones
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+
+test-slow: .venv/.dev  ## set up, then run the slow tests, or a part of them (SHARD=2/6 is the second of six)
+	$(BIN)/python -m pytest -n $(JOBS) -m slow $(if $(SHARD),--shard $(SHARD)) $(ARGS)
 
 test-all: .venv/.dev  ## set up, then run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)

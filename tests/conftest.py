@@ -1,7 +1,10 @@
-"""Before any test is collected: can this processor compute with bfloat16, and where are large data?"""
+"""Before any test is run: can this processor compute with bfloat16, which part of them is asked for, and where are
+large data?"""
 
 import os
+import re
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -28,10 +31,32 @@ def ask_once() -> str:
 WITHOUT_BFLOAT16 = ask_once()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--shard", metavar="K/N", help="only part K of N of the tests, for example 2/6")
+
+
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if WITHOUT_BFLOAT16 and item.get_closest_marker("bfloat16"):
             item.add_marker(pytest.mark.skip(reason=WITHOUT_BFLOAT16))
+    if shard := config.getoption("--shard"):
+        number, of = read_shard(shard)
+        others = [item for item in items if shard_of(item.nodeid, of) != number]
+        items[:] = [item for item in items if shard_of(item.nodeid, of) == number]
+        config.hook.pytest_deselected(items=others)
+
+
+def read_shard(text):
+    """2/6 as the numbers 2 and 6."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise pytest.UsageError(f"--shard must be a part and their number, such as 2/6 (got {text})")
+    return int(found[1]), int(found[2])
+
+
+def shard_of(name, of):
+    """The part that a test is in, by its name alone: the same on every machine, whatever else is run."""
+    return 1 + crc32(name.encode()) % of
 
 
 def pytest_report_header():

@@ -30,7 +30,7 @@ def test_registered_policies_pass(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", policies.names())
 def test_registered_policies_pass_on_many_streams(name: str) -> None:
-    checks.check(name, examples=60)
+    checks.check(name, examples=30)
 
 
 @pytest.mark.parametrize(("allocate", "evict", "admit"), COMPOSED)

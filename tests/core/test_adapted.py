@@ -45,6 +45,14 @@ def test_adapts_after_every_so_many_samples_also_inside_a_batch():
     assert model.adaptations == 5
 
 
+def test_after_a_reset_samples_are_counted_anew():
+    model = listening(capacity=4, every=4)
+    model.step(images(7))
+    model.reset()
+    assert [model.step(images(size)).adaptations for size in (3, 1)] == [0, 1]
+    assert (model.offered, model.adaptations) == (4, 1)
+
+
 def test_an_adaptation_inside_a_batch_sees_only_what_came_before():
     model = listening(capacity=4, every=4)
     x = images(8)

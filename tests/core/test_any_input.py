@@ -91,8 +91,8 @@ def test_a_valid_result_or_one_error_and_nothing_changed(part):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(20))
-def test_twenty_thousand_cases(part):
-    found = Counter(try_case(1000 + number) for number in range(1000 * part, 1000 * part + 1000))
-    assert found["undone"] > 5
-    assert found["refused"] > 100
+@pytest.mark.parametrize("part", range(12))
+def test_three_thousand_cases(part):
+    found = Counter(try_case(1000 + number) for number in range(250 * part, 250 * part + 250))
+    assert found["undone"] > 0
+    assert found["refused"] > 25

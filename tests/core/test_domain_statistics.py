@@ -4,7 +4,7 @@ import torch
 from tiny import TinyData, seeded_net
 
 from gotta import adapt
-from gotta.core.domain_statistics import DomainStatistics
+from gotta.core.domain_statistics import DomainStatistics, _together
 from gotta.core.loop import evaluate
 from gotta.streams import Stream, StreamSpec
 from gotta.types import torch_images
@@ -22,3 +22,10 @@ def test_each_batch_is_normalised_with_the_statistics_of_the_domain_most_of_it_i
     for domain, name in enumerate(stream.domains):
         x = torch_images(stream.dataset.images(name, stream.index[stream.domain == domain]))
         torch.testing.assert_close(seen[domain], seeded_net(classes=3).conv1(x).mean((0, 2, 3)), atol=1e-5, rtol=1e-4)
+
+
+def test_the_statistics_of_a_domain_are_those_of_all_its_batches_as_one():
+    x = torch.randn(4, 25, 3, generator=torch.Generator().manual_seed(0)) + torch.arange(4.0)[:, None, None]
+    mean, var = _together([(part.mean(0), part.var(0, correction=0)) for part in x])
+    torch.testing.assert_close(mean, x.flatten(0, 1).mean(0))
+    torch.testing.assert_close(var, x.flatten(0, 1).var(0, correction=0))

@@ -1,7 +1,7 @@
 """The guard: silent where adaptation does no harm, and a shelter where it does."""
 
 import warnings
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -289,6 +289,66 @@ def test_one_check_alone_is_no_alarm(net):
     assert not model.guard.unhealthy
 
 
+@pytest.fixture
+def judged(monkeypatch):
+    """A guarded model whose checks find the losses that are told; gives the model and what a check came to."""
+    told = []
+    monkeypatch.setattr("gotta.core.guard.certainty_lost", lambda *given: told.pop(0))
+    model = adapt(seeded_net(classes=CLASSES), "source", guard="freeze")
+    x = draw(shuffled(32, 0), 0)
+
+    def check(lost):
+        told.append(lost)
+        while told:
+            found = model.step(x).diagnostics
+        return found["guard_evidence"]
+
+    return model, check
+
+
+@pytest.mark.filterwarnings("ignore::gotta.core.guard.GuardWarning")
+def test_losses_add_up_to_an_alarm_by_the_numbers_of_the_page(judged):
+    """docs/dropin.md: above 0.04, at most 0.1 of it in one check, never below 0, and above 0.2 it is an alarm."""
+    model, check = judged
+    sums = [check(lost) for lost in (0.04, 0.09, 0.0, -1.0, 0.5, 0.5)]
+    assert sums == pytest.approx([0, 0.05, 0.01, 0, 0.1, 0.2])
+    assert not model.guard.sheltering
+    assert check(0.05) == pytest.approx(0.21)
+    assert model.guard.sheltering
+    assert model.guard.evidence == 0
+
+
+@pytest.mark.filterwarnings("ignore::gotta.core.guard.GuardWarning")
+@pytest.mark.parametrize(("episodes", "bar"), [(1, 0.2), (2, 0.4), (5, 3.2), (9, 3.2)])
+def test_the_way_back_has_a_bar_that_doubles_four_times(judged, episodes, bar):
+    """Of every eighth batch, and what is won counts by at most 0.1 of a check, too."""
+    model, check = judged
+    model.guard.episodes = episodes - 1
+    model.guard.trip(model.method, model.memory, "made up")
+    for _ in range(round(bar / 0.1) - 1):
+        check(-0.3)
+        assert model.guard.batches % 8 == 0
+    check(-0.08)
+    assert model.guard.sheltering
+    check(-0.05)
+    assert not model.guard.sheltering
+    assert not model.guard.unhealthy
+
+
+def test_a_check_is_of_32_samples_four_of_each_24():
+    model = adapt(seeded_net(classes=CLASSES), "source", guard="freeze")
+    x = draw(shuffled(192 * 10, 0), 0)
+    model(x[:171])
+    assert model.guard.looks == 0
+    model(x[171:172])  # the last of the eighth four
+    assert model.guard.looks == 1
+    kept = x[[24 * group + place for group in range(8) for place in range(4)]]
+    assert torch.equal(model.guard.company, kept[::8])
+    model(x[172:])
+    assert model.guard.looks == 10
+    assert len(model.guard.company) == 32  # four of each of the last eight checks
+
+
 def test_rows_are_joined_in_the_type_of_the_newer_ones():
     assert join_rows(join_rows(None, torch.arange(5.0)), torch.arange(5, 8)).tolist() == list(range(8))
 
@@ -296,10 +356,16 @@ def test_rows_are_joined_in_the_type_of_the_newer_ones():
 PRACTICAL = {"gamma": 0.1, "severity": 5, "per_class": 25, "domain_order": "standard", "schedule": "continual"}
 
 
-def last_ten(net, settings, **arguments):
+@cache
+def trained():
+    return load("resnet20").to(memory_format=torch.channels_last)
+
+
+@cache
+def last_ten(method, guard=None, **settings):
     """Accuracy in percent over the last ten of fifteen domains of the bundled practical stream."""
     spec = StreamSpec.of(**{**PRACTICAL, "order": "dirichlet", **settings}, drop_single=True)
-    model = adapt(net, num_classes=10, **arguments)
+    model = adapt(trained(), method, num_classes=10, guard=guard)
     hits = seen = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -322,20 +388,18 @@ def last_ten(net, settings, **arguments):
 )
 @pytest.mark.parametrize("guard", ["freeze", "rollback"])
 def test_guarded_tent_stays_near_the_source_on_the_practical_stream(settings, guard):
-    net = load("resnet20").to(memory_format=torch.channels_last)
-    source = last_ten(net, settings, method="source")
-    assert last_ten(net, settings, method="tent", guard=guard) > source - 2
+    source = last_ten("source", **settings)
+    assert last_ten("tent", guard, **settings) > source - 2
     if settings["batch_size"] == 16:
-        assert last_ten(net, settings, method="tent") < source - 5
+        assert last_ten("tent", **settings) < source - 5
 
 
 @pytest.mark.slow
 def test_silent_on_clean_images_for_twenty_seeds():
-    net = load("resnet20").to(memory_format=torch.channels_last)
     for seed in range(20):
         settings = {"order": "iid", "schedule": "one", "domains": "clean", "per_class": 80, "choose": "random"}
         stream = Stream(dataset("cifar10-mini"), StreamSpec.of(**settings, batch_size=64, seed=seed))
-        model = adapt(net, "tent", guard="warn")
+        model = adapt(trained(), "tent", guard="warn")
         for step in stream:
             model(step.x)
         assert model.guard.looks >= 3
@@ -371,7 +435,7 @@ def accuracy(net, rows, domains, size, **arguments):
     ],
 )
 def test_domains_in_turns_are_no_alarm_and_two_classes_or_a_large_learning_rate_are(names, classes, size, lr, harmful):
-    net = load("resnet20").to(memory_format=torch.channels_last)
+    net = trained()
     labels, rng = dataset("cifar10-mini").labels, np.random.default_rng(0)
     rounds = [rng.permutation(np.flatnonzero(np.isin(labels, list(classes)))) for _ in range(8)]
     rows = np.concatenate(rounds)[:2400]

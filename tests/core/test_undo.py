@@ -64,12 +64,12 @@ def test_a_poisoned_batch_leaves_no_trace(method, memory):
 @pytest.mark.thorough
 @pytest.mark.parametrize("memory", ["none", "cstu", "rbm"])
 @pytest.mark.parametrize("method", gotta.list_methods())
-def test_two_hundred_good_batches_later(method, memory):
+def test_thirty_good_batches_later(method, memory):
     model, twin = (build(method, memory, pairing="memory") for _ in range(2))
     for seed in range(3):
         assert torch.equal(model(images(seed=seed)), twin(images(seed=seed)))
     served(model, poisoned(1e20))
-    for seed in range(200):
+    for seed in range(30):
         assert torch.equal(model(images(seed=seed)), twin(images(seed=seed)))
     assert frozen_state(model) == frozen_state(twin)
 

@@ -180,7 +180,7 @@ def contents(policy: str, data: dict[str, Any], runs: int) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", files("reservoir_stats_*.json", 2) + files("pbrs_stats_*.json", 3))
 def test_statistics_equal_note(path: Path) -> None:
-    compare_statistics(load(path), runs=5000)
+    compare_statistics(load(path), runs=2000)
 
 
 @pytest.mark.parametrize("path", files("reservoir_stats_*.json", 2) + files("pbrs_stats_*.json", 3))

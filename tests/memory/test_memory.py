@@ -329,6 +329,16 @@ def test_a_single_class(name: str) -> None:
     assert np.isfinite(memory.batch().uncertainty.numpy()).all()
 
 
+@pytest.mark.parametrize("name", ["reservoir", "pbrs"])
+def test_after_a_reset_the_same_is_drawn_again(name: str) -> None:
+    memory = Memory(name, 8, 10, seed=1)
+    stream = predictions(np.random.default_rng(0), 200, 10, True)
+    first = memory.observe(np.arange(200), **stream).tolist()
+    assert first != memory.observe(np.arange(200), **stream).tolist()
+    memory.reset()
+    assert first == memory.observe(np.arange(200), **stream).tolist()
+
+
 def test_empty_memory_reads_empty() -> None:
     batch = Memory("fps", 8, 4).batch()
     assert len(batch) == len(batch.x) == 0
@@ -346,14 +356,14 @@ def test_a_hundred_thousand_samples_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "hus", "rbm", "composed"])
 def test_long_streams_take_no_more_memory(name: str) -> None:
-    """What Python and NumPy hold grows by less than 64 kB between 10,000 and 60,000 samples."""
+    """What Python and NumPy hold grows by less than 64 kB between 5,000 and 30,000 samples."""
     memory = Memory(name, 64, 10)
     streams = [predictions(np.random.default_rng(seed), 1000, 10, True) for seed in range(5)]
     tracemalloc.start()
     held = []
-    for step in range(60):
+    for step in range(30):
         memory.observe(np.arange(1000), **streams[step % 5])
-        if step in (9, 59):
+        if step in (4, 29):
             gc.collect()
             held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()

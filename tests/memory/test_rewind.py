@@ -68,9 +68,9 @@ def test_a_memory_takes_a_batch_or_stays_as_it_was():
 
 
 @pytest.mark.slow
-def test_twenty_thousand_batches():
-    found = Counter(try_case(1000 + number) for number in range(20_000))
-    assert found["refused"] > 5000
+def test_four_thousand_batches():
+    found = Counter(try_case(1000 + number) for number in range(4000))
+    assert found["refused"] > 1000
 
 
 @pytest.mark.parametrize("name", list_memories())

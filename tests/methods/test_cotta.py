@@ -1,10 +1,12 @@
 """CoTTA trains what its published code collects: parameters that a module calls weight or bias."""
 
+import numpy as np
 import pytest
 import torch
 from tiny import seeded_net
 from torch import nn
 
+from gotta import adapt
 from gotta.errors import NoEffect
 from gotta.methods import methods
 
@@ -31,3 +33,15 @@ def test_a_model_without_any_is_said_to_have_none():
     model.token = nn.Parameter(torch.zeros(1))
     with pytest.raises(NoEffect, match="called weight or bias"):
         methods.build("cotta", model=model)
+
+
+def test_after_a_reset_recorded_draws_begin_again():
+    size = sum(parameter.numel() for parameter in seeded_net().parameters())
+    mask = np.random.default_rng(0).random((2, size)) < 0.5
+    model = adapt(seeded_net(), "cotta", num_classes=10, lr=0.1, copies=1, draws={"restore_mask": mask})
+    batches = [torch.rand(8, 3, 8, 8, generator=torch.Generator().manual_seed(seed)) for seed in range(2)]
+    first = [model(x) for x in batches]
+    assert model.method.turn == 2
+    model.reset()
+    assert model.method.turn == 0
+    assert all(torch.equal(model(x), seen) for x, seen in zip(batches, first, strict=True))

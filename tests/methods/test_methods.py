@@ -27,8 +27,8 @@ class ChannelNorm(nn.LayerNorm):
 
 NORMS = {"batch": nn.BatchNorm2d, "group": lambda channels: nn.GroupNorm(4, channels), "layer": ChannelNorm}
 MEMORIES = [name for name in list_memories() if name != "composed"]
-CELLS = [  # without BatchNorm there is less that a memory could change, so most of those wait for the slow tests
-    pytest.param(method, norm, memory, marks=[] if norm == "batch" or memory in ("none", "fps") else [pytest.mark.slow])
+CELLS = [
+    (method, norm, memory)
     for method in list_methods()
     for norm in NORMS
     for memory in (MEMORIES if methods.get(method).uses_memory else ["none"])
@@ -77,7 +77,7 @@ def test_any_memory_with_any_method(method, norm, memory):
     model = build(method, memory, net)
     start = state_of(model.model)
     trained = set(model.method.trained)
-    for x in batches(20, size=8, side=6):
+    for x in batches(8, size=8, side=6):  # five times what the memory holds
         outcome = model.step(x)
         assert outcome.prediction.logits.shape == (8, CLASSES)
         assert torch.isfinite(outcome.prediction.logits).all()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
 from gotta.errors import GottaError
-from gotta.metrics.online import Online, visit_names
+from gotta.metrics.online import Online, calibration_bins, visit_names
 from gotta.types import Truth
 
 
@@ -93,6 +93,13 @@ def test_ece_by_hand():
     online = Online(2, ["a"])
     online.update(truth([0, 1, 1]), np.log(probs))
     assert online.summary()["ece"] == pytest.approx(40.0)
+
+
+def test_bins_of_a_fifteenth_are_counted_from_the_lowest():
+    confidences = np.array([0.51, 0.55, 0.99])  # in (7/15, 8/15], (8/15, 9/15] and (14/15, 1]
+    bins = calibration_bins(np.log(np.stack([confidences, 1 - confidences], 1)), np.array([True, False, True]))
+    assert [row.nonzero()[0].tolist() for row in bins] == [[7, 8, 14], [7, 14], [7, 8, 14]]
+    assert bins[2][[7, 8, 14]] == pytest.approx(confidences)
 
 
 def test_a_confidence_of_one_falls_into_the_last_bin():

@@ -137,7 +137,16 @@ def test_dry_run_only_tells(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def hears_ctrl_c():
+    """In a background job of a shell, SIGINT is ignored, and would be by every process that a test starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_continues(tmp_path):
     recipe = tmp_path / "r.yaml"
     recipe.write_text(

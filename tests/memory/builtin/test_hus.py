@@ -21,6 +21,11 @@ def test_hus_takes_confident_samples_only() -> None:
     assert memory.batch().label.tolist() == [0, 1]
 
 
+def test_a_single_class_may_fill_the_memory() -> None:
+    memory = Memory("hus", 4, 2, threshold=0.9)
+    assert [offer(memory, 0, 0.0, point(0.95, 0.05)) for _ in range(4)] == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize(("classes", "threshold"), [(10, 0.99), (100, 0.66), (1000, 0.33), (2, 0.99), (5000, 0.33)])
 def test_the_threshold_follows_the_number_of_classes(classes: int, threshold: float) -> None:
     assert HUS().threshold_for(classes) == threshold

@@ -82,7 +82,7 @@ def test_fps_is_not_cstu_where_no_class_has_two_rows_and_cds_is(num_classes: int
 @pytest.mark.parametrize(("num_classes", "capacity"), SETTINGS)
 @pytest.mark.parametrize("policy", ["fps", "cds"])
 def test_equals_slow_for_long(policy: str, num_classes: int, capacity: int, bursty: bool) -> None:
-    compare(policy, num_classes, capacity, bursty, 10_000)
+    compare(policy, num_classes, capacity, bursty, 4000)
 
 
 @pytest.mark.parametrize("policy", ["fps", "cds", "cstu"])

@@ -40,6 +40,8 @@ def test_farthest_first() -> None:
     points = np.array([[0.0], [1.0], [0.4], [0.9]])
     assert geometry.farthest_first(points, start=0) == [0, 1, 2, 3]
     assert geometry.farthest_first(points, start=3) == [3, 0, 2, 1]
+    equally_far = np.array([[0.0], [1.0], [-1.0], [0.0]])
+    assert geometry.farthest_first(equally_far, start=0) == [0, 1, 2, 3]
 
 
 def test_unit_keeps_zero() -> None:

@@ -139,14 +139,46 @@ def test_three_ways_to_give_copies():
     assert torch.equal(augment_copy(x, 0, None, drawn(3)), random_augmentation(x, drawn(3)))
 
 
-def test_turns_and_shifts_are_drawn_from_the_published_ranges(monkeypatch):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """The ranges that are drawn from, each by its middle."""
+    ranges = []
 
     def middle(low, high, generator):
-        asked.append((low, high))
+        ranges.append((low, high))
         return (low + high) / 2
 
     monkeypatch.setattr(augmenting, "_uniform", middle)
-    augmenting.warp(torch.rand(2, 3, 32, 16), torch.Generator().manual_seed(0))
-    assert (-15, 15) in asked, "degrees"
-    assert {(-4, 4), (-2, 2)} <= set(asked), "an eighth of the height and of the width"
+    return ranges
+
+
+def test_turns_and_shifts_are_drawn_from_the_published_ranges(asked):
+    warp(torch.rand(2, 3, 32, 16), drawn())
+    degrees, zoom = (-15, 15), (0.9, 1.1)
+    assert asked == [degrees, (-2, 2), (-4, 4), zoom]  # an eighth of the width and of the height
+
+
+def test_colours_blur_and_flip_are_drawn_from_the_published_ranges(asked):
+    """CoTTA's get_tta_transforms, in its stronger form, which RoTTA took over."""
+    random_augmentation(images(), drawn())
+    published = {
+        "brightness": (0.6, 1.4),
+        "contrast": (0.7, 1.3),
+        "saturation": (0.5, 1.5),
+        "hue": (-0.06, 0.06),
+        "gamma": (0.7, 1.3),
+    }
+    assert asked[:5] == list(published.values())
+    assert asked[-2:] == [(0.001, 0.5), (0, 1)]  # the width of the blur; heads or tails
+
+
+def test_half_of_the_batches_are_flipped_and_pixels_have_a_noise_of_a_two_hundredth(monkeypatch):
+    monkeypatch.setattr(augmenting, "colours", lambda x, generator: x)
+    monkeypatch.setattr(augmenting, "warp", lambda x, generator: x)
+    monkeypatch.setattr(augmenting, "blur", lambda x, generator: x)
+    x, generator = torch.linspace(0.2, 0.8, 32).expand(1, 3, 32, 32), drawn()
+    changed = [random_augmentation(x, generator) for _ in range(200)]
+    flipped = [bool(y[..., 0].mean() > 0.5) for y in changed]
+    assert 80 < sum(flipped) < 120
+    noise = torch.stack([y - (x.flip(3) if turned else x) for y, turned in zip(changed, flipped, strict=True)])
+    assert float(noise.std()) == pytest.approx(0.005, rel=0.02)

@@ -66,19 +66,63 @@ def step(levels, net, x, labels):
     return out
 
 
+def follow_both(batches, with_classes, tolerance):
+    """The statistics after a stream, and the slow version's; what the network says is the same at every step."""
+    net = Three()
+    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
+    for x, labels in batches:
+        got, expected = step(fast, net, x, labels), slow.forward(x)
+        slow.learn(labels)
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+    return fast, slow
+
+
 @pytest.mark.parametrize("with_classes", [True, False])
 @pytest.mark.parametrize("sizes", [[64] * 10, [16] * 30, [1] * 400, [40, 3, 1, 100, 7, 9, 2, 64, 64, 10, 50, 60]])
 def test_it_equals_the_slow_version(sizes, with_classes):
-    net = Three()
-    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes)
-    for x, labels in stream(sizes):
-        got, expected = step(fast, net, x, labels), slow.forward(x)
-        slow.learn(labels)
-        np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
+    fast, slow = follow_both(stream(sizes), with_classes, tolerance=2e-3)
     assert fast.jumps == slow.jumps > 1
     means, variances = (np.concatenate([getattr(layer, name) for layer in slow.layers]) for name in ("mean", "var"))
     np.testing.assert_allclose(fast.mean, means, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(fast.var, variances, rtol=1e-3)
+
+
+def harsh(kind):
+    """Batches at the ends of what levels allow: dark ones, glaring ones in small pieces, and a domain that stays."""
+    rng = np.random.default_rng(3)
+    if kind == "unlike":  # one class is dark; at the end it comes alone, and brighter
+        for at, size in enumerate([64] * 60 + [8] * 6 + [16] * 6):
+            labels = np.arange(size) % CLASSES if at < 60 else np.zeros(size, int)
+            strength = np.where(labels == 0, 0.05, 1.0) * (5.0 if at >= 66 else 1.0)
+            yield (strength[:, None, None] * rng.normal(size=(size, 3, 6))).astype(np.float32), labels
+        return
+    if kind == "spiky":  # some samples are so strong that their number in a batch is a matter of chance
+        for _ in range(60):
+            strength = np.where(rng.random(32) < 0.03, 60.0, 1.0)
+            x = strength[:, None, None] * rng.normal(size=(32, 3, 6))
+            yield x.astype(np.float32), rng.integers(0, CLASSES, 32)
+        return
+    sizes, strength = {
+        "dark": ([64] * 12, lambda at: 1.0 if at < 3 else 0.001),
+        "glaring": ([8] * 40, lambda at: 40.0 if at % 10 in (7, 8) else 1.0),
+        "flickering": ([4] * 80, lambda at: 0.1 if at % 9 in (5, 6, 7) else 1.0),
+        "alike": ([64] * 8, lambda at: 1.0),
+        "long": ([256] * 40, lambda at: 1.0 + 0.002 * at),
+    }[kind]
+    for at, size in enumerate(sizes):
+        x = rng.normal(size=(size, 3, 6)) if kind != "alike" else np.sign(rng.normal(size=(1, 3, 6)))
+        yield (strength(at) * (x + np.zeros((size, 1, 1)))).astype(np.float32), rng.integers(0, CLASSES, size)
+
+
+@pytest.mark.parametrize("with_classes", [True, False])
+@pytest.mark.parametrize("kind", ["dark", "glaring", "flickering", "alike", "long", "unlike", "spiky"])
+def test_it_equals_the_slow_version_at_its_floors_and_clamps(kind, with_classes):
+    fast, slow = follow_both(harsh(kind), with_classes, tolerance=5e-3)
+    assert fast.jumps == slow.jumps
+    for name in ("mean", "var"):
+        expected = np.concatenate([getattr(layer, name) for layer in slow.layers])
+        np.testing.assert_allclose(getattr(fast, name), expected, rtol=2e-3, atol=1e-3 if name == "mean" else 0)
+    np.testing.assert_allclose(fast.noise, np.concatenate([layer.noise for layer in slow.layers], 1), rtol=1e-2)
 
 
 def test_a_change_of_domain_is_followed_inside_the_forward_that_meets_it():

@@ -1,5 +1,7 @@
 """The sticky prior: equal to the slow filter, causal, harmless without runs, awake again when runs come back."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -40,6 +42,28 @@ def test_it_equals_the_slow_filter(run):
     prior = make_prior("sticky")
     np.testing.assert_allclose(follow(prior, logits), expected, atol=1e-5)
     assert prior.stickiness == pytest.approx(slow.stay)
+
+
+@pytest.mark.parametrize(("run", "stickiness"), [(1, 0.02), (300, 0.99)])
+def test_it_equals_the_slow_filter_at_the_ends_of_its_range(run, stickiness):
+    """Two sure classes that take turns sample by sample, or in long runs; the other four are never seen."""
+    labels = np.arange(3000) // run % 2
+    logits = torch.from_numpy(20.0 * np.eye(CLASSES)[labels]).float()
+    slow, prior = SlowSticky(CLASSES), make_prior("sticky")
+    expected = np.stack([slow(row) for row in logits.double().tolist()])
+    np.testing.assert_allclose(follow(prior, logits), expected, atol=1e-4)
+    assert prior.belief.marginal[2:] == pytest.approx([1e-3 / CLASSES] * 4, rel=0.01)
+    np.testing.assert_allclose(prior.belief.marginal, slow.marginal)
+    most = max if stickiness > 0.5 else min
+    reached = most(look_at_stickiness(logits))
+    assert reached == pytest.approx(stickiness)
+
+
+def look_at_stickiness(logits):
+    prior = make_prior("sticky")
+    for row in logits[:, None]:
+        prior.follow(Prediction(row))
+        yield prior.stickiness
 
 
 @pytest.mark.parametrize("size", [1, 7, 50])
@@ -113,9 +137,9 @@ def test_a_biased_network_does_not_look_sticky():
     assert accuracy(follow(fair, logits), labels) < accuracy(follow(prior, logits), labels) - 0.01
 
 
-def test_runs_after_a_hundred_thousand_samples_without_any_are_noticed_within_five_hundred():
+def test_runs_after_twenty_thousand_samples_without_any_are_noticed_within_five_hundred():
     prior = make_prior("sticky")
-    follow(prior, stream(100_000, sure=3.0)[0], 1000)
+    follow(prior, stream(20_000, sure=3.0)[0], 1000)
     assert prior.stickiness < 0.1
     follow(prior, stream(500, 50, sure=3.0, seed=1)[0])
     assert prior.stickiness > 0.5
@@ -157,6 +181,24 @@ def test_one_warning_says_that_predictions_lean_on_the_order():
     with pytest.warns(OrderWarning, match="prior='none'") as told:
         follow(prior, logits)
     assert len(told) == 1
+    told_at = next(at for at, stay in enumerate(look_at_stickiness(logits)) if stay > 0.9)
+    early = make_prior("sticky")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        follow(early, logits[:told_at], 1)
+        with pytest.raises(OrderWarning, match=r"stickiness 0\.90"):
+            follow(early, logits[told_at : told_at + 1], 1)
+
+
+def test_the_moving_average_is_the_one_that_is_said():
+    """Nine tenths of the last average and a tenth of each new prediction; 0.03 is added where it is a factor."""
+    logits, _ = stream(40, 5)
+    average, expected = np.full(CLASSES, 1 / CLASSES), []
+    for probs in logits.double().softmax(1).numpy():
+        weighed = probs * (average + 0.03)
+        expected.append(np.log(weighed / weighed.sum()))
+        average = 0.9 * average + 0.1 * probs
+    np.testing.assert_allclose(follow(make_prior("ema"), logits), expected, atol=1e-5)
 
 
 def test_the_network_itself_and_the_memory_can_be_had_without_the_prior():

@@ -6,7 +6,7 @@ import numpy as np
 
 from gotta.memory.table import Floats, IntArray, Table
 
-SMALL = 1e-12  # the paper's epsilon_0, against division by zero
+SMALL = 1e-300  # the paper's epsilon_0, against division by zero; so small that copies are all equally similar
 MANY = 256  # above this, rough distances to all rows pick a few to be computed exactly
 
 
