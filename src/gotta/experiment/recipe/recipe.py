@@ -22,6 +22,7 @@ from gotta.printable import one_line
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 MOST = 1_000_000  # runs of a recipe, counted generously
+SEEDS = "seeds"  # of a cell that is run with the first so many only
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
@@ -41,6 +42,7 @@ class Cells(Part):
     control: list[str] = []
     settings: Sections = {}
     axes: Axes = {}
+    seeds: Annotated[int, Field(ge=1)] | None = None  # only the first so many
 
 
 class Quick(Part):
@@ -95,7 +97,7 @@ class Recipe(Part):
         given = [merged(cell, fitting(over, cell)) for cell in cells]
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
         try:
-            specs = [spec for seed in chosen for spec in _specs(given, seed, self.imports)]
+            specs = [spec for n, seed in enumerate(chosen) for spec in _specs(_of_seed(given, n), seed, self.imports)]
         except Mistakes as error:
             wrong += error.mistakes
         if wrong:
@@ -108,7 +110,7 @@ class Recipe(Part):
         """What each cell says, before anything left open is decided."""
         base = merged(short(self.base), short(self.quick.base)) if quick else short(self.base)
         cells = [
-            reduce(merged, parts, base)
+            reduce(merged, parts, base) | ({SEEDS: block.seeds} if block.seeds else {})
             for block in self.cells
             for parts in product(self._names(block), [short(block.settings)], *self._axes(block, quick))
         ]
@@ -188,6 +190,15 @@ def read_recipe(content: Any, where: str) -> Recipe:
 
 def _match_methods(patterns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for pattern in patterns for name in registered_methods.match(pattern)))
+
+
+def _of_seed(cells: Sequence[Sections], number: int) -> list[Sections]:
+    """The cells that are run with this seed, by its number from 0."""
+    return [
+        {name: value for name, value in cell.items() if name != SEEDS}
+        for cell in cells
+        if number < cell.get(SEEDS, number + 1)
+    ]
 
 
 def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list[RunSpec]:
