@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.recipe.exchange import exchange_memories, exchange_methods
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
+from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
@@ -84,17 +85,19 @@ class Recipe(Part):
 
         `memories` takes the place of every memory of the recipe but `none`; of `methods` those that the recipe has are
         kept, alone, and others take the place of its methods. `over` and `sections` stand over everything the recipe
-        says. An argument of a method or memory among them goes to the cells whose method or memory takes it.
+        says. An argument of a method or memory among them goes to the cells whose method or memory takes it. Cells at
+        a best rate that nobody has measured are left out (`without_rate` names them).
         """
         self._check_count(len(seeds) or len(self.quick.seeds if quick else self.seeds))
-        cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
         permit(over)  # what the caller names may be imported when it is run
         for section, names in (("memory", memories), ("method", methods)):
             for name in names:
                 permit({section: {"name": name}})
         chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
+        cells = self.sections(quick, memories, methods)
         given = [merged(cell, fitting(over, cell)) for cell in cells]
+        given = [cell for cell in given if not settle_rate(cell)[1]] or given  # if none is left, that is a mistake
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
         try:
             specs = [spec for n, seed in enumerate(chosen) for spec in _specs(_of_seed(given, n), seed, self.imports)]
@@ -103,6 +106,18 @@ class Recipe(Part):
         if wrong:
             raise Mistakes(wrong, "the recipe and its settings")
         return list({spec.id: spec for spec in specs}.values())
+
+    def without_rate(
+        self,
+        quick: bool = False,
+        memories: Sequence[str] = (),
+        methods: Sequence[str] = (),
+        over: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """The cells that `runs` leaves out: they ask for a best rate, and nobody has measured it."""
+        cells = self.sections(quick, memories, methods)
+        given = [merged(cell, fitting(short(over or {}), cell)) for cell in cells]
+        return list(dict.fromkeys(_label(cell) for cell in given if settle_rate(cell)[1]))
 
     def sections(
         self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
