@@ -116,7 +116,7 @@ def is_control(row: str) -> bool:
 
 def is_memory(row: str) -> bool:
     """Is it a row of runs with a memory, and no control?"""
-    return not is_control(row) and not row.startswith((NONE, *LEVELS))
+    return not is_control(row) and not f"{row} ".startswith(tuple(f"{name} " for name in (NONE, *LEVELS)))
 
 
 def row_name(run: Run) -> str:

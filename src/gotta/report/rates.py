@@ -1,6 +1,6 @@
 """Rates of running statistics in a table: which runs are at their best rate, and what their rows are called."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gotta.experiment.spec.best_rates import best_rates
 from gotta.methods import methods
@@ -33,6 +33,12 @@ def beside_usual(runs: Iterable[Run]) -> frozenset[str]:
     if not all(is_usual(run) or is_best(run) for run in known):
         return frozenset()
     return frozenset(run.id for run in known if not is_usual(run))
+
+
+def runs_at_best(rows: Mapping[str, Sequence[Run]]) -> dict[str, Sequence[Run]]:
+    """The runs at their best rate by the name of their row at the rate of the paper, which may be the best itself."""
+    found = {row: runs for row, runs in rows.items() if not at_best(row) and all(map(is_best, runs))}
+    return found | {without_rate(row): runs for row, runs in rows.items() if at_best(row)}
 
 
 def at_best(row: str) -> bool:

@@ -1,8 +1,12 @@
 """What a memory adds: paired differences to a named baseline."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from gotta.errors import unknown
 from gotta.report.pairs import Difference, difference, samples_per_step
-from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, is_control
+from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, Runs, is_control
+from gotta.report.rates import at_best, without_rate
 from gotta.report.statistics import LEVEL, NO_INTERVAL
 from gotta.report.tables.cells import Cell, Row, Table, of_difference
 
@@ -16,11 +20,17 @@ def gains(panel: Panel, baseline: str = NONE, level: float = LEVEL) -> Gains:
     if name not in panel.rows:
         raise unknown("baseline", baseline, panel.rows)
     return {
-        (row, column): difference(rows[row], rows[name], level)
+        (row, column): difference(rows[row], rows[base], level)
         for row in panel.rows
         for column, rows in panel.methods.items()
-        if row != name and row in rows and name in rows
+        if row in rows and (base := _baseline(rows, name, row)) not in (None, row)
     }
+
+
+def _baseline(rows: Mapping[str, Runs], name: str, row: str) -> str | None:
+    """The baseline of a row at its best rate is at its best rate too, where it has one."""
+    own = [other for other in rows if at_best(other) and without_rate(other) == name] if at_best(row) else []
+    return own[0] if own else name if name in rows else None
 
 
 def has_baseline(panel: Panel, baseline: str) -> bool:
@@ -35,13 +45,30 @@ def gain_table(panel: Panel, baseline: str = NONE) -> Table:
     rows = [
         Row(
             (row,),
-            tuple(of_difference(found[row, column]) if (row, column) in found else Cell() for column in columns),
+            tuple(_cell(panel, name, row, column, found.get((row, column))) for column in columns),
             not is_control(row),
         )
         for row in dict.fromkeys(row for row, _ in found)
     ]
     title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
-    return Table(title, ("memory",), tuple(columns), tuple(rows), tuple(_caption(found) + _steps(panel, name)))
+    caption = _caption(found) + _steps(panel, name) + _rates(panel, name)
+    return Table(title, ("memory",), tuple(columns), tuple(rows), tuple(caption))
+
+
+def _cell(panel: Panel, name: str, row: str, column: str, found: Difference | None) -> Cell:
+    """Without interval or verdict where the baseline takes steps of another size."""
+    if found is None:
+        return Cell()
+    rows = panel.methods[column]
+    base = _baseline(rows, name, row)
+    fair = base is not None and samples_per_step(rows[row]) == samples_per_step(rows[base])
+    shown = of_difference(found)
+    return shown if fair else replace(shown, interval=None, tied=False)
+
+
+def _rates(panel: Panel, name: str) -> list[str]:
+    theirs = [row for row in panel.rows if at_best(row) and without_rate(row) == name]
+    return ["Rows at their best rate are compared with the baseline at its own."] if theirs else []
 
 
 def _steps(panel: Panel, baseline: str) -> list[str]:
@@ -52,7 +79,7 @@ def _steps(panel: Panel, baseline: str) -> list[str]:
         return []
     return [
         "The baseline adapts after another number of samples than some rows, so differences are of the memory and "
-        "of the size of a step; the control with the same samples per step tells the two apart."
+        "of the size of a step and stand without an interval; the control with the same samples per step tells the two apart."
     ]
 
 
