@@ -246,6 +246,8 @@ def _where(panel: Panel) -> str:
     names = ("data.name", "model.name", "memory.capacity", "stream.gamma", "regime.reset")
     values = {name: list(dict.fromkeys(str(s[name]) for s in known if s.get(name) is not None)) for name in names}
     shown = {name: " and ".join(found) for name, found in values.items() if found}
+    if {run.stream.order for run in panel.runs} == {"iid"}:  # which has no gamma
+        shown.pop("stream.gamma", None)
     extra = [f"{name.split('.')[-1]} {shown[name]}" for name in names[2:] if name in shown]
     return f"{shown['data.name']} with {shown['model.name']}" + (f" ({', '.join(extra)})" if extra else "")
 

@@ -129,4 +129,4 @@ def _prior(run: Run) -> str | None:
 
 def _told(gap: Difference) -> str:
     assert gap.estimate is not None
-    return show_signed(gap.estimate) + (" (which cannot be told from 0)" if gap.tied else "")
+    return show_signed(gap.estimate) + (" (not told from 0)" if gap.tied else "")

@@ -39,7 +39,7 @@ def settle_rate(sections: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
 def _key(sections: Mapping[str, Any]) -> tuple[str, str]:
     memory = sections.get("memory")
     row = sections.get("control") or (memory.get("name") if isinstance(memory, Mapping) else None)
-    return str(sections["method"].get("name")), str(row or "none")
+    return str(sections["method"].get("name", "source")), str(row or "none")
 
 
 def _complain(method: str, row: str) -> str:
