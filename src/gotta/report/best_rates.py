@@ -20,7 +20,7 @@ from gotta.experiment.spec.best_rates import FILE
 from gotta.experiment.sweep.store import Store
 from gotta.methods import methods
 from gotta.report.pairs import fair_difference, samples_per_step
-from gotta.report.panel import CONTROL, row_name
+from gotta.report.panel import CONTROL, MEMORIES, METHODS, row_name
 from gotta.report.results import read_results
 from gotta.report.stored_run import Run
 from gotta.report.tables.render import prose
@@ -165,6 +165,15 @@ def _check_one_set_up(runs: Sequence[Run]) -> None:
         raise GottaError(f"the runs are of {len(known)} set-ups, and a rate is chosen on one. Use a folder for each.")
 
 
+def _place(one: Measured) -> tuple[int, bool, int, str]:
+    """As in the tables of a report."""
+    method, memory = (
+        names.index(name) if name in names else len(names)
+        for names, name in ((METHODS, one.method), (MEMORIES, one.key))
+    )
+    return method, one.key == CONTROL_KEY, memory, one.key
+
+
 def _count(number: int, of: str) -> str:
     return f"{number:,} {of}" + ("" if number == 1 else "s")
 
@@ -175,7 +184,7 @@ def _listed(rows: Sequence[str]) -> str:
 
 def main(folder: str) -> None:
     found = measured(read_results(Store(folder)).runs)
-    found.sort(key=lambda one: (list(methods.names()).index(one.method), one.key == CONTROL_KEY))
+    found.sort(key=_place)
     content = as_data(found)
     FILE.write_text(HEAD + yaml.safe_dump(content, sort_keys=False, width=110, default_flow_style=None))
     sys.stdout.write(page(found))

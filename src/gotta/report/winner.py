@@ -46,8 +46,9 @@ def _entries(panel: Panel) -> list[Entry]:
     """All that is ranked: no controls, and not the source model."""
     return [
         Entry(column, row, runs, sum(numbers) / len(numbers))
-        for column, row, runs in panel.filled
-        if column != SOURCE and not is_control(row)
+        for column, rows in panel.methods.items()
+        for row, runs in rows.items()
+        if not is_control(row)
         if (numbers := [run.accuracy for run in runs if run.accuracy is not None])
     ]
 
