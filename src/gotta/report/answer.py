@@ -207,7 +207,7 @@ def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | N
 
 def _rate(runs: Sequence[Run]) -> str:
     rates = {run.spec.method.rate for run in runs} - {None}
-    return f" at the same rate, {rates.pop():g}" if len(rates) == 1 else ""
+    return f" at the same rate ({rates.pop():g})" if len(rates) == 1 else ""
 
 
 def _at_best_rates(rows: Mapping[str, Runs], level: float) -> str:

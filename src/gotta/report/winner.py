@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.panel import CONTROLS, NONE, SOURCE, Panel, is_control, is_memory
 from gotta.report.rates import at_best, runs_at_best, told_rates
+from gotta.report.statistics import LEVEL
 from gotta.report.stored_run import Run
 from gotta.report.words import show_signed
 
@@ -29,17 +30,18 @@ class Entry:
         return self.column if self.row == NONE and self.column != "norm" else f"{self.column} + {self.row}"
 
 
-def name_winner(panel: Panel, level: float) -> str:
+def name_winner(panel: Panel, level: float = LEVEL) -> str:
     """Empty where there are no two entries to choose from."""
     entries = _entries(panel)
     if len(entries) < 2:
         return ""
     best = max(entries, key=lambda entry: entry.mean)
-    corrected = 1 - (1 - level) / (len(entries) - 1)  # it was picked among so many
-    gaps = {entry.name: fair_difference(best.runs, entry.runs, corrected) for entry in entries if entry is not best}
+    gaps = {entry.name: fair_difference(best.runs, entry.runs, level) for entry in entries if entry is not best}
     tied = [name for name, gap in gaps.items() if gap.tied]
-    text = f"Best of all {len(entries)}: {best.name} at {best.mean:.1f} %{_told_ties(tied)}; {_margin(panel, best, corrected)}"
-    return text.removesuffix("; ") + "."
+    margin = _margin(panel, best, level)
+    text = f"Best of all {len(entries)}: {best.name} at {best.mean:.1f} %{_told_ties(tied)}" + (margin and f"; {margin}")
+    # as in the table, where nothing is corrected for being many
+    return text + (f" (intervals at {level:.0%}, each for itself)." if "±" in text else ".")
 
 
 def _entries(panel: Panel) -> list[Entry]:
