@@ -11,7 +11,9 @@ RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 def swept(memory="fps", peak=0.1, top=70.0, rates=RATES, **options):
     return [
-        made(memory, scores=tuple(top - 40 * abs(rate - peak) + k for k in (-3, -1, 1, 3)), method__rate=rate, **options)
+        made(
+            memory, scores=tuple(top - 40 * abs(rate - peak) + k for k in (-3, -1, 1, 3)), method__rate=rate, **options
+        )
         for rate in rates
     ]
 

@@ -41,7 +41,9 @@ def test_each_method_has_its_rate_in_the_name_of_the_row():
 def test_a_best_rate_that_is_the_papers_needs_no_row():
     panel = panel_of([at(0.05, "cstu"), at(0.05), at(0.2)])
     assert panel.rows == ("cstu", "fps", "fps, at its best rate (0.2)")
-    assert {row: {run.spec.method.rate for run in runs} for row, runs in runs_at_best(panel.methods["norm"]).items()} == {
+    assert {
+        row: {run.spec.method.rate for run in runs} for row, runs in runs_at_best(panel.methods["norm"]).items()
+    } == {
         "cstu": {0.05},
         "fps": {0.2},
     }

@@ -19,7 +19,13 @@ def known(monkeypatch):
 
 def runs(gain, memory="none", method="norm", noise=0.2, **options):
     return [
-        made(memory, method, tuple(b + gain + noise * w for b, w in zip(BASE, WOBBLE[seed], strict=True)), seed, **options)
+        made(
+            memory,
+            method,
+            tuple(b + gain + noise * w for b, w in zip(BASE, WOBBLE[seed], strict=True)),
+            seed,
+            **options,
+        )
         for seed in range(3)
     ]
 

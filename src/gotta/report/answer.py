@@ -221,7 +221,9 @@ def _at_best_rates(rows: Mapping[str, Runs], level: float) -> str:
     best = max(means, key=lambda row: means[row])
     gap = fair_difference(found[best], found[CONTROL], 1 - (1 - level) / len(means))
     ours, theirs = (told_rates(found[row]) for row in (best, CONTROL))
-    return "each at its best rate, " + compare(f"{best} ({ours})", gap, f"running statistics without a memory ({theirs})")
+    return "each at its best rate, " + compare(
+        f"{best} ({ours})", gap, f"running statistics without a memory ({theirs})"
+    )
 
 
 def _without_memory(rows: Mapping[str, Runs], memory: Runs) -> tuple[str, int | None]:

@@ -27,7 +27,9 @@ from gotta.report.tables.render import prose
 
 RECIPE = "statistics"
 CONTROL_KEY = "running_statistics"
-HEAD = "# Chosen by `python -m gotta.report.best_rates` from runs of the recipe `statistics`. Accuracies in percent by rate.\n"
+HEAD = (
+    "# Chosen by `python -m gotta.report.best_rates` from runs of the recipe `statistics`; accuracies in % by rate.\n"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +90,12 @@ def page(found: Sequence[Measured]) -> str:
     on = _set_up(found)
     parts = [
         "# How fast should running statistics move?",
-        f"Accuracy in percent of the bundled `{on['model']}` on {on['data']}, {_count(on['images'], 'image')} in each of "
+        f"Accuracy in percent of `{on['model']}` on {on['data']}, {_count(on['images'], 'image')} in each of "
         f"{', '.join(on['domains'])} at severity {on['severity']}, order {on['order']} (gamma {on['gamma']}), memories "
         f"of {on['capacity']} rows in steps of as many, {_count(len(on['seeds']), 'seed')}. No other table scores "
         "these corruptions. Bold: the best rate of a row, which other recipes use in their rows *at its best rate*.",
-        "    gotta bench statistics\n    python -m gotta.report.best_rates runs/statistics > docs/results/statistics.md",
+        "    gotta bench statistics\n"
+        "    python -m gotta.report.best_rates runs/statistics > docs/results/statistics.md",
         "Made by these commands, from the runs alone; what was not run at every rate is not here.",
     ]
     for method in dict.fromkeys(one.method for one in found):
@@ -117,6 +120,12 @@ def _sentences(rows: Sequence[Measured]) -> list[str]:
         f"statistics ({control.best:g}) have {control.at(control.best):.1f} "
         f"({_gap(best, best.best, control, control.best)})."
     ]
+    same = [one.row for one in memories if one.accuracies == control.accuracies]
+    if same:
+        lines.append(
+            f"At equal rates {_listed(same)} has the numbers of running statistics, by construction: in steps of as "
+            "many samples as it has rows it holds exactly the last batch."
+        )
     edge = [one.row for one in rows if one.best in (min(one.runs), max(one.runs))]
     if edge:
         lines.append(f"At the edge of the rates that were tried, so that a rate beyond may be better: {_listed(edge)}.")
@@ -159,7 +168,8 @@ def _set_up(found: Sequence[Measured]) -> dict[str, Any]:
 
 def _check_one_set_up(runs: Sequence[Run]) -> None:
     known = {
-        repr([run.section("data", "model", "stream"), run.spec.memory.capacity, samples_per_step([run])]) for run in runs
+        repr([run.section("data", "model", "stream"), run.spec.memory.capacity, samples_per_step([run])])
+        for run in runs
     }
     if len(known) > 1:
         raise GottaError(f"the runs are of {len(known)} set-ups, and a rate is chosen on one. Use a folder for each.")

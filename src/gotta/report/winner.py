@@ -39,7 +39,9 @@ def name_winner(panel: Panel, level: float = LEVEL) -> str:
     gaps = {entry.name: fair_difference(best.runs, entry.runs, level) for entry in entries if entry is not best}
     tied = [name for name, gap in gaps.items() if gap.tied]
     margin = _margin(panel, best, level)
-    text = f"Best of all {len(entries)}: {best.name} at {best.mean:.1f} %{_told_ties(tied)}" + (margin and f"; {margin}")
+    text = f"Best of all {len(entries)}: {best.name} at {best.mean:.1f} %{_told_ties(tied)}" + (
+        margin and f"; {margin}"
+    )
     # as in the table, where nothing is corrected for being many
     return text + (f" (intervals at {level:.0%}, each for itself)." if "±" in text else ".")
 

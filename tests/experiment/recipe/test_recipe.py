@@ -301,7 +301,8 @@ def test_a_recipe_of_nothing_but_unmeasured_rates_is_a_mistake(two_rates):
 
 
 def test_a_block_may_keep_to_the_first_seeds(tmp_path):
-    text = "title: Mine\nbase: {memory: {capacity: 8}}\nseeds: [3, 4, 5]\ncells: [{method: [source]}, {method: [norm], seeds: 2}]"
+    cells = "[{method: [source]}, {method: [norm], seeds: 2}]"
+    text = f"title: Mine\nbase: {{memory: {{capacity: 8}}}}\nseeds: [3, 4, 5]\ncells: {cells}"
     recipe = mine(tmp_path, text)
     assert [spec.seed for spec in recipe.runs() if spec.method.name == "norm"] == [3, 4]
     assert [spec.seed for spec in recipe.runs() if spec.method.name == "source"] == [3, 4, 5]

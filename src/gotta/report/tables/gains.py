@@ -79,7 +79,8 @@ def _steps(panel: Panel, baseline: str) -> list[str]:
         return []
     return [
         "The baseline adapts after another number of samples than some rows, so differences are of the memory and "
-        "of the size of a step and stand without an interval; the control with the same samples per step tells the two apart."
+        "of the size of a step and stand without an interval; the control with the same samples per step tells the two "
+        "apart."
     ]
 
 

@@ -54,8 +54,8 @@ def matrix_table(panel: Panel) -> Table:
     rows = [Row((a,), tuple(_cell(matrix[a, b]) if a != b else Cell(absent="") for b in names)) for a in names]
     caption = (
         "Wins/ties/losses of the row against the column; one game is one method on one stream (seed). A tie is a "
-        "difference that cannot be told from zero over the domains of that stream (95 %, paired). There is no game between "
-        "rows that adapt after different numbers of samples.",
+        "difference that cannot be told from zero over the domains of that stream (95 %, paired). There is no game "
+        "between rows that adapt after different numbers of samples.",
     )
     return Table("Win/tie/loss", ("memory",), tuple(names), tuple(rows), caption)
 
