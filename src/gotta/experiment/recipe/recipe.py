@@ -23,7 +23,7 @@ from gotta.printable import one_line
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 MOST = 1_000_000  # runs of a recipe, counted generously
-SEEDS = "seeds"  # of a cell that is run with the first so many only
+SEEDS = "first seeds"  # of a cell that is run with the first so many only
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
