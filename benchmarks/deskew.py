@@ -74,7 +74,8 @@ def list_jobs() -> Iterator[Job]:
     """Seed by seed, so that an unfinished file has every stream."""
     three = ("class", "deskew", "running")
     for seed in SEEDS:
-        yield from (("five", name, seed, rule) for name in STREAMS for rule in three)
+        orders = [name for name in STREAMS if name != "sorted" or seed == SEEDS[0]]  # there is one sorted order
+        yield from (("five", name, seed, rule) for name in orders for rule in three)
         yield from ((block, "dirichlet-0.1", seed, rule) for block in ("ten", "batch-16") for rule in three)
         yield from (("video", "video", seed, rule) for rule in (*three, *MEMORIES))
         yield from (("batch-1", "dirichlet-0.1", seed, rule) for rule in ("class", "deskew"))
@@ -83,8 +84,7 @@ def list_jobs() -> Iterator[Job]:
         yield block, "iid", SEEDS[0], "limit"
     yield "batch-1", "dirichlet-0.1", SEEDS[0], "running"
     yield from (("five", "dirichlet-0.1", SEEDS[0], rule) for rule in ("gated", "source", "source, prior"))
-    for seed in SEEDS:
-        yield from (("resnet56", name, seed, rule) for name in STREAMS for rule in three)
+    yield from (("resnet56", name, SEEDS[0], rule) for name in STREAMS for rule in three)
 
 
 def make_stream(block: str, name: str, seed: int) -> Stream:
