@@ -1,6 +1,6 @@
 """What a memory adds: paired differences to a named baseline."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from gotta.errors import unknown
@@ -8,6 +8,7 @@ from gotta.report.pairs import Difference, difference, samples_per_step
 from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, Runs, is_control
 from gotta.report.rates import at_best, without_rate
 from gotta.report.statistics import LEVEL, NO_INTERVAL
+from gotta.report.tables.captions import order_notes
 from gotta.report.tables.cells import Cell, Row, Table, of_difference
 
 BASELINES = {"none": NONE, "running_statistics": CONTROLS["running_statistics"]}
@@ -41,27 +42,42 @@ def gain_table(panel: Panel, baseline: str = NONE) -> Table:
     """Rows by methods: points of accuracy above the baseline, with intervals over seeds and domains."""
     found = gains(panel, baseline)
     name = BASELINES.get(baseline, baseline)
-    columns = [column for column in panel.columns if any(key[1] == column for key in found)]
-    rows = [
+    title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
+    caption = tuple(caption_of(found) + _steps(panel, name) + _rates(panel, name))
+    return table_of(panel, found, title, caption, _find_unfair(panel, found, name))
+
+
+def table_of(
+    panel: Panel, found: Gains, title: str, caption: tuple[str, ...], unfair: Collection[tuple[str, str]] = ()
+) -> Table:
+    """The rows and columns that have a difference, in the order of the panel; without a verdict where it is unfair."""
+    columns = tuple(column for column in panel.columns if any(key[1] == column for key in found))
+    rows = tuple(
         Row(
             (row,),
-            tuple(_cell(panel, name, row, column, found.get((row, column))) for column in columns),
+            tuple(_cell(found.get((row, column)), (row, column) not in unfair) for column in columns),
             not is_control(row),
         )
-        for row in dict.fromkeys(row for row, _ in found)
-    ]
-    title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
-    caption = _caption(found) + _steps(panel, name) + _rates(panel, name)
-    return Table(title, ("memory",), tuple(columns), tuple(rows), tuple(caption))
+        for row in panel.rows
+        if any(key[0] == row for key in found)
+    )
+    return Table(title, ("memory",), columns, rows, caption, order_notes(panel, columns))
 
 
-def _cell(panel: Panel, name: str, row: str, column: str, found: Difference | None) -> Cell:
-    """Without interval or verdict where the baseline takes steps of another size."""
+def _find_unfair(panel: Panel, found: Gains, name: str) -> set[tuple[str, str]]:
+    """Where the baseline takes steps of another size, so that there is no verdict."""
+    unfair = set()
+    for row, column in found:
+        rows = panel.methods[column]
+        base = _baseline(rows, name, row)
+        if base is not None and samples_per_step(rows[row]) != samples_per_step(rows[base]):
+            unfair.add((row, column))
+    return unfair
+
+
+def _cell(found: Difference | None, fair: bool) -> Cell:
     if found is None:
         return Cell()
-    rows = panel.methods[column]
-    base = _baseline(rows, name, row)
-    fair = base is not None and samples_per_step(rows[row]) == samples_per_step(rows[base])
     shown = of_difference(found)
     return shown if fair else replace(shown, interval=None, tied=False)
 
@@ -84,7 +100,7 @@ def _steps(panel: Panel, baseline: str) -> list[str]:
     ]
 
 
-def _caption(found: Gains) -> list[str]:
+def caption_of(found: Gains) -> list[str]:
     estimates = [gain.estimate for gain in found.values() if gain.estimate is not None]
     covers = list(dict.fromkeys(estimate.covers for estimate in estimates))
     lines = [

@@ -9,6 +9,7 @@ from gotta.report.pairs import fair_difference
 from gotta.report.panel import Panel
 from gotta.report.statistics import LEVEL
 from gotta.report.stored_run import Run
+from gotta.report.tables.captions import order_notes
 from gotta.report.tables.cells import Cell, Row, Table
 
 
@@ -57,7 +58,7 @@ def matrix_table(panel: Panel) -> Table:
         "difference that cannot be told from zero over the domains of that stream (95 %, paired). There is no game "
         "between rows that adapt after different numbers of samples.",
     )
-    return Table("Win/tie/loss", ("memory",), tuple(names), tuple(rows), caption)
+    return Table("Win/tie/loss", ("memory",), tuple(names), tuple(rows), caption, order_notes(panel))
 
 
 def _game(first: Run, second: Run, level: float) -> int | None:
