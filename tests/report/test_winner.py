@@ -48,10 +48,12 @@ def closing(*groups):
 
 def test_the_margin_is_split_into_statistics_and_prior():
     told = closing(deskew(30), class_statistics(12), runs(0), control(1, 0.05), control(5, 0.1))
-    assert told.startswith("Best of all 3: deskew at 87.5 %; +25.0 ± ")
+    assert told.startswith("Best of all 3: deskew, sticky prior at 87.5 %; +25.0 ± ")
     assert "over running statistics of norm without a memory, at their best rate (0.1): +7.0 ± " in told
     assert "of it from class statistics, +18.0 ± " in told
-    assert told.endswith("from the prior (intervals at 95%, each for itself).")
+    assert told.endswith(
+        "from the prior (intervals at 95%, each for itself); best without a prior: norm + class statistics at 69.5 %."
+    )
 
 
 def test_without_the_halves_only_the_margin_is_told():
@@ -108,7 +110,7 @@ def test_the_answer_ends_with_it_and_compares_memories_at_both_rates():
     ]
     told = answer(panel_of(every))
     assert str(told).endswith(told.closing)
-    assert told.closing.startswith("Best of all 4: deskew at 87.5 %")
+    assert told.closing.startswith("Best of all 4: deskew, sticky prior at 87.5 %")
     sentence = told.findings[0].sentence
     assert "the best memory is fps, 3.0 ± " in sentence
     assert "fps is 0.5 ± " in sentence

@@ -43,7 +43,8 @@ def name_winner(panel: Panel, level: float = LEVEL) -> str:
         margin and f"; {margin}"
     )
     # as in the table, where nothing is corrected for being many
-    return text + (f" (intervals at {level:.0%}, each for itself)." if "±" in text else ".")
+    text += f" (intervals at {level:.0%}, each for itself)" if "±" in text else ""
+    return text + _told_without_prior(best, entries) + "."
 
 
 def _entries(panel: Panel) -> list[Entry]:
@@ -55,6 +56,15 @@ def _entries(panel: Panel) -> list[Entry]:
         if not is_control(row)
         if (numbers := [run.accuracy for run in runs if run.accuracy is not None])
     ]
+
+
+def _told_without_prior(best: Entry, entries: Sequence[Entry]) -> str:
+    """With a prior predictions use the order of samples, so the best of those that do not is named beside it."""
+    bare = [entry for entry in entries if entry.runs[0].prior == "none"]
+    if best in bare or not bare:
+        return ""
+    second = max(bare, key=lambda entry: entry.mean)
+    return f"; best without a prior: {second.name} at {second.mean:.1f} %"
 
 
 def _told_ties(tied: Sequence[str]) -> str:
@@ -105,7 +115,7 @@ def _best_control(rows: Mapping[str, Runs]) -> tuple[Runs, str] | None:
 def _parts(panel: Panel, best: Entry, control: Runs, level: float) -> str:
     """How much of the margin comes from the statistics and how much from the prior; or that a memory is all of it."""
     spec = best.runs[0].spec
-    if _prior(best.runs[0]) is None:
+    if best.runs[0].prior == "none":
         return ", which is what the memory adds" if is_memory(best.row) and spec.method.name == "norm" else ""
     alone = next((entry.runs for entry in _entries(panel) if _is_twin(best.runs[0], entry.runs[0])), None)
     if alone is None:
@@ -121,15 +131,11 @@ def _is_twin(ours: Run, other: Run) -> bool:
     names = {ours.spec.method.name, other.spec.method.name}
     same = ("statistics", "fed_by", "rate", "arguments")
     return (
-        _prior(other) is None
+        other.prior == "none"
         and (len(names) == 1 or names <= set(UNTRAINED))
         and all(getattr(ours.spec.method, name) == getattr(other.spec.method, name) for name in same)
         and (ours.spec.memory, ours.spec.control) == (other.spec.memory, other.spec.control)
     )
-
-
-def _prior(run: Run) -> str | None:
-    return None if run.spec.method.prior == "none" else run.spec.method.prior
 
 
 def _told(gap: Difference) -> str:
