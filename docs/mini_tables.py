@@ -20,14 +20,14 @@ def main(folder: str) -> None:
     lines = markdown(shown).splitlines()
     table = "\n".join(line for line in lines if line.startswith("|"))
     notes = "\n".join(line for line in lines if line.startswith("- "))
-    answers = "\n\n".join(f"**{_name(part)}.** {prose(str(part.answer))}" for part in parts)
+    answers = "\n\n".join(f"**{_name(part)}** {prose(str(part.answer))}" for part in parts)
     _renew(TOP / "README.md", table, "\n\n".join(prose(part.answer.closing) for part in parts[:1]))
     _renew(TOP / "docs/results/mini.md", f"{table}\n\n{notes}", answers)
 
 
 def _name(part: Part) -> str:
     order = part.panel.runs[0].spec.stream["order"]
-    return "i.i.d." if order == "iid" else order.capitalize()
+    return "i.i.d." if order == "iid" else f"{order.capitalize()}."
 
 
 def _beside(parts: tuple[Part, ...]) -> Table:
