@@ -2,6 +2,7 @@ import pytest
 from small_recipe import ONE, RECIPE
 
 from gotta import GottaError, plan
+from gotta.experiment.spec import best_rates
 
 
 def test_a_plan_tells_cells_counts_and_what_is_missing_and_writes_nothing(tmp_path):
@@ -63,3 +64,12 @@ def test_a_plan_knows_what_is_finished_damaged_and_recorded(tmp_path):
 def test_cells_without_effect_are_announced(tmp_path):
     (notice,) = plan(ONE, model="vit-mini", out=tmp_path).notices()
     assert notice.startswith("No effect: norm on vit-mini")
+
+
+def test_rows_without_a_measured_best_rate_are_left_out_and_said_to_be(tmp_path, monkeypatch):
+    monkeypatch.setattr(best_rates, "best_rates", lambda: {("norm", "fifo"): 0.1})
+    block = {"method": ["norm"], "memory": ["fifo", "fps"], "settings": {"method": {"rate": "best"}}}
+    found = plan({**ONE, "cells": [*ONE["cells"], block]}, out=tmp_path)
+    assert {spec.memory.name for spec in found.specs if spec.method.rate == 0.1} == {"fifo"}
+    assert "best rate is not measured yet (gotta bench statistics): norm + fps." in "".join(found.notices())
+    assert "measured" not in "".join(plan(ONE, out=tmp_path).notices())

@@ -4,8 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gotta.report.pairs import Difference, fair_difference, samples_per_step
-from gotta.report.panel import CONTROLS, NONE, Panel, Runs, is_control
-from gotta.report.statistics import LEVEL, Estimate
+from gotta.report.panel import CONTROLS, NONE, Panel, Runs, is_memory
+from gotta.report.rates import at_best, runs_at_best, told_rates
+from gotta.report.statistics import LEVEL
+from gotta.report.stored_run import Run
+from gotta.report.winner import name_winner
+from gotta.report.words import points, show_signed, side
 
 CONTROL = CONTROLS["running_statistics"]
 SAME = CONTROLS["same_samples"]
@@ -23,6 +27,8 @@ class Finding:
     over_none: Difference | None  # None if there is no row without a memory; in steps of the same size if there is one
     tied: tuple[str, ...]
     over_control: Difference | None
+    rate: str  # of the best memory and of the control, where they have one
+    at_best_rates: str  # what the same comparison says with each at its best rate
     covers: str  # what its intervals speak about
     compared: int  # other memories that it could be told from, or not
     steps: int | None = None  # samples per step, where the row without a memory is the control that takes the same
@@ -46,7 +52,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        parts = [self._gain(), self._ties(), self._control()]
+        parts = [self._gain(), self._ties(), self._control(), self.at_best_rates]
         return f"{self.method}: " + "; ".join(part for part in parts if part) + "."
 
     def _gain(self) -> str:
@@ -56,15 +62,15 @@ class Finding:
         if gain is None:
             why = f" ({self.over_none.refused[0]})" if self.over_none.refused else ""
             return f"the best memory is {self.best} at {self.accuracy:.1f} %, and cannot be compared with none{why}"
-        shown, none = _points(gain), "none" + self._in_steps
+        shown, none = points(gain), "none" + self._in_steps
         if gain.half is None:
-            over = f"{_side(gain)} no memory{self._in_steps}"
+            over = f"{side(gain)} no memory{self._in_steps}"
             return f"the best memory is {self.best}, {shown} points {over}, in this one stream"
         if self.helps:
             return f"the best memory is {self.best}, {shown} points above no memory{self._in_steps}"
         if self.over_none.distinguishable:
             return f"no memory beats {none}: the best, {self.best}, is {shown} points below it"
-        return f"no memory can be told from {none}: the best, {self.best}, differs by {_show_signed(gain)}"
+        return f"no memory can be told from {none}: the best, {self.best}, differs by {show_signed(gain)}"
 
     @property
     def _in_steps(self) -> str:
@@ -83,16 +89,23 @@ class Finding:
         if self.over_control is None or self.over_control.estimate is None:
             return ""
         rest = self.over_control.estimate
-        if rest.mean == 0 and rest.half == 0:
-            compared = f"{self.best} is equal to running statistics without a memory in every domain"
-        elif rest.distinguishable or rest.half is None:
-            compared = f"{self.best} is {_points(rest)} {_side(rest)} running statistics without a memory"
-        else:
-            compared = f"{self.best} cannot be told from running statistics without a memory ({_show_signed(rest)})"
+        compared = compare(self.best, self.over_control, f"running statistics without a memory{self.rate}")
         gain = None if self.over_none is None else self.over_none.estimate
         if not self.helps or gain is None:
             return compared
         return f"{compared}, which account for {gain.mean - rest.mean:+.1f} of {gain.mean:+.1f}"
+
+
+def compare(ours: str, found: Difference, theirs: str) -> str:
+    """A paired difference in words."""
+    gap = found.estimate
+    if gap is None:
+        return f"{ours} and {theirs} cannot be compared ({'; '.join(found.refused[:1])})"
+    if gap.mean == 0 and gap.half == 0:
+        return f"{ours} is equal to {theirs} in every domain"
+    if gap.distinguishable or gap.half is None:
+        return f"{ours} is {points(gap)} {side(gap)} {theirs}"
+    return f"{ours} cannot be told from {theirs} ({show_signed(gap)})"
 
 
 def findings(panel: Panel, level: float = LEVEL) -> list[Finding]:
@@ -107,6 +120,7 @@ class Answer:
     lead: str
     findings: tuple[Finding, ...] = ()
     uncertainty: str = ""
+    closing: str = ""  # the winner of the table, its margin, and what the margin is due to
 
     @property
     def helped(self) -> tuple[int, int]:
@@ -115,17 +129,19 @@ class Answer:
         return sum(finding.helps for finding in compared), len(compared)
 
     def __str__(self) -> str:
-        parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty]
+        parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty, self.closing]
         return " ".join(part for part in parts if part)
 
 
 def answer(panel: Panel, level: float = LEVEL) -> Answer:
     """Computed from the runs of one table."""
     found = findings(panel, level)
+    closing = name_winner(panel, level)
     if not found:
-        return Answer("No method was run with two memories, or with one and without, so nothing can be said.")
+        told = "No method was run with two memories, or with one and without, so nothing can be said of memories."
+        return Answer(told, closing=closing)
     where = _where(panel)
-    result = Answer(f"On {where}:", tuple(found), _uncertainty(found, level))
+    result = Answer(f"On {where}:", tuple(found), _uncertainty(found, level), closing)
     helped, compared = result.helped
     baseline = any(finding.over_none is not None for finding in found)
     if len(found) == 1:
@@ -157,7 +173,9 @@ def overall(answers: Sequence[Answer]) -> str:
 
 
 def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | None:
-    memories = {row: runs for row, runs in rows.items() if row != NONE and not is_control(row)}
+    memories = {row: runs for row, runs in rows.items() if is_memory(row)}
+    usual = {row: runs for row, runs in memories.items() if not at_best(row)}
+    memories = usual or memories
     means = {row: mean for row, runs in memories.items() if (mean := _mean(runs)) is not None}
     if not means or (NONE not in rows and SAME not in rows and len(means) == 1):
         return None
@@ -168,9 +186,44 @@ def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | N
     control = fair_difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
     baseline, steps = _without_memory(rows, memories[best])
     over_none = fair_difference(memories[best], rows[baseline], corrected) if baseline in rows else None
+    rate = _rate([*memories[best], *rows[CONTROL]]) if CONTROL in rows else ""
     covers = next((e.covers for gap in (over_none, control, *against.values()) if gap and (e := gap.estimate)), "")
     compared = sum(gap.judged for gap in against.values())
-    return Finding(column, len(means), best, means[best], over_none, tied, control, covers, compared, steps)
+    return Finding(
+        column,
+        len(means),
+        best,
+        means[best],
+        over_none,
+        tied,
+        control,
+        rate,
+        _at_best_rates(rows, level),
+        covers,
+        compared,
+        steps,
+    )
+
+
+def _rate(runs: Sequence[Run]) -> str:
+    rates = {run.spec.method.rate for run in runs} - {None}
+    return f" at the same rate ({rates.pop():g})" if len(rates) == 1 else ""
+
+
+def _at_best_rates(rows: Mapping[str, Runs], level: float) -> str:
+    """The best memory against the control, each at its best rate; nothing where the table has no such rows."""
+    if not any(map(at_best, rows)):
+        return ""
+    found = runs_at_best(rows)
+    means = {row: mean for row, runs in found.items() if is_memory(row) and (mean := _mean(runs)) is not None}
+    if not means or CONTROL not in found:
+        return ""
+    best = max(means, key=lambda row: means[row])
+    gap = fair_difference(found[best], found[CONTROL], 1 - (1 - level) / len(means))
+    ours, theirs = (told_rates(found[row]) for row in (best, CONTROL))
+    return "each at its best rate, " + compare(
+        f"{best} ({ours})", gap, f"running statistics without a memory ({theirs})"
+    )
 
 
 def _without_memory(rows: Mapping[str, Runs], memory: Runs) -> tuple[str, int | None]:
@@ -185,7 +238,7 @@ def _without_memory(rows: Mapping[str, Runs], memory: Runs) -> tuple[str, int | 
     return NONE, None
 
 
-def _mean(runs: Runs) -> float | None:
+def _mean(runs: Sequence[Run]) -> float | None:
     numbers = [run.accuracy for run in runs if run.accuracy is not None]
     return sum(numbers) / len(numbers) if numbers else None
 
@@ -195,6 +248,8 @@ def _where(panel: Panel) -> str:
     names = ("data.name", "model.name", "memory.capacity", "stream.gamma", "regime.reset")
     values = {name: list(dict.fromkeys(str(s[name]) for s in known if s.get(name) is not None)) for name in names}
     shown = {name: " and ".join(found) for name, found in values.items() if found}
+    if {run.stream.order for run in panel.runs} == {"iid"}:  # which has no gamma
+        shown.pop("stream.gamma", None)
     extra = [f"{name.split('.')[-1]} {shown[name]}" for name in names[2:] if name in shown]
     return f"{shown['data.name']} with {shown['model.name']}" + (f" ({', '.join(extra)})" if extra else "")
 
@@ -206,15 +261,3 @@ def _uncertainty(found: Sequence[Finding], level: float) -> str:
     if all(text.startswith("no interval") for text in covers):
         return f"{'; or '.join(sorted(covers)).capitalize()}."
     return f"Intervals at {level:.0%}, corrected for the memories compared, cover {'; or '.join(sorted(covers))}."
-
-
-def _points(found: Estimate) -> str:
-    return f"{abs(found.mean):.1f}" + ("" if found.half is None else f" ± {found.half:.1f}")
-
-
-def _show_signed(found: Estimate) -> str:
-    return f"{'+' if found.mean >= 0 else '-'}{_points(found)}"
-
-
-def _side(found: Estimate) -> str:
-    return "above" if found.mean > 0 else "below"

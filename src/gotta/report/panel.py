@@ -11,6 +11,9 @@ from typing import Any
 
 from gotta.experiment.spec.dotted import tell_apart
 from gotta.experiment.spec.run_spec import FORMER
+from gotta.methods import methods
+from gotta.methods.settings import BY_LEVEL
+from gotta.report.rates import AT_BEST, beside_usual, told_rates
 from gotta.report.stored_run import Run
 
 MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
@@ -25,6 +28,7 @@ CONTROLS = {
     "true_pbrs": f"{CONTROL}PBRS by true labels",
     "domain_statistics": f"{CONTROL}statistics of the whole domain",
 }
+LEVELS = tuple(f"{name} statistics" for name in BY_LEVEL)  # rows without a memory
 # what makes two runs incomparable; anything else that differs becomes another row or column
 SETUP = ("data", "stream", "model")
 AXES = ("memory", "pairing", "method", "regime", "guard")  # the earlier ones explain first
@@ -117,6 +121,11 @@ def is_control(row: str) -> bool:
     return row.startswith(CONTROL)
 
 
+def is_memory(row: str) -> bool:
+    """Is it a row of runs with a memory, and no control?"""
+    return not is_control(row) and not f"{row} ".startswith(tuple(f"{name} " for name in (NONE, *LEVELS)))
+
+
 def is_source(column: str) -> bool:
     """The source model, by itself or with a prior: no memory can change it."""
     return column == SOURCE or column.startswith(f"{SOURCE}, ")
@@ -130,7 +139,15 @@ def row_name(run: Run) -> str:
     if control:
         control = FORMER.get(control, control)
         return CONTROLS.get(control, f"{CONTROL}{control.replace('_', ' ')}")
+    if run.spec.memory.name == NONE and _has_levels(run):
+        return f"{run.spec.method.statistics} statistics"
     return run.spec.memory.name
+
+
+def _has_levels(run: Run) -> bool:
+    """Does it predict with class or gated statistics, which are not its method's own?"""
+    name, chosen = run.spec.method.name, run.spec.method.statistics
+    return chosen in BY_LEVEL and name in methods.names() and methods.get(name).native.source != chosen
 
 
 def column_name(run: Run) -> str:
@@ -149,23 +166,33 @@ def _prior_in_words(run: Run) -> str:
 
 
 def _panel(settings: Setting, runs: Runs) -> Panel:
-    row_axes, column_axes = _axes(runs)
+    names = _row_names(runs)
+    row_axes, column_axes = _axes(runs, names)
     cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
     rows: dict[str, Order] = {}
     columns: dict[str, Order] = {}
     for run in runs:
-        row, column = row_name(run), column_name(run)
+        row, column = names[run.id], column_name(run)
         row_label = _label(run, row, row_axes.get(row, ()))
         method_label = _label(run, run.spec.method.name, column_axes.get(column, ()))
         column_label = method_label + _prior_in_words(run)
         known = tuple(CONTROLS.values()) if is_control(row) else MEMORIES
-        rows[row_label] = is_control(row), _position(row, known), _natural(row_label), row_label
+        place = len(known) + 1 if row in LEVELS else _position(row_name(run), known)
+        rows[row_label] = is_control(row), place, _natural(row_label), row_label
         position = _position(run.spec.method.name, METHODS), _natural(method_label), _position(run.prior, PRIOR)
         columns[column_label] = *position, column_label
         cells[row_label, column_label].append(run)
     all_rows, all_columns = (tuple(sorted(names, key=lambda name: names[name])) for names in (rows, columns))
     complete = {key: tuple(cells.get(key, ())) for key in product(all_rows, all_columns)}
     return Panel(settings, runs, all_rows, all_columns, complete, row_axes, column_axes)
+
+
+def _row_names(runs: Runs) -> dict[str, str]:
+    """The rows by the ids of the runs; those at their best rate are apart from the same at the rate of the paper."""
+    apart = beside_usual(runs)
+    names = {run.id: row_name(run) + (AT_BEST if run.id in apart else "") for run in runs}
+    best = {row: told_rates([run for run in runs if names[run.id] == row]) for row in names.values() if AT_BEST in row}
+    return {id: f"{row} ({best[row]})" if row in best else row for id, row in names.items()}
 
 
 def _setups(runs: Runs) -> list[Runs]:
@@ -210,7 +237,7 @@ def _varying(groups: Sequence[Runs]) -> list[str]:
 
 def _split(runs: Runs) -> list[tuple[Setting, Runs]]:
     """The runs by the settings that a whole table shares."""
-    told = dict.fromkeys(axis for _, _, axes in _rivals(runs) for axis in axes)
+    told = dict.fromkeys(axis for _, _, axes in _rivals(runs, _row_names(runs)) for axis in axes)
     axes = [axis for axis in told if axis.startswith(TABLE_AXES)]
     values = [sorted({_value(run, axis) for run in runs if not _indifferent(run, axis)}, key=_order) for axis in axes]
     found = []
@@ -236,26 +263,26 @@ def _members(runs: Runs, setting: Setting) -> Runs:
 
 def _indifferent(run: Run, axis: str) -> bool:
     """Can this setting not change the run's numbers?"""
-    return is_source(column_name(run)) or (axis == "memory.capacity" and row_name(run) == NONE)
+    return is_source(column_name(run)) or (axis == "memory.capacity" and row_name(run) in (NONE, *LEVELS))
 
 
-def _axes(runs: Runs) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def _axes(runs: Runs, names: Mapping[str, str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """For each row and each column the settings in which runs of the same cell differ."""
     rows: dict[str, list[str]] = defaultdict(list)
     columns: dict[str, list[str]] = defaultdict(list)
-    for row, column, axes in _rivals(runs):
+    for row, column, axes in _rivals(runs, names):
         for axis in axes:
             known = columns[column] if axis.startswith(COLUMN_AXIS) else rows[row]
             known += [axis] if axis not in known else []
     return dict(rows), dict(columns)
 
 
-def _rivals(runs: Runs) -> list[tuple[str, str, list[str]]]:
+def _rivals(runs: Runs, names: Mapping[str, str]) -> list[tuple[str, str, list[str]]]:
     """Row, column and the settings that tell the runs apart, for each cell with several, of one seed or of many."""
     cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
         if not is_source(column_name(run)):
-            cells[row_name(run), column_name(run)].append(run)
+            cells[names[run.id], column_name(run)].append(run)
     return [(*cell, tell_apart([run.parts(*AXES) for run in rivals])) for cell, rivals in cells.items()]
 
 

@@ -27,6 +27,7 @@ from gotta.experiment.sweep.sweep import Event, sweep
 from gotta.workflow.grid import Grid
 from gotta.workflow.result import Result
 
+NAMED = 4  # cells that a notice names before it only counts them
 Listener = Callable[[Event], object]
 
 
@@ -39,6 +40,7 @@ class Plan:
     recipe: Recipe | None = None
     name: str = ""  # of the recipe
     to_record: tuple[RunSpec, ...] = ()  # these get a recording of what their memory held
+    left_out: tuple[str, ...] = ()  # cells that ask for a best rate which nobody has measured
 
     def __post_init__(self) -> None:
         check_same_inputs(self.specs, self.store, everything=False)
@@ -86,12 +88,18 @@ class Plan:
         return min(jobs or os.cpu_count() or 1, max(1, len(self.todo)))
 
     def notices(self, everything: bool = True) -> list[str]:
-        """What to know before it runs: damaged runs, what is recorded, cells that say nothing of their own.
+        """What to know before it runs: damaged runs, what is recorded, cells left out or with nothing of their own.
 
         Without `everything` nothing of the caller's is imported for it.
         """
         known = [spec for spec in self.todo if everything or not outside.find_outside(spec.model_dump())]
-        return [*self._damaged(), *self._earlier(), *self._recording(), *_without_effect(known)]
+        return [
+            *self._damaged(),
+            *self._earlier(),
+            *self._recording(),
+            *self._without_rate(),
+            *_without_effect(known),
+        ]
 
     def check(self, device: str = "cpu") -> None:
         """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
@@ -195,6 +203,13 @@ class Plan:
                 f" {again} of them {'is' if again == 1 else 'are'} run again for it; the numbers stored before stay."
             )
         return [text + (" A recorded run keeps no snapshots: one that is stopped starts anew." if new else "")]
+
+    def _without_rate(self) -> list[str]:
+        if not self.left_out:
+            return []
+        names = ", ".join(self.left_out[:NAMED])
+        more = f" and {len(self.left_out) - NAMED} more" if len(self.left_out) > NAMED else ""
+        return [f"Left out, since their best rate is not measured yet (gotta bench statistics): {names}{more}."]
 
 
 def _told_missing(things: Sequence[Missing]) -> str:

@@ -46,11 +46,13 @@ def plan(
     """
     found = recipe if isinstance(recipe, Recipe) else _recipe(recipe)
     chosen = {name: _named(value) for name, value in (("data", data), ("model", model)) if value}
-    specs = found.runs(quick, _names(memory), list(seeds), _names(method), merged(chosen, sections(settings)))
+    over = merged(chosen, sections(settings))
+    specs = found.runs(quick, _names(memory), list(seeds), _names(method), over)
+    left_out = tuple(found.without_rate(quick, _names(memory), _names(method), over))
     name = _stem(recipe, found)
     root = Path("runs") / (name + ("-quick" if quick else "")) if out is None else Path(out)
     first = tuple(spec for spec in specs if record and spec.seed == specs[0].seed)
-    return Plan(tuple(specs), Store(root), found, name, first)
+    return Plan(tuple(specs), Store(root), found, name, first, left_out)
 
 
 def bench(

@@ -2,33 +2,60 @@ import time
 
 import pytest
 
-from gotta import GottaError, list_memories
+from gotta import GottaError
 from gotta.experiment.recipe.recipe import Recipe, load_recipe
+from gotta.experiment.spec import best_rates as kept
+from gotta.experiment.spec.best_rates import FILE
+from gotta.experiment.spec.run_spec import CONTROLS
+from gotta.reading import parse_yaml
 
 
 def test_mini_is_what_its_description_says():
     specs = load_recipe("mini").runs()
-    cells = {(spec.method.name, spec.control or spec.memory.name) for spec in specs}
-    memories = set(list_memories()) - {"composed"}
-    assert {memory for method, memory in cells if method == "norm"} == memories | {
-        "running_statistics",
-        "same_samples",
-        "domain_statistics",
-        "true_kcenter",
-        "true_cstu",
-        "true_pbrs",
+    streams = {order: [spec for spec in specs if spec.stream["order"] == order] for order in ("dirichlet", "iid")}
+    assert sum(map(len, streams.values())) == len(specs)
+    assert {spec.seed for spec in streams["dirichlet"]} == {0, 1}
+    assert {spec.seed for spec in streams["iid"]} == {0}
+    norm = [spec for spec in streams["dirichlet"] if spec.method.name == "norm"]
+    assert {spec.control for spec in norm} == {None, *CONTROLS}
+    memories = {spec.memory.name for spec in norm if not spec.control}
+    assert memories == {"none", "fifo", "pbrs", "cstu", "cds", "fps"}
+    assert {spec.method.statistics for spec in norm if not spec.has_memory and not spec.control} == {
+        "batch",
+        "gated",
+        "class",
     }
-    assert {memory for method, memory in cells if method == "tent"} == {"none", "fifo", "fps"}
-    assert ("source", "none") in cells
-    assert {spec.seed for spec in specs} == {0, 1}
-    assert all(spec.stream["per_class"] == 25 and spec.stream["severity"] == 5 for spec in specs)
-    assert {spec.stream["per_class"] for spec in load_recipe("mini").runs(quick=True)} == {8}
+    source = [spec for spec in streams["dirichlet"] if spec.method.name == "source"]
+    assert {spec.method.prior for spec in source} == {None, "sticky"}
+    assert {(spec.method.name, spec.control or spec.memory.name) for spec in streams["iid"]} == {
+        ("norm", "none"),
+        ("norm", "fps"),
+        ("norm", "running_statistics"),
+        ("deskew", "none"),
+    }
+    assert {spec.regime.batch_size for spec in specs if spec.method.statistics in ("gated", "class")} == {32}
+    assert all(spec.stream["per_class"] == 200 and spec.stream["severity"] == 5 for spec in specs)
+    assert {len(spec.stream["domains"]) for spec in specs} == {4}
+    assert {spec.stream["per_class"] for spec in load_recipe("mini").runs(quick=True)} == {20}
+
+
+def test_mini_has_the_control_and_the_best_memory_at_their_best_rates():
+    measured = parse_yaml(FILE.read_text())["rates"]["norm"]
+    rates = {}
+    for spec in load_recipe("mini").runs(seeds=[0]):
+        if spec.method.rate is not None and spec.stream["order"] == "dirichlet":
+            rates.setdefault(spec.control or spec.memory.name, set()).add(spec.method.rate)
+    best = max(
+        (name for name in rates if name not in CONTROLS), key=lambda name: max(measured[name]["accuracies"].values())
+    )
+    second = {name: found - {0.05} for name, found in rates.items() if len(found) > 1}
+    assert second == {name: {measured[name]["rate"]} for name in (best, "running_statistics")}
 
 
 def test_memories_given_replace_those_of_every_block():
-    specs = load_recipe("mini").runs(memories=["fps"], seeds=[5])
+    specs = load_recipe("signs").runs(memories=["fps"], seeds=[5])
     assert {spec.memory.name for spec in specs if spec.method.name == "norm" and not spec.control} == {"none", "fps"}
-    assert {spec.memory.name for spec in specs if spec.method.name == "tent"} == {"none", "fps"}
+    assert {spec.memory.name for spec in specs if spec.method.name == "tent" and not spec.control} == {"none", "fps"}
     assert {spec.seed for spec in specs} == {5}
 
 
@@ -231,3 +258,55 @@ def test_a_recipe_of_endless_runs_is_told_before_they_are_made():
 def test_control_characters_stay_out_of_titles_and_labels():
     recipe = Recipe.model_validate({"title": "a\x1b[31m\nb", "base": {}, "cells": [{"method": ["norm"]}]})
     assert recipe.title == "a\\x1b[31m\\nb"
+
+
+TWO_RATES = """
+title: Two rates
+base: {memory: {capacity: 8}}
+seeds: [0, 1]
+cells:
+  - {method: [norm], memory: [fps, fifo, cstu], control: [running_statistics]}
+  - {method: [norm, rotta], memory: [fps, fifo, cstu], control: [running_statistics], settings: {method: {rate: best}}}
+"""
+
+
+@pytest.fixture
+def two_rates(tmp_path, monkeypatch):
+    found = {("norm", "fps"): 0.2, ("norm", "fifo"): 0.05, ("norm", "running_statistics"): 0.1}
+    monkeypatch.setattr(kept, "best_rates", lambda: found)
+    return mine(tmp_path, TWO_RATES)
+
+
+def test_a_block_at_best_rates_runs_what_was_measured_once_and_names_the_rest(two_rates):
+    specs = two_rates.runs()
+    rates = sorted((spec.control or spec.memory.name, spec.method.rate) for spec in specs if spec.seed == 1)
+    assert rates == [
+        ("cstu", 0.05),
+        ("fifo", 0.05),
+        ("fps", 0.05),
+        ("fps", 0.2),
+        ("running_statistics", 0.05),
+        ("running_statistics", 0.1),
+    ]
+    rotta = [f"rotta + {row}" for row in ("fps", "fifo", "cstu", "running_statistics")]
+    assert two_rates.without_rate() == ["norm + cstu", *rotta]
+    assert two_rates.without_rate(methods=["norm"]) == ["norm + cstu"]
+    assert two_rates.without_rate(memories=["pbrs"], methods=["norm"]) == ["norm + pbrs"]
+    assert two_rates.without_rate(over={"method": {"rate": 0.1}}) == []
+
+
+def test_a_recipe_of_nothing_but_unmeasured_rates_is_a_mistake(two_rates):
+    with pytest.raises(GottaError, match="nothing is measured for tent"):
+        two_rates.runs(methods=["tent"], over={"method": {"rate": "best"}})
+
+
+def test_a_block_may_keep_to_the_first_seeds(tmp_path):
+    cells = "[{method: [source]}, {method: [norm], seeds: 2}]"
+    text = f"title: Mine\nbase: {{memory: {{capacity: 8}}}}\nseeds: [3, 4, 5]\ncells: {cells}"
+    recipe = mine(tmp_path, text)
+    assert [spec.seed for spec in recipe.runs() if spec.method.name == "norm"] == [3, 4]
+    assert [spec.seed for spec in recipe.runs() if spec.method.name == "source"] == [3, 4, 5]
+    assert {spec.seed for spec in recipe.runs(seeds=[7])} == {7}
+    assert [spec.seed for spec in recipe.runs(seeds=[9, 8, 7], methods=["tent"])] == [9, 8, 7]
+    with pytest.raises(GottaError, match=r"cells\.0\.seeds"):
+        mine(tmp_path, text.replace("{method: [source]}", "{method: [source], seeds: 0}"))

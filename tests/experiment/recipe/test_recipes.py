@@ -225,6 +225,18 @@ def test_the_page_lists_every_recipe_with_its_number_of_cells():
         row = re.search(rf"^\| `{name}` \|.*?\| (\d+) \|", listed, re.MULTILINE)
         assert row, name
         assert int(row[1]) == len(load_recipe(name).sections()), name
+    counts = ", ".join(str(len(load_recipe(name).sections())) for name in ("mini", "long", "full"))
+    assert f"| `mini`, `long`, `full` | ours | {counts} |" in listed
+
+
+@pytest.mark.parametrize("name", ["long", "signs", "full"])
+def test_memories_and_control_have_a_second_row_at_their_best_rate(name):
+    cells = [cell for cell in load_recipe(name).sections() if cell["method"]["name"] in ("norm", "rotta", "note")]
+    asked = [cell for cell in cells if cell["method"].get("rate") == "best"]
+    for method in {cell["method"]["name"] for cell in cells}:
+        usual = {cell.get("control") or cell["memory"]["name"] for cell in cells if cell["method"] == {"name": method}}
+        best = {cell.get("control") or cell["memory"]["name"] for cell in asked if cell["method"]["name"] == method}
+        assert best == usual - {"none", *CONTROLS} | {"running_statistics"}
 
 
 def test_the_recipe_on_the_page_runs(tmp_path):
@@ -232,7 +244,7 @@ def test_the_recipe_on_the_page_runs(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     recipe = load_recipe(str(path))
-    assert len(recipe.runs()) == 3 * 2 * (3 + 2 * 2)
+    assert len(recipe.runs()) == 3 * 2 * 3 + 2 * 2 * (2 * 2)  # the second block has two seeds
     quick = recipe.runs(quick=True)
     assert len(quick) == 3 + 2 * 2
     assert {spec.memory.capacity for spec in quick} == {16}

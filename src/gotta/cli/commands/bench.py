@@ -81,9 +81,9 @@ def bench(
 
     Examples:
 
-    - `gotta bench` : the default benchmark, about four minutes on two cores
+    - `gotta bench` : the default benchmark, eight minutes on two cores
 
-    - `gotta bench --quick` : the same in under a minute
+    - `gotta bench --quick` : the same on fewer images, in a minute
 
     - `gotta bench --quick --memory fps,fifo,my_policy:Mine` : a policy of your own beside others
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.recipe.exchange import exchange_memories, exchange_methods
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
+from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
@@ -22,6 +23,7 @@ from gotta.printable import one_line
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 MOST = 1_000_000  # runs of a recipe, counted generously
+SEEDS = "first seeds"  # of a cell that is run with the first so many only
 SHOWN = 4  # cells that a mistake names before it only counts them
 
 Axes = dict[str, Annotated[list[Any], Field(min_length=1)]]  # a setting's dotted name and its values
@@ -41,6 +43,7 @@ class Cells(Part):
     control: list[str] = []
     settings: Sections = {}
     axes: Axes = {}
+    seeds: Annotated[int, Field(ge=1)] | None = None  # only the first so many
 
 
 class Quick(Part):
@@ -82,25 +85,39 @@ class Recipe(Part):
 
         `memories` takes the place of every memory of the recipe but `none`; of `methods` those that the recipe has are
         kept, alone, and others take the place of its methods. `over` and `sections` stand over everything the recipe
-        says. An argument of a method or memory among them goes to the cells whose method or memory takes it.
+        says. An argument of a method or memory among them goes to the cells whose method or memory takes it. Cells at
+        a best rate that nobody has measured are left out (`without_rate` names them).
         """
         self._check_count(len(seeds) or len(self.quick.seeds if quick else self.seeds))
-        cells = self.sections(quick, memories, methods)
         over = merged(short(over or {}), short(sections))
         permit(over)  # what the caller names may be imported when it is run
         for section, names in (("memory", memories), ("method", methods)):
             for name in names:
                 permit({section: {"name": name}})
         chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
+        cells = self.sections(quick, memories, methods)
         given = [merged(cell, fitting(over, cell)) for cell in cells]
+        given = [cell for cell in given if not settle_rate(cell)[1]] or given  # if none is left, that is a mistake
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
         try:
-            specs = [spec for seed in chosen for spec in _specs(given, seed, self.imports)]
+            specs = [spec for n, seed in enumerate(chosen) for spec in _specs(_of_seed(given, n), seed, self.imports)]
         except Mistakes as error:
             wrong += error.mistakes
         if wrong:
             raise Mistakes(wrong, "the recipe and its settings")
         return list({spec.id: spec for spec in specs}.values())
+
+    def without_rate(
+        self,
+        quick: bool = False,
+        memories: Sequence[str] = (),
+        methods: Sequence[str] = (),
+        over: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """The cells that `runs` leaves out: they ask for a best rate, and nobody has measured it."""
+        cells = self.sections(quick, memories, methods)
+        given = [merged(cell, fitting(short(over or {}), cell)) for cell in cells]
+        return list(dict.fromkeys(_label(cell) for cell in given if settle_rate(cell)[1]))
 
     def sections(
         self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
@@ -108,7 +125,7 @@ class Recipe(Part):
         """What each cell says, before anything left open is decided."""
         base = merged(short(self.base), short(self.quick.base)) if quick else short(self.base)
         cells = [
-            reduce(merged, parts, base)
+            reduce(merged, parts, base) | ({SEEDS: block.seeds} if block.seeds else {})
             for block in self.cells
             for parts in product(self._names(block), [short(block.settings)], *self._axes(block, quick))
         ]
@@ -188,6 +205,15 @@ def read_recipe(content: Any, where: str) -> Recipe:
 
 def _match_methods(patterns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for pattern in patterns for name in registered_methods.match(pattern)))
+
+
+def _of_seed(cells: Sequence[Sections], number: int) -> list[Sections]:
+    """The cells that are run with this seed, by its number from 0."""
+    return [
+        {name: value for name, value in cell.items() if name != SEEDS}
+        for cell in cells
+        if number < cell.get(SEEDS, number + 1)
+    ]
 
 
 def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list[RunSpec]:

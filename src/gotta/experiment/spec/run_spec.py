@@ -18,6 +18,7 @@ from gotta.data.dataset import has_clips
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, lengthen_form, list_arguments, shorten_form
+from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.clean_samples import FISHER, asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
@@ -136,12 +137,11 @@ class RunSpec(Section):
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
         outside.permit(given, imports)
-        given = _renamed(lengthen_form(given, FIELDS, DEFAULTS))
-        mistakes: list[str] = []
+        given, mistakes = settle_rate(_renamed(lengthen_form(given, FIELDS, DEFAULTS)))
         try:
             spec = cls.model_validate(given)
         except ValidationError as error:
-            mistakes = [_describe(problem, cls, given) for problem in error.errors()]
+            mistakes += [_describe(problem, cls, given) for problem in error.errors()]
             # The rest is looked at as well, so that nobody has to come back for one mistake after the other.
             wrong = [problem["loc"] for problem in error.errors()]
             spec = cls.model_validate(without(given, wrong))

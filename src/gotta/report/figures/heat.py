@@ -8,7 +8,7 @@ from gotta.report.figures.chart import clip, shown, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text
 from gotta.report.figures.figure import WIDTH, Figure, draws
 from gotta.report.figures.wins import LOST, WON
-from gotta.report.panel import AXES, CONTROLS, NONE, Panel, column_name, is_source, row_name, set_up_of
+from gotta.report.panel import AXES, CONTROLS, LEVELS, NONE, Panel, column_name, is_source, row_name, set_up_of
 from gotta.report.stored_run import Run
 
 BASELINE = CONTROLS["running_statistics"]
@@ -76,7 +76,7 @@ def name_of(run: Run) -> str:
     method += (
         f", {statistics} statistics" if statistics in ("class", "gated") and (method != "deskew" or not words) else ""
     )
-    return method + (f" + {row}" if row != NONE else "") + prior + words
+    return method + (f" + {row}" if row not in (NONE, *LEVELS) else "") + prior + words
 
 
 def _gain(ours: Mapping[str, Scores], theirs: Mapping[str, Scores]) -> float | None:

@@ -5,6 +5,8 @@ from itertools import product
 from typing import NamedTuple
 from zlib import crc32
 
+from gotta.report.rates import without_rate
+
 
 class Style(NamedTuple):
     """A colour with contrast on white and on near-black; a dash (`()` is a whole line); the name of a marker."""
@@ -48,8 +50,9 @@ TURNS = [(dash, mark) for dash, mark in product(DASHES, MARKERS) if (dash, mark)
 
 
 def style(name: str) -> Style:
-    """The style of a row by its name; settings after the name (`fps epsilon=0.1`) do not change it."""
-    bare = name if name in KNOWN else name.split(" ")[0]
+    """The style of a row by its name; settings after the name (`fps epsilon=0.1`), or a rate, do not change it."""
+    plain = without_rate(name)
+    bare = plain if plain in KNOWN else plain.split(" ")[0]
     return KNOWN.get(bare) or OTHERS[crc32(bare.encode()) % len(OTHERS)]
 
 

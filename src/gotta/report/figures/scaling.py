@@ -55,7 +55,10 @@ def _rest(run: Run, axis: str) -> str:
     """Everything else that makes runs incomparable; the regime follows the capacity, so its sizes do not count."""
     known = run.section("data", "stream", "model", "pairing")
     other = run.settings.get(CAPACITY if axis == EPSILON else EPSILON)
-    return repr(sorted((name, repr(value)) for name, value in known.items())) + f"{run.spec.regime.reset} {other}"
+    return (
+        repr(sorted((name, repr(value)) for name, value in known.items()))
+        + f"{run.spec.regime.reset} {run.spec.method.rate} {other}"
+    )
 
 
 def _figure(method: str, title: str, what: str, curves: Curves, star: bool) -> Figure:

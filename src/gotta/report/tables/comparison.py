@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gotta.errors import unknown
-from gotta.report.pairs import difference
-from gotta.report.panel import NONE, Panel, is_control, is_source
+from gotta.report.pairs import fair_difference
+from gotta.report.panel import LEVELS, NONE, Panel, is_control, is_source
+from gotta.report.rates import at_best
 from gotta.report.statistics import ENOUGH
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import order_notes, setup_lines
@@ -56,13 +57,13 @@ def table(panel: Panel, metric: str = "accuracy") -> Table:
 
 
 def _mark_ties(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
-    """Mark what cannot be told from the best of a column on the same streams."""
+    """Mark what cannot be told from the best of a column, on the same streams and in steps of the same size."""
     best = next((row.names[0] for row in lines if row.cells[index].mark == BEST), None)
     result = []
     for row in lines:
         cell = row.cells[index]
         compared = best is not None and row.ranked and cell.value is not None and cell.mark != BEST
-        found = difference(runs[row.names[0]], runs[best]) if compared and best is not None else None
+        found = fair_difference(runs[row.names[0]], runs[best]) if compared and best is not None else None
         if found is not None and found.tied:
             cells = (*row.cells[:index], replace(cell, tied=True), *row.cells[index + 1 :])
             row = replace(row, cells=cells)
@@ -115,9 +116,19 @@ def _explain(result: Table, how: Metric) -> str:
         text += f"; ≈ cannot be told from the best of its column (paired difference at 95 % over {other})"
     if any(is_control(row.names[0]) for row in result.rows):
         text += "; controls take as many samples per step as the memory rows"
+    text += "".join(f"; {line}" for line in _explain_rows([row.names[0] for row in result.rows]))
     absent = {cell.absent for row in result.rows for cell in row.cells if cell.value is None}
     text += "; · was not run" if "·" in absent else ""
     return text + ("; n/a: a memory cannot change the source model." if MEANINGLESS in absent else ".")
+
+
+def _explain_rows(rows: Sequence[str]) -> list[str]:
+    lines = []
+    if any(map(at_best, rows)):
+        lines.append("best rates were chosen on corruptions that are in no table (recipe statistics)")
+    if levels := [row for row in rows if row in LEVELS]:
+        lines.append(f"{' and '.join(levels)}: no memory")
+    return lines
 
 
 def _explain_spread(result: Table) -> str:

@@ -1,8 +1,12 @@
 """What a memory adds: paired differences to a named baseline."""
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
 from gotta.errors import unknown
 from gotta.report.pairs import Difference, difference, samples_per_step
-from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, is_control
+from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, Runs, is_control
+from gotta.report.rates import at_best, without_rate
 from gotta.report.statistics import LEVEL, NO_INTERVAL
 from gotta.report.tables.captions import order_notes
 from gotta.report.tables.cells import Cell, Row, Table, of_difference
@@ -17,11 +21,17 @@ def gains(panel: Panel, baseline: str = NONE, level: float = LEVEL) -> Gains:
     if name not in panel.rows:
         raise unknown("baseline", baseline, panel.rows)
     return {
-        (row, column): difference(rows[row], rows[name], level)
+        (row, column): difference(rows[row], rows[base], level)
         for row in panel.rows
         for column, rows in panel.methods.items()
-        if row != name and row in rows and name in rows
+        if row in rows and (base := _baseline(rows, name, row)) not in (None, row)
     }
+
+
+def _baseline(rows: Mapping[str, Runs], name: str, row: str) -> str | None:
+    """The baseline of a row at its best rate is at its best rate too, where it has one."""
+    own = [other for other in rows if at_best(other) and without_rate(other) == name] if at_best(row) else []
+    return own[0] if own else name if name in rows else None
 
 
 def has_baseline(panel: Panel, baseline: str) -> bool:
@@ -33,23 +43,48 @@ def gain_table(panel: Panel, baseline: str = NONE) -> Table:
     found = gains(panel, baseline)
     name = BASELINES.get(baseline, baseline)
     title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
-    caption = tuple(caption_of(found) + _steps(panel, name))
-    return table_of(panel, found, title, caption)
+    caption = tuple(caption_of(found) + _steps(panel, name) + _rates(panel, name))
+    return table_of(panel, found, title, caption, _find_unfair(panel, found, name))
 
 
-def table_of(panel: Panel, found: Gains, title: str, caption: tuple[str, ...]) -> Table:
-    """The rows and columns that have a difference, in the order of the panel."""
+def table_of(
+    panel: Panel, found: Gains, title: str, caption: tuple[str, ...], unfair: Collection[tuple[str, str]] = ()
+) -> Table:
+    """The rows and columns that have a difference, in the order of the panel; without a verdict where it is unfair."""
     columns = tuple(column for column in panel.columns if any(key[1] == column for key in found))
     rows = tuple(
         Row(
             (row,),
-            tuple(of_difference(found[row, column]) if (row, column) in found else Cell() for column in columns),
+            tuple(_cell(found.get((row, column)), (row, column) not in unfair) for column in columns),
             not is_control(row),
         )
         for row in panel.rows
         if any(key[0] == row for key in found)
     )
     return Table(title, ("memory",), columns, rows, caption, order_notes(panel, columns))
+
+
+def _find_unfair(panel: Panel, found: Gains, name: str) -> set[tuple[str, str]]:
+    """Where the baseline takes steps of another size, so that there is no verdict."""
+    unfair = set()
+    for row, column in found:
+        rows = panel.methods[column]
+        base = _baseline(rows, name, row)
+        if base is not None and samples_per_step(rows[row]) != samples_per_step(rows[base]):
+            unfair.add((row, column))
+    return unfair
+
+
+def _cell(found: Difference | None, fair: bool) -> Cell:
+    if found is None:
+        return Cell()
+    shown = of_difference(found)
+    return shown if fair else replace(shown, interval=None, tied=False)
+
+
+def _rates(panel: Panel, name: str) -> list[str]:
+    theirs = [row for row in panel.rows if at_best(row) and without_rate(row) == name]
+    return ["Rows at their best rate are compared with the baseline at its own."] if theirs else []
 
 
 def _steps(panel: Panel, baseline: str) -> list[str]:
@@ -60,7 +95,8 @@ def _steps(panel: Panel, baseline: str) -> list[str]:
         return []
     return [
         "The baseline adapts after another number of samples than some rows, so differences are of the memory and "
-        "of the size of a step; the control with the same samples per step tells the two apart."
+        "of the size of a step and stand without an interval; the control with the same samples per step tells the two "
+        "apart."
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 
-from gotta.report.pairs import difference
+from gotta.report.pairs import fair_difference
 from gotta.report.panel import Panel
 from gotta.report.statistics import LEVEL
 from gotta.report.stored_run import Run
@@ -55,14 +55,15 @@ def matrix_table(panel: Panel) -> Table:
     rows = [Row((a,), tuple(_cell(matrix[a, b]) if a != b else Cell(absent="") for b in names)) for a in names]
     caption = (
         "Wins/ties/losses of the row against the column; one game is one method on one stream (seed). A tie is a "
-        "difference that cannot be told from zero over the domains of that stream (95 %, paired).",
+        "difference that cannot be told from zero over the domains of that stream (95 %, paired). There is no game "
+        "between rows that adapt after different numbers of samples.",
     )
     return Table("Win/tie/loss", ("memory",), tuple(names), tuple(rows), caption, order_notes(panel))
 
 
 def _game(first: Run, second: Run, level: float) -> int | None:
-    """1, 0 or -1; None if the two did not meet the same stream, or one domain leaves nothing to judge by."""
-    result = difference([first], [second], level)
+    """1, 0 or -1; None if streams or the size of steps differ, or one domain leaves nothing to judge by."""
+    result = fair_difference([first], [second], level)
     if result.estimate is None or not result.judged:
         return None
     if not result.distinguishable:

@@ -1,0 +1,51 @@
+"""The rate at which running statistics did best, for each method with each memory: what `method.rate: best` stands for.
+
+The recipe `statistics` measures, `python -m gotta.report.best_rates` chooses, `best_rates.yaml` keeps the choice.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gotta.reading import parse_yaml
+
+BEST = "best"
+FILE = Path(__file__).with_suffix(".yaml")
+
+
+@cache
+def best_rates() -> dict[tuple[str, str], float]:
+    """By method, and memory or control. What has not been measured is not there."""
+    chosen = parse_yaml(FILE.read_text()).get("rates") or {}
+    return {(method, row): float(found["rate"]) for method, rows in chosen.items() for row, found in rows.items()}
+
+
+def asks_for_best(sections: Mapping[str, Any]) -> bool:
+    method = sections.get("method")
+    return isinstance(method, Mapping) and method.get("rate") == BEST
+
+
+def settle_rate(sections: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A partial spec with the number in the place of `best`; and the complaint where nobody has measured one."""
+    if not asks_for_best(sections):
+        return dict(sections), []
+    key = _key(sections)
+    rate = best_rates().get(key)
+    method = {**sections["method"], "rate": rate}
+    return {**sections, "method": method}, [] if rate else [_complain(*key)]
+
+
+def _key(sections: Mapping[str, Any]) -> tuple[str, str]:
+    memory = sections.get("memory")
+    row = sections.get("control") or (memory.get("name") if isinstance(memory, Mapping) else None)
+    return str(sections["method"].get("name", "source")), str(row or "none")
+
+
+def _complain(method: str, row: str) -> str:
+    known = [name for of, name in best_rates() if of == method]
+    measured = f"measured for {method}: {', '.join(known)}" if known else f"nothing is measured for {method}"
+    return (
+        f"method.rate=best: no best rate was measured for {method} with {row} ({measured}). Give a number such as "
+        "method.rate=0.1; gotta bench statistics measures."
+    )
