@@ -12,6 +12,7 @@ from gotta.cli.commands import (
     diff,
     doctor,
     export,
+    keep,
     ls,
     paper,
     replay,
@@ -44,6 +45,7 @@ app.command("watch")(watch.watch)
 app.command("status")(status.status)
 app.command("diff")(diff.diff)
 app.command("export")(export.export)
+app.command("keep")(keep.keep)
 app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(imports_from_here(show.show))

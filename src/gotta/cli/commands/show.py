@@ -44,17 +44,21 @@ def show(
 
 
 def _run(name: str, folder: Path) -> "Run | None":
-    """The finished run in this folder, or the one in the store whose id begins so."""
+    """The finished run in this folder, or the one in the store, or among kept lines, whose id begins so."""
+    from gotta.experiment.sweep.kept import open_runs
     from gotta.experiment.sweep.store import Store
 
     path = Path(name)
     if (path / "spec.json").exists():
         return Store(path.resolve().parents[1]).read(path.resolve().name)
-    runs = folder / "runs"
-    found = sorted(run.name for run in runs.glob(f"{name}*")) if name.isalnum() and runs.is_dir() else []
+    runs = open_runs(folder)
+    if not name.isalnum() or not runs.root.exists():
+        return None
+    known = [path.name for path in runs.folder.glob(f"{name}*")] if isinstance(runs, Store) else dict(runs.scan())
+    found = sorted(id for id in known if id.startswith(name))
     if len(found) > 1:
         raise GottaError(f"run '{name}' is not the only one in '{folder}' that begins so: {', '.join(found)}.")
-    return Store(folder).read(found[0]) if found else None
+    return runs.read(found[0]) if found else None
 
 
 def _described(kind: str, name: str) -> dict[str, Any]:
