@@ -13,6 +13,7 @@ from gotta.cli.commands import (
     doctor,
     export,
     keep,
+    leaderboard,
     ls,
     paper,
     replay,
@@ -21,6 +22,7 @@ from gotta.cli.commands import (
     show,
     status,
     stream,
+    submit,
     teaser,
     train,
     watch,
@@ -46,6 +48,8 @@ app.command("status")(status.status)
 app.command("diff")(diff.diff)
 app.command("export")(export.export)
 app.command("keep")(keep.keep)
+app.command("leaderboard")(leaderboard.leaderboard)
+app.command("submit")(imports_from_here(submit.submit))
 app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(imports_from_here(show.show))

@@ -15,7 +15,7 @@ def show(
     name: Annotated[str, typer.Argument(help="A part by name (gotta ls) or module:Class, or a run: its folder or id.")],
     store: Annotated[Path, typer.Option(help="Where a run that is named by its id is kept.")] = Path("runs/single"),
 ) -> None:
-    """Print what a method, memory, data set, order or schedule is and every setting it takes; or the spec of a run.
+    """Print a method, memory, data set, order or schedule with every setting it takes; a protocol; or a run's spec.
 
     Examples:
 
@@ -25,6 +25,8 @@ def show(
 
     - `gotta show imagenet_c`
 
+    - `gotta show ptta-1`
+
     - `gotta show my_module:MyPolicy`
 
     - `gotta show 3f0c2a --store runs/mini > spec.yaml` : the beginning of an id will do; `gotta run spec.yaml` takes it
@@ -32,15 +34,20 @@ def show(
     import yaml
 
     from gotta.checks.parts import KINDS, find_kinds
+    from gotta.experiment.recipe.protocol import protocols, text_of
     from gotta.experiment.spec.text import dump
 
     if kinds := find_kinds(name):
         described = [_described(kind, name) for kind in kinds]
         print(yaml.safe_dump_all(described, sort_keys=False, allow_unicode=True, width=110), end="")
+    elif name in protocols():
+        print(text_of(name), end="")
     elif (found := _run(name, store)) is not None:
         print(dump(found.spec), end="")
     else:
-        raise unknown("part or run", name, {known for registry in KINDS.values() for known in registry.names()})
+        raise unknown(
+            "part or run", name, {known for registry in KINDS.values() for known in registry.names()} | {*protocols()}
+        )
 
 
 def _run(name: str, folder: Path) -> "Run | None":
