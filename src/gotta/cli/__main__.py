@@ -18,6 +18,7 @@ from gotta.cli.commands import (
     paper,
     replay,
     report,
+    results,
     run,
     show,
     status,
@@ -50,6 +51,7 @@ app.command("export")(export.export)
 app.command("keep")(keep.keep)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("submit")(imports_from_here(submit.submit))
+app.command("results")(results.results)
 app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(imports_from_here(show.show))

@@ -1,5 +1,6 @@
 """Runs ranked: a board for each protocol and set-up, with everything a reader needs to doubt a rank."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,12 +15,13 @@ from gotta.report.tables.cells import Cell, over_seeds
 from gotta.report.tables.comparison import by_seed, number
 
 NO_PRIOR = "none"
+PRIOR_IN_LABEL = re.compile(r",? (prior=\w+|\w+ prior( per batch)?)(?= |$)")  # it has a column of its own
 SHORTEST = 1000  # samples of a cost
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method with its memory or control, over its seeds. Controls, and the source model, have no rank."""
+    """A method with its memory or control, over its seeds. Controls, and the bare source model, have no rank."""
 
     rank: int | None
     method: str
@@ -94,7 +96,7 @@ def _entries(protocol: Protocol, panel: Panel) -> tuple[Entry, ...]:
     entries = [_entry(protocol, *cell) for cell in cells]
     entries = [entry for entry in entries if entry.score.value is not None]
     entries.sort(key=lambda entry: (-(entry.score.value or 0.0), entry.method, entry.memory))
-    contest = [entry for entry in entries if not entry.is_control and entry.method != SOURCE]
+    contest = [entry for entry in entries if not entry.is_control and (entry.method, entry.prior) != (SOURCE, NO_PRIOR)]
     ranks = {entry.ids: rank for rank, entry in enumerate(contest, 1)}
     return tuple(_placed(entry, ranks.get(entry.ids), contest) for entry in entries)
 
@@ -107,7 +109,7 @@ def _placed(entry: Entry, rank: int | None, contest: Sequence[Entry]) -> Entry:
 
 def _entry(protocol: Protocol, column: str, row: str, runs: Runs) -> Entry:
     prior = prior_of(runs[0])
-    method = " ".join(part for part in column.split(" ") if part != f"prior={prior}")
+    method = PRIOR_IN_LABEL.sub("", column)
     capacity = runs[0].spec.memory.capacity
     return Entry(
         None,
