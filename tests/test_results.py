@@ -10,6 +10,7 @@ from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Run, plain
+from gotta.report.results_pages import write_pages
 
 FOLDER = Path(__file__).parents[1] / "results"
 SAMPLE = FOLDER / "sample.jsonl"
@@ -44,3 +45,10 @@ def test_a_kept_run_gives_the_same_numbers_again(label):
     for one, other in zip(now["domains"], before["domains"], strict=True):
         assert (one["name"], one["samples"]) == (other["name"], other["samples"])
         assert abs(one["accuracy"] - other["accuracy"]) <= TOLERANCE
+
+
+def test_the_pages_of_results_are_those_of_the_kept_runs(tmp_path):
+    """Else: gotta results results --out docs/results/tables."""
+    made = write_pages(FOLDER, tmp_path)
+    pages = FOLDER.parent / "docs" / "results" / "tables"
+    assert {path.name: path.read_text() for path in pages.iterdir()} == {path.name: path.read_text() for path in made}
