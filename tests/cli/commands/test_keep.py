@@ -25,4 +25,13 @@ def test_kept_lines_are_read_wherever_a_folder_of_runs_is(tmp_path):
 
 def test_nothing_is_kept_of_a_folder_that_is_not_there(tmp_path):
     assert "there is no folder 'none'" in gotta("keep", "none", "x.jsonl", cwd=tmp_path, code=2)
-    assert not list(tmp_path.iterdir())
+    (tmp_path / "empty").mkdir()
+    assert "no finished runs in 'empty'" in gotta("keep", "empty", "x.jsonl", cwd=tmp_path, code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_kept_runs_are_not_watched(tmp_path):
+    write(tmp_path / "runs" / "made", list(many_runs())[:1])
+    gotta("keep", "runs/made", "results/made.jsonl", cwd=tmp_path)
+    for path in ("results", "results/made.jsonl"):
+        assert "holds kept runs, which do not change" in gotta("watch", path, cwd=tmp_path, code=2)

@@ -57,9 +57,9 @@ def test_other_networks_and_other_protocols_have_boards_of_their_own_and_the_res
     runs = [made(), made(model__name="resnet20-gn"), made(stream__order="iid"), made(stream__gamma=0.7)]
     boards, others = rank_runs(runs)
     assert [(board.protocol.name, board.panel.runs[0].spec.model.name) for board in boards] == [
-        ("iid-1", "resnet20"),
         ("ptta-1", "resnet20"),
         ("ptta-1", "resnet20-gn"),
+        ("iid-1", "resnet20"),
     ]
     assert others == 1
-    assert [board.anchor for board in boards] == ["iid-1-1", "ptta-1-1", "ptta-1-2"]
+    assert [board.anchor for board in boards] == ["ptta-1-1", "ptta-1-2", "iid-1-1"]

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from gotta.errors import GottaError
+
 
 def keep(
     runs: Annotated[Path, typer.Argument(help="A folder that `gotta bench` wrote, or other kept lines.")],
@@ -21,6 +23,6 @@ def keep(
     from gotta.experiment.sweep.kept import keep as keep_runs
 
     new, total = keep_runs(existing(runs), to)
-    print(
-        f"{to}: {new} new of {total} runs, {to.stat().st_size / 1e6:.2f} MB" if total else f"no finished runs in {runs}"
-    )
+    if not total:
+        raise GottaError(f"no finished runs in '{runs}', so there is nothing to keep.")
+    print(f"{to}: {new} new of {total} runs, {to.stat().st_size / 1e6:.2f} MB")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol, protocols
+from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol
 from gotta.report.pairs import difference, samples_per_step
 from gotta.report.panel import SOURCE, Panel, Runs, is_control, place
 from gotta.report.paper.numbers import Published
@@ -76,15 +76,18 @@ class Board:
 
 
 def rank_runs(runs: Sequence[Run]) -> tuple[list[Board], int]:
-    """The boards by protocol, the largest streams first; and how many runs are of no protocol."""
-    of = {run.id: find_protocol(run.spec) for run in runs}
+    """The boards by protocol, those with most runs and the largest streams first; how many runs are of no protocol."""
+    members: dict[str, list[Run]] = {}
+    for run in runs:
+        protocol = find_protocol(run.spec)
+        members.setdefault(protocol.name if protocol else "", []).append(run)
+    others = members.pop("", [])
     found = []
-    for name in protocols():
+    for name in sorted(members, key=lambda name: (-len(members[name]), name)):
+        panels = sorted(place(members[name]).panels, key=_size, reverse=True)
         protocol = load_protocol(name)
-        members = [run for run in runs if of[run.id] == protocol]
-        panels = sorted(place(members).panels if members else (), key=_size, reverse=True)
         found += [Board(protocol, panel, _entries(protocol, panel), k) for k, panel in enumerate(panels, 1)]
-    return found, sum(protocol is None for protocol in of.values())
+    return found, len(others)
 
 
 def prior_of(run: Run) -> str:

@@ -19,7 +19,8 @@ export function filterBoards() {
       const rows = [...board.querySelectorAll("tbody tr")];
       for (const row of rows) row.hidden = !passes({ ...row.dataset, control: "control" in row.dataset }, filters);
       const left = rows.filter((row) => !row.hidden).length;
-      board.querySelector(".left").textContent = left === rows.length ? "" : `${left} of ${rows.length} rows are shown.`;
+      const told = left === rows.length ? "" : `${left} of ${rows.length} rows are shown.`;
+      board.querySelector(".left").textContent = told;
     }
   };
   form.addEventListener("input", apply);

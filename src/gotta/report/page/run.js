@@ -44,10 +44,8 @@ function body(_dialog, _ids, id, data, recording) {
     if (record) place.replaceChildren(recordView(record));
     else place.replaceChildren(element("p", { class: "legend" }, missing(id, data)));
   });
-  if (run.command) return [facts(run), again(run), perDomain(run), decided(run), settings(run)].filter((part) => part !== null);
-  return [facts(run), place, overStream(run, data.curves), perDomain(run), decided(run), settings(run)].filter(
-    (part) => part !== null,
-  );
+  const middle = run.command ? [again(run)] : [place, overStream(run, data.curves)];
+  return [facts(run), ...middle, perDomain(run), decided(run), settings(run)].filter((part) => part !== null);
 }
 
 /** What computes the run again: the command, and the spec that it takes. */
