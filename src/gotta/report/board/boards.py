@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol
-from gotta.report.pairs import difference, samples_per_step
+from gotta.report.pairs import fair_difference, samples_per_step
 from gotta.report.panel import SOURCE, Panel, Runs, is_control, place
 from gotta.report.paper.numbers import Published
 from gotta.report.paper.side_by_side import find_published
@@ -105,8 +105,8 @@ def _entries(protocol: Protocol, panel: Panel) -> tuple[Entry, ...]:
 
 
 def _placed(entry: Entry, rank: int | None, contest: Sequence[Entry]) -> Entry:
-    """With its rank, and a mark if it cannot be told from the first."""
-    tied = rank is not None and rank > 1 and difference(entry.runs, contest[0].runs).tied
+    """With its rank, and a mark if it cannot be told from the first, which must take steps of the same size."""
+    tied = rank is not None and rank > 1 and fair_difference(entry.runs, contest[0].runs).tied
     return replace(entry, rank=rank, score=replace(entry.score, tied=tied))
 
 
