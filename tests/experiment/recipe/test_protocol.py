@@ -62,6 +62,12 @@ def test_a_run_is_recognised_by_its_settings(change, name):
     assert name_of(changed(**change)) == name
 
 
+def test_a_run_from_before_a_setting_of_streams_existed_is_recognised():
+    spec = changed()
+    older = {name: value for name, value in spec.stream.items() if name not in ("duplicates", "underflow")}
+    assert name_of(spec.model_copy(update={"stream": older})) == "ptta-1"
+
+
 def test_the_recipe_on_real_video_is_of_the_protocol_of_video():
     for spec in load_recipe("signs").runs(seeds=[0])[:3] + load_recipe("signs").runs(quick=True)[:3]:
         assert name_of(spec) == "video-1"

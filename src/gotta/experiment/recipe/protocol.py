@@ -68,7 +68,7 @@ class Protocol(BaseModel):
         regime = spec.regime.model_dump()
         return (
             spec.data.name in self.data
-            and all(_plain(spec.stream.get(name)) == _plain(value) for name, value in expected.items())
+            and all(_plain(spec.stream.get(name, usual.get(name))) == _plain(value) for name, value in expected.items())
             and all(regime[name] == value for name, value in self.regime.items())
             and _steps_as_named(spec)
             and (self.domains is None or _domains(spec) <= set(DOMAIN_ORDERS[self.domains]))
