@@ -322,7 +322,8 @@ def test_the_state_dict_holds_the_network_and_nothing_else():
 def test_channels_last(norm, memory):
     """Also what comes from images stored with the channels last: torch's GroupNorm needs help there."""
     net = seeded_net(norm)
-    plain, model = adapt(net, "tent", memory, 8), adapt(net.to(memory_format=torch.channels_last), "tent", memory, 8)
+    held = (memory, None if memory == "none" else 8)
+    plain, model = adapt(net, "tent", *held), adapt(net.to(memory_format=torch.channels_last), "tent", *held)
     for seed in range(4):
         x = images(8, seed)
         last = x.contiguous(memory_format=torch.channels_last)

@@ -214,6 +214,11 @@ class Method:
         return not (self.trained or self.moves_statistics or self.following.state_dict())
 
     @property
+    def adapts(self) -> bool:
+        """Whether it does anything with the samples it is given to adapt on."""
+        return getattr(self.adapt, "__func__", None) is not Method.adapt
+
+    @property
     def needs_batch(self) -> bool:
         """Whether predictions are normalised by the batch they are in, so that one sample alone will not do."""
         return self.statistics.source == "batch" and has_batch_norm(self.model)
