@@ -1,8 +1,6 @@
 """One step: predict, observe, adapt."""
 
-import re
 from copy import deepcopy
-from pathlib import Path
 
 import pytest
 import torch
@@ -393,19 +391,3 @@ def test_a_batch_of_one():
 def test_an_unknown_guard_is_told():
     with pytest.raises(GottaError, match="Did you mean 'freeze'"):
         adapt(seeded_net(), "tent", guard="freez")
-
-
-def test_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys):
-    page = Path(__file__).parents[2] / "docs" / "dropin.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert len(blocks) == 5
-    monkeypatch.chdir(tmp_path)
-    net = seeded_net()
-    scope = {"net": net, "loader": [images(32, seed) for seed in range(3)], "images": images(32)}
-    for block in blocks:
-        exec(block, scope)
-    assert isinstance(scope["model"], Adapted)
-    assert scope["model"].guard.action == "freeze"
-    assert (tmp_path / "state" / "state.json").exists()
-    assert "trained parameters" in capsys.readouterr().out
-    assert scope["report"].outputs == "logits"
