@@ -58,6 +58,7 @@ class Adapted(Shared):
         super().renew()
         self._changeable = Changeable(self.method)
         self._stepping = False
+        self.method.peek = self.memory.peek if self.memory.lasts else None
 
     def forward(self, x: Tensor, starts: Any = None) -> Tensor:
         with self.lock:
@@ -168,7 +169,7 @@ class Adapted(Shared):
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
                 if every and self.adaptations % every == 0:
-                    with phase("refresh"):
+                    with phase("refresh"), self.method.unaware_of_memory():
                         self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":
             with phase("adapt"):

@@ -21,8 +21,9 @@ class StreamSpec:
     """Everything a stream depends on besides the data set. Fields that the chosen order does not use are ignored."""
 
     order: str = "dirichlet"
-    gamma: float = 0.1  # dirichlet: smaller gives longer runs of one class
-    slots: int | None = None  # dirichlet: None is the number of classes, at most 100
+    gamma: float = 0.1  # dirichlet: smaller gives longer runs of one class; runs: fewer classes at a time
+    run_length: float | None = None  # runs: how many samples of one class follow one another on average; None is 10
+    slots: int | None = None  # dirichlet, runs: None is the number of classes, at most 100
     underflow: str = "published"  # dirichlet: where a class goes whose draw underflowed; or one_slot
     beta: float = 0.1  # note
     min_chunk: int = 10  # note
@@ -52,7 +53,7 @@ class StreamSpec:
         for name in ("domain_order", "domains", "classes"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("gamma", "beta"):
+        for name in ("gamma", "beta", "run_length"):
             if _whole(getattr(self, name)):  # 1 and 1.0 are one stream
                 object.__setattr__(self, name, float(getattr(self, name)))
 
@@ -106,6 +107,10 @@ def _numbers(spec: StreamSpec) -> list[str]:
         value = getattr(spec, name)
         if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
             found.append(f"{name} must be a number above 0, got {value!r}.")
+    length: Any = spec.run_length
+    number = isinstance(length, Real) and not isinstance(length, bool)
+    if length is not None and not (number and isfinite(length) and length >= 1):
+        found.append(f"run_length must be a number of at least 1, got {length!r}.")
     for name in ("reset_at_domain", "drop_single"):
         if not isinstance(getattr(spec, name), bool):
             found.append(f"{name} must be true or false, got {getattr(spec, name)!r}.")

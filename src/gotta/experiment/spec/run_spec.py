@@ -235,9 +235,10 @@ def _complete(spec: RunSpec) -> RunSpec:
 def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> dict[str, Any]:
     """A prior is told where the clips of a video begin, unless the spec hides it.
 
-    Where that says nothing it is left out, so that such runs keep the name they had without it.
+    Where that says nothing it is left out, as an unused length of runs is, so that such runs keep the name they had.
     """
-    others = {name: value for name, value in stream.items() if name != "boundaries"}
+    unused = {"boundaries", "run_length"} if stream["run_length"] is None else {"boundaries"}
+    others = {name: value for name, value in stream.items() if name not in unused}
     if stream["boundaries"] is None and (
         prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)
     ):

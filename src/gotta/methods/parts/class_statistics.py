@@ -120,15 +120,29 @@ class ClassStatistics:
         with seen_before(self._layers_of(net), partial(self._see, sight)), eager:
             yield
 
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Forwards inside are lent the levels as what was watched has left them, and are not looked at themselves."""
+        sight = self._sight or Sight(open=False)
+        sight.resting = True
+        try:
+            yield
+        finally:
+            sight.resting = False
+
     def _see(self, sight: Sight, at: int, layer: _BatchNorm, x: Tensor) -> None:
+        if not sight.resting:
+            self._look(sight, at, x)
+        if at in sight.levels:
+            _lend(layer, *sight.levels[at][:2])
+
+    def _look(self, sight: Sight, at: int, x: Tensor) -> None:
         moments = sample_moments(x.detach() if x.requires_grad else x)
         shallow = len(sight.moments) < max(1, len(self.sizes) // 2)
         if sight.note(at, moments):
             together = len(self.labels) + len(moments[0])
             if sight.open or not self.samples or (shallow and together >= WINDOW):
                 self._consider(sight, at, moments, shallow)
-        if at in sight.levels:
-            _lend(layer, *sight.levels[at][:2])
 
     def _consider(self, sight: Sight, at: int, moments: Moments, shallow: bool) -> None:
         """Whether the domain has changed, and where to the level goes then."""

@@ -90,10 +90,6 @@ def rank_runs(runs: Sequence[Run]) -> tuple[list[Board], int]:
     return found, len(others)
 
 
-def prior_of(run: Run) -> str:
-    return run.spec.method.prior or NO_PRIOR
-
-
 def _entries(protocol: Protocol, panel: Panel) -> tuple[Entry, ...]:
     cells = [(column, row, runs) for column, row, runs in panel.filled]
     entries = [_entry(protocol, *cell) for cell in cells]
@@ -111,14 +107,13 @@ def _placed(entry: Entry, rank: int | None, contest: Sequence[Entry]) -> Entry:
 
 
 def _entry(protocol: Protocol, column: str, row: str, runs: Runs) -> Entry:
-    prior = prior_of(runs[0])
     method = PRIOR_IN_LABEL.sub("", column)
     capacity = runs[0].spec.memory.capacity
     return Entry(
         None,
         method,
         row,
-        prior,
+        runs[0].prior,
         over_seeds(by_seed(runs, number(protocol.score.number)), 1),
         " and ".join(map(str, samples_per_step(runs))),
         over_seeds(by_seed(runs, lambda run: _per_sample(run, "cost.total.samples")), 1, interval=False),

@@ -163,14 +163,12 @@ def _as_published(run: Run) -> bool:
     chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
     usual = usual and plain and spec.memory.refresh_every is None and not spec.control
-    return usual and _with_usual_statistics(spec)
+    return usual and run.prior == "none" and _with_usual_statistics(spec)
 
 
 def _with_usual_statistics(spec: RunSpec) -> bool:
     """Does the method predict with the statistics, at the rate, that it has if nobody chooses others?"""
     chosen = spec.method
-    if chosen.prior not in (None, "none"):
-        return False
     if chosen.statistics is None or chosen.name not in methods.names():
         return True
     left_open = chosen.model_copy(update={"statistics": None, "fed_by": None, "rate": None})
