@@ -55,6 +55,8 @@ def test_the_files_of_protocols_are_as_they_were_published():
         ({"regime": {"batch_size": 200}}, None),
         ({"regime": {"adapt_every": 64}}, None),
         ({"memory": {"name": "none"}}, "ptta-1"),
+        ({"memory": {"name": "none"}, "regime": {"batch_size": 32}}, "ptta-1"),
+        ({"memory": {"name": "none"}, "regime": {"batch_size": 65}}, None),
         ({"data": {"name": "folder", "arguments": {"path": "x"}}}, None),
     ],
 )

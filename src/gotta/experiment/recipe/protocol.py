@@ -136,14 +136,16 @@ def _domains(spec: RunSpec) -> set[str]:
 
 
 def _steps_as_named(spec: RunSpec) -> bool:
-    """Are batches and adaptations as large as the regime says, and not set to something else?"""
+    """Are batches and adaptations as large as the regime says? Without a memory, batches may be smaller: no help."""
     try:
         has_memory = spec.has_memory
     except GottaError:  # somebody's own, by a name that is unknown here
         has_memory = True
     usual = REGIMES[spec.regime.name](spec.memory.capacity if has_memory or spec.control else None)
-    expected = usual.batch_size, usual.adapt_every if has_memory else None
-    return (spec.regime.batch_size, spec.regime.adapt_every) == expected
+    size, every = spec.regime.batch_size or usual.batch_size, spec.regime.adapt_every
+    if has_memory or spec.control:
+        return (size, every) == (usual.batch_size, usual.adapt_every if has_memory else None)
+    return size <= usual.batch_size and every is None
 
 
 def _plain(value: Any) -> Any:
