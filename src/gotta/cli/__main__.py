@@ -12,14 +12,18 @@ from gotta.cli.commands import (
     diff,
     doctor,
     export,
+    keep,
+    leaderboard,
     ls,
     paper,
     replay,
     report,
+    results,
     run,
     show,
     status,
     stream,
+    submit,
     teaser,
     train,
     watch,
@@ -44,6 +48,10 @@ app.command("watch")(watch.watch)
 app.command("status")(status.status)
 app.command("diff")(diff.diff)
 app.command("export")(export.export)
+app.command("keep")(keep.keep)
+app.command("leaderboard")(leaderboard.leaderboard)
+app.command("submit")(imports_from_here(submit.submit))
+app.command("results")(results.results)
 app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(imports_from_here(show.show))

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
+    from gotta.experiment.sweep.kept import Kept
     from gotta.experiment.sweep.store import Store
     from gotta.report.stored_run import Run
 
 
-def existing(folder: Path) -> "Store":
-    """The store in a folder that must be there."""
-    from gotta.experiment.sweep.store import Store
+def existing(folder: Path) -> "Store | Kept":
+    """The store in a folder, or the kept lines, that must be there."""
+    from gotta.experiment.sweep.kept import open_runs
 
     if not folder.exists():
         raise GottaError(f"there is no folder '{folder}'. Name one that 'gotta bench' wrote to, such as runs/mini.")
-    return Store(folder)
+    return open_runs(folder)
 
 
 def finished(folder: Path) -> "list[Run]":

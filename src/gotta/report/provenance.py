@@ -52,6 +52,10 @@ def origin_lines(runs: Iterable["Run"]) -> list[str]:
             for name, found in sorted(codes.items())
             if len(found) > 1
         ]
+    bare = sum(run.stored.finished is not None and not run.stored.has_steps for run in listed)
+    if bare:
+        which = "These runs are" if bare == len(listed) else f"{bare} of the {len(listed)} runs are"
+        lines.append(f"{which} kept without records of their steps, so curves over the stream are left out.")
     notes = dict.fromkeys(note for run in listed for note in run.summary.notes)
     return [*lines, *(f"Note: {note}" for note in notes)]
 

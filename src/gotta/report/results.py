@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gotta.experiment.run.memory_film import FOLDER as FILMS
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.kept import Runs, open_runs
 from gotta.report.figures import Figure, figures
 from gotta.report.panel import Placed, place
 from gotta.report.part import Part
@@ -43,8 +43,10 @@ class Results:
         return self if len(chosen) == len(self.runs) else replace(self, runs=chosen)
 
 
-def read_results(store: Store) -> Results:
-    """Everything that is finished, as it is now."""
+def read_results(store: Runs | str | Path) -> Results:
+    """Everything that is finished, as it is now: in a store, or in kept lines."""
+    if isinstance(store, str | Path):
+        store = open_runs(store)
     runs, damaged = read_runs(store)
     films = [path for path in (store.root / FILMS).glob("*.json") if path.is_file() and not path.is_symlink()]
     return Results(store.root, tuple(runs), tuple(damaged), frozenset(path.stem for path in films))

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from gotta.errors import GottaError
 from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.kept import Runs
 from gotta.experiment.sweep.store import Run as StoredRun
-from gotta.experiment.sweep.store import Store
 from gotta.metrics.online import visit_names
 from gotta.report.provenance import list_origins
 from gotta.streams import StreamSpec
@@ -163,8 +163,8 @@ class Run:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def read_runs(store: Store) -> tuple[list[Run], list[Damaged]]:
-    """The runs of a store by id, and those that cannot be read."""
+def read_runs(store: Runs) -> tuple[list[Run], list[Damaged]]:
+    """The runs of a store, or of kept lines, by id, and those that cannot be read."""
     runs: list[Run] = []
     damaged: list[Damaged] = []
     for id, found in store.scan():

@@ -5,6 +5,7 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.run.memory_film import record_path
+from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
 from gotta.reading import read_json
@@ -22,11 +23,14 @@ LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it le
 ROOM = 2_200_000  # bytes of recordings at most
 
 
-def write_report(results: Results, pictures: bool = True) -> Path:
-    """Write report.html, tables.md, tables.tex, tables.csv and figures/ beside the runs; the path of the page."""
-    root = results.root
+def write_report(results: Results, pictures: bool = True, to: Path | None = None) -> Path:
+    """Write report.html, tables.md, tables.tex, tables.csv and figures/; the path of the page.
+
+    They are written to `to`; if that is left open beside the runs, or for kept lines in runs/report-NAME.
+    """
+    root = to or _usual_place(results.root)
     if not results.runs and not results.damaged:
-        raise GottaError(f"there are no runs in '{root}'. Name the folder that `gotta bench` wrote to.")
+        raise GottaError(f"there are no runs in '{results.root}'. Name the folder that `gotta bench` wrote to.")
     Store(root).check_folders()
     write_atomically(root / "tables.md", report_markdown(results))
     if results.runs:
@@ -39,6 +43,10 @@ def write_report(results: Results, pictures: bool = True) -> Path:
     room = min(ROOM, LARGEST - len(bare.encode()))
     write_atomically(path, with_recordings(bare, recordings(results, room)))
     return path
+
+
+def _usual_place(root: Path) -> Path:
+    return Path("runs") / f"report-{root.resolve().stem}" if isinstance(open_runs(root), Kept) else root
 
 
 def named_figures(results: Results) -> dict[str, Figure]:

@@ -21,8 +21,9 @@ from gotta.experiment.spec import outside
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.engines import Engine
 from gotta.experiment.sweep.engines import engine as make_engine
+from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
 from gotta.experiment.sweep.loggers import Log
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, sweep
 from gotta.workflow.grid import Grid
 from gotta.workflow.result import Result
@@ -40,10 +41,11 @@ class Plan:
     recipe: Recipe | None = None
     name: str = ""  # of the recipe
     to_record: tuple[RunSpec, ...] = ()  # these get a recording of what their memory held
+    start_from: Store | Kept | None = None  # runs of these that are asked for count as finished
     left_out: tuple[str, ...] = ()  # cells that ask for a best rate which nobody has measured
 
     def __post_init__(self) -> None:
-        check_same_inputs(self.specs, self.store, everything=False)
+        self._check_same_inputs(everything=False)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -58,7 +60,13 @@ class Plan:
     @cached_property
     def todo(self) -> list[RunSpec]:
         """The runs that the store lacks, or lacks a recording of, when first asked."""
-        return [spec for spec in self.specs if spec.id in self.unrecorded or not self.store.has(spec.id)]
+        return [spec for spec in self.specs if spec.id in self.unrecorded or not self._has(spec.id)]
+
+    @cached_property
+    def taken_over(self) -> list[str]:
+        """The ids of the runs that the store lacks and `start_from` has."""
+        asked = [spec.id for spec in self.specs if not self.store.has(spec.id)]
+        return [] if self.start_from is None else [id for id in asked if self.start_from.has(id)]
 
     @cached_property
     def looked_at(self) -> list[RunSpec]:
@@ -80,7 +88,7 @@ class Plan:
 
         Without `everything` runs that would import code of the caller's are left out.
         """
-        finished = [self.store.read(spec.id) for spec in self.specs if self.store.has(spec.id)]
+        finished = [self._read(spec.id) for spec in self.specs if self._has(spec.id)]
         return estimate(self.todo if everything else self.looked_at, self.processes(jobs), finished, device)
 
     def processes(self, jobs: int) -> int:
@@ -96,6 +104,7 @@ class Plan:
         return [
             *self._damaged(),
             *self._earlier(),
+            *self._start(),
             *self._recording(),
             *self._without_rate(),
             *_without_effect(known),
@@ -108,7 +117,7 @@ class Plan:
         if lacking := wrong or missing(self.todo):
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
             raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
-        check_same_inputs(self.specs, self.store)
+        self._check_same_inputs()
         Store(self.store.root, writable=True)
 
     def run(
@@ -131,6 +140,8 @@ class Plan:
         if not callable(getattr(where, "run", None)):
             raise GottaError(f"engine {engine!r} cannot run anything. Expected local, ray, slurm, or an Engine.")
         self.check(device if engine == "local" else "cpu")
+        if self.start_from is not None:
+            adopt(self.start_from, self.taken_over, self.store)
         logged = Log(log, self.store, self.specs)
 
         def hear(event: Event) -> None:
@@ -176,6 +187,28 @@ class Plan:
         return "\n".join(part for part in (*parts, str(self.grid), self.told_seeds(), self.told_counts()) if part)
 
     __repr__ = __str__  # so that a notebook shows it
+
+    def _has(self, id: str) -> bool:
+        return self.store.has(id) or id in self.taken_over
+
+    def _read(self, id: str) -> Run:
+        return self.start_from.read(id) if self.start_from and id in self.taken_over else self.store.read(id)
+
+    def _check_same_inputs(self, everything: bool = True) -> None:
+        check_same_inputs(self.specs, self.store, everything)
+        if self.start_from is not None:
+            check_same_inputs(self.specs, self.start_from, everything)
+
+    def _start(self) -> list[str]:
+        """What is taken from elsewhere, and what is not although it has the settings of a run here."""
+        if self.start_from is None:
+            return []
+        found = dict(self.start_from.scan())
+        damaged = [
+            f"Damaged in {self.start_from.root}: {id}: {run}." for id, run in found.items() if isinstance(run, str)
+        ]
+        told = f"{len(self.taken_over)} finished runs are taken from {self.start_from.root}."
+        return [told, *damaged, *tell_made_otherwise(self.todo, found.values())]
 
     def _damaged(self) -> list[str]:
         again = {spec.id for spec in self.todo}

@@ -13,6 +13,7 @@ from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec, short
 from gotta.experiment.spec.text import merged, sections
 from gotta.experiment.sweep.engines import Engine
+from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Store
 from gotta.workflow.bench_plan import Listener, Plan
 from gotta.workflow.result import Result
@@ -37,12 +38,14 @@ def plan(
     settings: Settings = (),
     record: bool = False,
     out: str | Path | None = None,
+    start_from: str | Path | None = None,
 ) -> Plan:
     """What a recipe stands for, before anything runs: by name, from a YAML file, as its content, or a `Recipe`.
 
     `memory` and `method` exchange those of the recipe, `data`, `model` and `seeds` replace its own; `settings` such as
     {"method.lr": 1e-4} stand over everything. `out` is where runs are kept, runs/RECIPE if left open. With `record` the
-    runs of the first seed keep what their memory held, for the report.
+    runs of the first seed keep what their memory held, for the report. Runs that `start_from` has, a folder of runs or
+    lines that `gotta keep` wrote, count as finished.
     """
     found = recipe if isinstance(recipe, Recipe) else _recipe(recipe)
     chosen = {name: _named(value) for name, value in (("data", data), ("model", model)) if value}
@@ -52,7 +55,8 @@ def plan(
     name = _stem(recipe, found)
     root = Path("runs") / (name + ("-quick" if quick else "")) if out is None else Path(out)
     first = tuple(spec for spec in specs if record and spec.seed == specs[0].seed)
-    return Plan(tuple(specs), Store(root), found, name, first, left_out)
+    start = None if start_from is None else _existing(start_from)
+    return Plan(tuple(specs), Store(root), found, name, first, start, left_out)
 
 
 def bench(
@@ -67,6 +71,7 @@ def bench(
     settings: Settings = (),
     record: bool = False,
     out: str | Path | None = None,
+    start_from: str | Path | None = None,
     jobs: int = 1,
     threads: int = 1,
     device: str = "cpu",
@@ -90,6 +95,7 @@ def bench(
         settings=settings,
         record=record,
         out=out,
+        start_from=start_from,
     )
     result = planned.run(jobs, threads, device, engine, snapshot_every, log, listen)
     if result.failures:
@@ -143,6 +149,12 @@ def _spec(spec: RunSpec | str | Path | Settings) -> dict[str, Any]:
 
 def _recipe(recipe: str | Path | Mapping[str, Any]) -> Recipe:
     return load_recipe(recipe) if isinstance(recipe, str | Path) else read_recipe(recipe, f"{recipe!r:.60}")
+
+
+def _existing(path: str | Path) -> Store | Kept:
+    if not Path(path).exists():
+        raise GottaError(f"there are no runs to start from at '{path}'. Expected a folder of runs or kept lines.")
+    return open_runs(path)
 
 
 def _stem(recipe: str | Path | Mapping[str, Any] | Recipe, found: Recipe) -> str:

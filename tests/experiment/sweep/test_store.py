@@ -133,7 +133,7 @@ def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     assert damaged["g"] == damaged["e"]
     assert damaged["f"] == "spec.json holds no JSON object"
     assert damaged["h"] == "summary.json is not valid JSON (NaN is not a number)"
-    assert damaged["i"] == "summary.json has no results under 'online'"
+    assert damaged["i"] == "its summary has no results under 'online'"
     assert [store.has(id_of(name)) for name in "abcdef"] == [True, False, True, False, False, False]
     with pytest.raises(GottaError, match=rf"'{id_of('d')}'.*environment\.json is missing"):
         store.read(id_of("d"))

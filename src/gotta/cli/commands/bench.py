@@ -28,6 +28,10 @@ def bench(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
+    start_from: Annotated[
+        Path | None,
+        typer.Option("--from", help="Runs that count as finished: lines of gotta keep, or another folder of runs."),
+    ] = None,
     memory: Annotated[
         str,
         typer.Option(
@@ -91,6 +95,8 @@ def bench(
 
     - `gotta bench table1 --dry-run` : a table of the paper; what is missing for it, how many runs, how long
 
+    - `gotta bench table1 --from results/table1.jsonl` : only what is not kept there
+
     - `gotta bench table1 --data cifar10-mini --model resnet20 regime.name=fixed method.lr=1e-4`
 
     - `gotta bench --quick --record` : then a run in the report shows the images in its memory, and why they are there
@@ -100,7 +106,7 @@ def bench(
     if recipe == "teaser":
         from gotta.cli.commands.teaser import draw_for_bench
 
-        others = (settings, also, method, model, record, log, ids)
+        others = (settings, also, method, model, record, log, ids, start_from)
         return draw_for_bench(quick, out, memory, data, _numbers(seeds), dry_run, others)
     from gotta.experiment.sweep import forking
 
@@ -130,6 +136,7 @@ def bench(
         settings=[*(settings or []), *(also or [])],
         record=record,
         out=out,
+        start_from=start_from,
     )
     if dry_run:
         return show_plan(console, planned, jobs, device, ids)

@@ -9,7 +9,7 @@ from gotta.errors import unknown
 
 
 def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memories.")] = "") -> None:
-    """List memories, methods, models, data sets, corruptions, streams and recipes.
+    """List memories, methods, models, data sets, corruptions, streams, protocols and recipes.
 
     Example: `gotta ls memories`
     """
@@ -33,6 +33,7 @@ def everything() -> dict[str, dict[str, str]]:
     """Every name of every kind, with a line on what it is."""
     from gotta.core.regime import REGIMES
     from gotta.data import DATASETS, EXTRA, STANDARD
+    from gotta.experiment.recipe.protocol import load_protocol, protocols
     from gotta.experiment.recipe.recipe import load_recipe, recipes
     from gotta.experiment.spec.run_spec import CONTROLS
     from gotta.memory import policies
@@ -55,6 +56,7 @@ def everything() -> dict[str, dict[str, str]]:
         "domain-orders": {name: ", ".join(DOMAIN_ORDERS[name][:3]) + ", ..." for name in DOMAIN_ORDERS},
         "regimes": {name: first_paragraph(REGIMES[name]) for name in REGIMES},
         "controls": dict(CONTROLS),
+        "protocols": {name: load_protocol(name).title for name in protocols()},
         "recipes": {name: load_recipe(name).title for name in recipes()},
     }
 

@@ -9,24 +9,33 @@ from gotta.errors import GottaError
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote, or lines that `gotta keep` wrote.")
+    ],
     metric: Annotated[str, typer.Option(help="accuracy, error or seconds.")] = "accuracy",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where to write it. Default: beside the runs; of kept lines, runs/report-NAME."),
+    ] = None,
 ) -> None:
     """Rebuild the report of finished runs: prints the table, writes report.html, tables.* and figures/ beside the runs.
 
-    Example: `gotta report runs/mini`
+    Examples:
+
+    - `gotta report runs/mini`
+
+    - `gotta report results/statistics.jsonl`
     """
     from gotta.cli.progress import show_table
     from gotta.cli.terminal import Console
-    from gotta.experiment.sweep.store import Store
     from gotta.report.results import read_results
     from gotta.report.write import write_report
 
-    results = read_results(Store(folder))
+    results = read_results(folder)
     if not results.runs and not results.damaged:
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
     found = [(part.panel.title, str(part.answer), part.table(metric)) for part in results.parts]
-    path = write_report(results)  # before anything is printed, which may go to a pipe that closes early
+    path = write_report(results, to=out)  # before anything is printed, which may go to a pipe that closes early
     console = Console()
     for title, answer, shown in found:
         if len(found) > 1:

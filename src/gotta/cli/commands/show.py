@@ -15,7 +15,7 @@ def show(
     name: Annotated[str, typer.Argument(help="A part by name (gotta ls) or module:Class, or a run: its folder or id.")],
     store: Annotated[Path, typer.Option(help="Where a run that is named by its id is kept.")] = Path("runs/single"),
 ) -> None:
-    """Print what a method, memory, data set, order or schedule is and every setting it takes; or the spec of a run.
+    """Print a method, memory, data set, order or schedule with every setting it takes; a protocol; or a run's spec.
 
     Examples:
 
@@ -25,6 +25,8 @@ def show(
 
     - `gotta show imagenet_c`
 
+    - `gotta show ptta-1`
+
     - `gotta show my_module:MyPolicy`
 
     - `gotta show 3f0c2a --store runs/mini > spec.yaml` : the beginning of an id will do; `gotta run spec.yaml` takes it
@@ -32,29 +34,38 @@ def show(
     import yaml
 
     from gotta.checks.parts import KINDS, find_kinds
+    from gotta.experiment.recipe.protocol import protocols, text_of
     from gotta.experiment.spec.text import dump
 
     if kinds := find_kinds(name):
         described = [_described(kind, name) for kind in kinds]
         print(yaml.safe_dump_all(described, sort_keys=False, allow_unicode=True, width=110), end="")
+    elif name in protocols():
+        print(text_of(name), end="")
     elif (found := _run(name, store)) is not None:
         print(dump(found.spec), end="")
     else:
-        raise unknown("part or run", name, {known for registry in KINDS.values() for known in registry.names()})
+        raise unknown(
+            "part or run", name, {known for registry in KINDS.values() for known in registry.names()} | {*protocols()}
+        )
 
 
 def _run(name: str, folder: Path) -> "Run | None":
-    """The finished run in this folder, or the one in the store whose id begins so."""
+    """The finished run in this folder, or the one in the store, or among kept lines, whose id begins so."""
+    from gotta.experiment.sweep.kept import open_runs
     from gotta.experiment.sweep.store import Store
 
     path = Path(name)
     if (path / "spec.json").exists():
         return Store(path.resolve().parents[1]).read(path.resolve().name)
-    runs = folder / "runs"
-    found = sorted(run.name for run in runs.glob(f"{name}*")) if name.isalnum() and runs.is_dir() else []
+    runs = open_runs(folder)
+    if not name.isalnum() or not runs.root.exists():
+        return None
+    known = [path.name for path in runs.folder.glob(f"{name}*")] if isinstance(runs, Store) else dict(runs.scan())
+    found = sorted(id for id in known if id.startswith(name))
     if len(found) > 1:
         raise GottaError(f"run '{name}' is not the only one in '{folder}' that begins so: {', '.join(found)}.")
-    return Store(folder).read(found[0]) if found else None
+    return runs.read(found[0]) if found else None
 
 
 def _described(kind: str, name: str) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from gotta.experiment.run.content_used import DATA, KEPT, WEIGHTS, weights_used
 from gotta.experiment.run.run import data_of
 from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.kept import Runs
 from gotta.streams import Stream
 
 WAY_OUT = "Put the old files back, name the new ones differently, or use another folder: --out."
 
 
-def check_same_inputs(specs: Iterable[RunSpec], store: Store, everything: bool = True) -> None:
+def check_same_inputs(specs: Iterable[RunSpec], store: Runs, everything: bool = True) -> None:
     """Complain of finished runs whose files have another content now; a file that is not here says nothing.
 
     Without `everything` nothing of the caller's is imported for it.
@@ -45,7 +45,7 @@ def check_same_inputs(specs: Iterable[RunSpec], store: Store, everything: bool =
         raise GottaError("\n".join([*lines, WAY_OUT]))
 
 
-def _data_now(spec: RunSpec, store: Store) -> str | None:
+def _data_now(spec: RunSpec, store: Runs) -> str | None:
     with suppress(GottaError):  # not here: nothing to compare with
         stream = Stream(data_of(spec), spec.stream_spec())
         return content_hash(stream.dataset, stream.domains, store.root / KEPT, remember=False)

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.recipe.exchange import exchange_memories, exchange_methods
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
+from gotta.experiment.recipe.protocol import load_protocol
 from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec.outside import permit
@@ -60,6 +61,7 @@ class Recipe(Part):
     title: Annotated[str, AfterValidator(one_line)]
     paper: str | None = None  # the published table or figure it stands beside
     note: str | None = None  # what a reader of its numbers should know
+    protocol: str | None = None  # whose settings stand under those of the base (gotta ls protocols)
     base: Sections
     seeds: Seeds = [0, 1, 2]
     axes: Axes = {}
@@ -123,7 +125,8 @@ class Recipe(Part):
         self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
     ) -> list[Sections]:
         """What each cell says, before anything left open is decided."""
-        base = merged(short(self.base), short(self.quick.base)) if quick else short(self.base)
+        base = short(self.base if self.protocol is None else load_protocol(self.protocol).base(self.base))
+        base = merged(base, short(self.quick.base)) if quick else base
         cells = [
             reduce(merged, parts, base) | ({SEEDS: block.seeds} if block.seeds else {})
             for block in self.cells

@@ -46,11 +46,17 @@ class Run:
     folder: Path | None = field(default=None, repr=False)
     identity: dict[str, Any] = field(default_factory=dict, repr=False)
     recipe: dict[str, Any] = field(default_factory=dict, repr=False)
+    finished: float | None = field(default=None, repr=False)  # when it was stored, in seconds since 1970
 
     @property
     def is_earlier(self) -> bool:
         """Is it of an earlier format, so that nothing tells which code made it, or whether it was changed since?"""
         return self.folder is not None and self.identity.get("format") != FORMAT
+
+    @property
+    def has_steps(self) -> bool:
+        """Are there records of its steps? Lines that are kept have none."""
+        return self.folder is not None and (self.folder / STEPS).stat().st_size > 0
 
     def steps(self) -> Iterator[dict[str, Any]]:
         """The records of the steps, read one by one."""
@@ -86,13 +92,13 @@ class Store:
         """Is the run complete, unchanged, and of this format?"""
         try:
             return not self._load(id).is_earlier
-        except _DamagedRun:
+        except DamagedRun:
             return False
 
     def read(self, id: str) -> Run:
         try:
             return self._load(id)
-        except _DamagedRun as problem:
+        except DamagedRun as problem:
             raise GottaError(
                 f"run '{id}' in '{self.folder}' cannot be read: {problem}. "
                 "Delete its folder if it is there and run it again."
@@ -104,7 +110,7 @@ class Store:
             if (path.is_dir() or path.is_symlink()) and not path.name.startswith("."):
                 try:
                     yield path.name, self._load(path.name) if NAME.fullmatch(path.name) else "no run has such a name"
-                except _DamagedRun as problem:
+                except DamagedRun as problem:
                     yield path.name, str(problem)
 
     def runs(self) -> list[Run]:
@@ -195,19 +201,18 @@ class Store:
     def _load(self, id: str) -> Run:
         folder = self.folder / _check_id(id)
         if folder.is_symlink():
-            raise _DamagedRun("it is a link, not a folder")
+            raise DamagedRun("it is a link, not a folder")
         if not folder.is_dir():
-            raise _DamagedRun("there is no such run")
+            raise DamagedRun("there is no such run")
         spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
-        if not isinstance(summary.get("online", {}), dict):
-            raise _DamagedRun(f"{DOCUMENTS[1]} has no results under 'online'")
         _check_steps(folder / STEPS, made_by.pop(SIZE, None))
         identity = _load_document(folder / IDENTITY) if (folder / IDENTITY).exists() else {}
         recipe = _load_document(folder / RECIPE) if (folder / RECIPE).exists() else {}
-        _check_name(id, spec, identity)
+        finished = (folder / DOCUMENTS[0]).stat().st_mtime
+        run = checked(Run(id, spec, summary, made_by, folder, identity, recipe, finished))
         if identity:
             _check_content(folder, summary)
-        return Run(id, spec, summary, made_by, folder, identity, recipe)
+        return run
 
 
 def unreadable_steps(folder: Path, error: Exception) -> GottaError:
@@ -215,8 +220,16 @@ def unreadable_steps(folder: Path, error: Exception) -> GottaError:
     return GottaError(f"{STEPS} of run '{folder.name}' cannot be read: {error}. Delete '{folder}' and run it again.")
 
 
-class _DamagedRun(Exception):
-    """Why a folder is not a complete run."""
+class DamagedRun(Exception):
+    """Why a folder, or a line, is not a complete run."""
+
+
+def checked(run: Run) -> Run:
+    """The run, if it has results and the name that its content gives it."""
+    if not isinstance(run.summary.get("online", {}), dict):
+        raise DamagedRun("its summary has no results under 'online'")
+    _check_name(run.id, run.spec, run.identity)
+    return run
 
 
 def plain(value: Any) -> Any:
@@ -242,13 +255,13 @@ def _load_document(path: Path) -> dict[str, Any]:
     try:
         content = read_json(path)
     except FileNotFoundError:
-        raise _DamagedRun(f"{path.name} is missing") from None
+        raise DamagedRun(f"{path.name} is missing") from None
     except OSError as error:
-        raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
+        raise DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise _DamagedRun(f"{path.name} is not valid JSON ({error})") from error
+        raise DamagedRun(f"{path.name} is not valid JSON ({error})") from error
     if not isinstance(content, dict):
-        raise _DamagedRun(f"{path.name} holds no JSON object")
+        raise DamagedRun(f"{path.name} holds no JSON object")
     return content
 
 
@@ -267,19 +280,19 @@ def _check_name(id: str, spec: dict[str, Any], identity: dict[str, Any]) -> None
     try:
         own = run_id(spec, identity) if identity else earlier_id(spec)
     except (ValueError, RecursionError) as error:
-        raise _DamagedRun(f"its name cannot be checked ({error})") from error
+        raise DamagedRun(f"its name cannot be checked ({error})") from error
     if own != id:
-        raise _DamagedRun(f"what it holds is run {own}: it was renamed, copied or edited")
+        raise DamagedRun(f"what it holds is run {own}: it was renamed, copied or edited")
 
 
 def _check_content(folder: Path, summary: dict[str, Any]) -> None:
     """Compare the files with the checksum, and leave it out of what the summary tells."""
     noted, now = summary.pop(CHECKSUM, None), _checksum(folder, summary)
     if not isinstance(noted, dict):
-        raise _DamagedRun(f"{DOCUMENTS[1]} has no checksum")
+        raise DamagedRun(f"{DOCUMENTS[1]} has no checksum")
     changed = sorted(name for name in {**noted, **now} if noted.get(name) != now.get(name))
     if changed:
-        raise _DamagedRun(f"{', '.join(changed)} changed after it was stored")
+        raise DamagedRun(f"{', '.join(changed)} changed after it was stored")
 
 
 def _checksum(folder: Path, summary: dict[str, Any]) -> dict[str, str]:
@@ -297,11 +310,11 @@ def _check_steps(path: Path, expected: int | None) -> None:
             file.seek(max(0, size - 1))
             last = file.read(1)
     except FileNotFoundError:
-        raise _DamagedRun(f"{path.name} is missing") from None
+        raise DamagedRun(f"{path.name} is missing") from None
     except OSError as error:
-        raise _DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
+        raise DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
     if last not in (b"", b"\n") or expected not in (None, size):
-        raise _DamagedRun(f"{path.name} is cut off")
+        raise DamagedRun(f"{path.name} is cut off")
 
 
 def _children(folder: Path) -> list[Path]:

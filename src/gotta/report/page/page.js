@@ -1,4 +1,5 @@
 // The page: toggles of the tables, and the run that the address names.
+import { filterBoards } from "./board.js";
 import { follow } from "./live.js";
 import { runsIn } from "./numbers.js";
 import { openRuns } from "./run.js";
@@ -80,4 +81,5 @@ dialog.addEventListener("click", (event) => {
 addEventListener("hashchange", route);
 for (const part of document.querySelectorAll(".part")) choose(part, chosen(part));
 route();
+filterBoards();
 if (live) follow(renew);

@@ -44,8 +44,19 @@ function body(_dialog, _ids, id, data, recording) {
     if (record) place.replaceChildren(recordView(record));
     else place.replaceChildren(element("p", { class: "legend" }, missing(id, data)));
   });
-  return [facts(run), place, overStream(run, data.curves), perDomain(run), decided(run), settings(run)].filter(
-    (part) => part !== null,
+  const middle = run.command ? [again(run)] : [place, overStream(run, data.curves)];
+  return [facts(run), ...middle, perDomain(run), decided(run), settings(run)].filter((part) => part !== null);
+}
+
+/** What computes the run again: the command, and the spec that it takes. */
+function again(run) {
+  return element(
+    "section",
+    {},
+    element("h3", {}, "Run it again"),
+    element("p", {}, "In the folder of this page: ", element("code", {}, run.command)),
+    element("p", {}, element("a", { href: run.spec }, run.spec), " holds its whole spec:"),
+    element("pre", { class: "spec", tabindex: 0 }, run.text),
   );
 }
 

@@ -21,7 +21,15 @@ from gotta.report.results import Results
 from gotta.report.tables.captions import environment_lines
 
 FOLDER = Path(__file__).parent
-MODULES = ("numbers.js", "draw.js", "record.js", "run.js", "live.js", "page.js")  # each uses only those before it
+MODULES = (
+    "numbers.js",
+    "draw.js",
+    "record.js",
+    "run.js",
+    "live.js",
+    "board.js",
+    "page.js",
+)  # each uses only those before it
 PLACE_OF_RECORDINGS = "<!-- recordings -->"
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
@@ -54,7 +62,7 @@ def with_recordings(text: str, records: Mapping[str, Any]) -> str:
     return "\n".join([before + place, *scripts]) + after
 
 
-def render(context: Mapping[str, Any]) -> str:
+def render(context: Mapping[str, Any], template: str = "page.html.j2") -> str:
     """The template with its style and script inlined, and their hashes in the page's content security policy."""
     style, script = style_sheet(), bundle()
     policy = {
@@ -67,10 +75,8 @@ def render(context: Mapping[str, Any]) -> str:
         "form-action": "'none'",
     }
     told = "; ".join(f"{name} {value}" for name, value in policy.items())
-    template = _environment().get_template("page.html.j2")
-    return template.render(
-        **context, recordings=Markup(PLACE_OF_RECORDINGS), style=Markup(style), script=Markup(script), policy=told
-    )
+    inlined = {"style": Markup(style), "script": Markup(script), "recordings": Markup(PLACE_OF_RECORDINGS)}
+    return _environment().get_template(template).render(**context, **inlined, policy=told)
 
 
 @cache

@@ -118,7 +118,7 @@ def lookup(
 
 def inconsistencies() -> list[Inconsistency]:
     """Everything known not to fit together, from the data file; `paper_checks.computed` finds most of it again."""
-    entries = _read("inconsistencies.yaml")["inconsistencies"]
+    entries = read_data("inconsistencies.yaml")["inconsistencies"]
     return [
         Inconsistency(entry["kind"], tuple(entry["places"]), tuple(entry.get("values", ())), entry["what"])
         for entry in entries
@@ -127,11 +127,12 @@ def inconsistencies() -> list[Inconsistency]:
 
 def document() -> Mapping[str, Any]:
     """The data file."""
-    return _read("numbers.yaml")
+    return read_data("numbers.yaml")
 
 
 @cache
-def _read(name: str) -> Mapping[str, Any]:
+def read_data(name: str) -> Mapping[str, Any]:
+    """A data file of this folder."""
     content: Mapping[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
     return content
 

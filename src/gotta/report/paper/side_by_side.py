@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from gotta.experiment.spec.run_spec import RunSpec, statistics_of
+from gotta.methods import methods
 from gotta.report.panel import SOURCE, Panel
 from gotta.report.paper.agreement import Agreement, agreement
 from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
@@ -77,8 +79,7 @@ class Beside:
 
 def beside(panel: Panel) -> Beside | None:
     """None where the paper has no number of this setting."""
-    capacities = Counter(run.spec.memory.capacity for run in panel.runs if run.spec.memory.capacity is not None)
-    usual = capacities.most_common(1)[0][0] if capacities else None
+    usual = usual_capacity(panel)
     pairs = []
     for column, row, runs in panel.filled:
         cell = measured(runs)
@@ -86,6 +87,12 @@ def beside(panel: Panel) -> Beside | None:
         if printed is not None and cell.value is not None:
             pairs.append(Pair(column, row, cell, printed))
     return Beside(tuple(pairs), tuple(_differences(panel, pairs))) if pairs else None
+
+
+def usual_capacity(panel: Panel) -> int | None:
+    """The capacity that most runs have: it chooses among the printed rows without a memory."""
+    capacities = Counter(run.spec.memory.capacity for run in panel.runs if run.spec.memory.capacity is not None)
+    return capacities.most_common(1)[0][0] if capacities else None
 
 
 def beside_table(found: Beside | None) -> Table:
@@ -155,8 +162,19 @@ def _as_published(run: Run) -> bool:
     usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
     chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
-    usual = usual and run.prior == "none"
-    return usual and plain and spec.memory.refresh_every is None and not spec.control
+    usual = usual and plain and spec.memory.refresh_every is None and not spec.control
+    return usual and run.prior == "none" and _with_usual_statistics(spec)
+
+
+def _with_usual_statistics(spec: RunSpec) -> bool:
+    """Does the method predict with the statistics, at the rate, that it has if nobody chooses others?"""
+    chosen = spec.method
+    if chosen.statistics is None or chosen.name not in methods.names():
+        return True
+    left_open = chosen.model_copy(update={"statistics": None, "fed_by": None, "rate": None})
+    usual = statistics_of(spec.model_copy(update={"method": left_open}), methods.get(chosen.name))
+    running = (usual.fed_by, usual.rate) if usual.source == "running" else (None, None)
+    return (chosen.statistics, chosen.fed_by, chosen.rate) == (usual.source, *running)
 
 
 def _is_of(name: str, family: str) -> bool:

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from gotta.errors import GottaError
 from gotta.experiment.run.memory_film import FOLDER, record_path
+from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import NAME, Store
 from gotta.reading import read_bytes
 from gotta.report.page.webpage import page
@@ -38,6 +39,8 @@ class Served:
     """A store as a page, its state and its recordings. Several requests may ask at once."""
 
     def __init__(self, root: str | Path) -> None:
+        if isinstance(open_runs(root), Kept):
+            raise GottaError(f"'{root}' holds kept runs, which do not change. Use: gotta report {root}")
         self.store = Store(root)
         self._lock = Lock()
         self._page: tuple[str, bytes] = "", b""

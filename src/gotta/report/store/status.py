@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from gotta.experiment.sweep.kept import Kept
 from gotta.experiment.sweep.leases import PROGRESS, SMALL, Holder, is_progress, numbers, read_claim, read_log
 from gotta.experiment.sweep.processes import alive, machine
 from gotta.experiment.sweep.store import ASIDE, Store
@@ -43,14 +44,15 @@ class State:
         return sum(claim.state == state for claim in self.claims)
 
 
-def look(store: Store, now: float | None = None) -> State:
+def look(store: Store | Kept, now: float | None = None) -> State:
     """Nothing is written, not even a probe: the folder may be read-only or somebody else's."""
     now = time.time() if now is None else now
     runs, damaged = read_runs(store)
     finished = {run.id for run in runs}
-    claims = [claim for claim in (*_leases(store.root, now), *_asides(store, now)) if claim.id not in finished]
+    under_way = (*_leases(store.root, now), *_asides(store, now)) if isinstance(store, Store) else ()
+    claims = [claim for claim in under_way if claim.id not in finished]
     by_id = {claim.id: claim for claim in reversed(claims)}
-    ages = [now - run.folder.stat().st_mtime for run in runs if run.folder is not None and run.folder.exists()]
+    ages = [now - run.stored.finished for run in runs if run.stored.finished is not None]
     ordered = tuple(sorted(by_id.values(), key=lambda claim: (claim.state, claim.id)))
     return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None), _estimate_left(runs, ordered))
 

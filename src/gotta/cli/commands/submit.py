@@ -1,0 +1,27 @@
+"""`gotta submit`: one's own results, packed for the leaderboard."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def submit(
+    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` wrote, or lines of `gotta keep`.")],
+    to: Annotated[Path, typer.Option(help="The file to write.")] = Path("submission.jsonl"),
+    imports: Annotated[
+        list[str] | None,
+        typer.Option("--import", help="A module of your own that the runs name and that may be imported."),
+    ] = None,
+) -> None:
+    """Pack finished runs for the leaderboard, if they can be ranked: a protocol with a version, 3 seeds, the controls,
+    and parts of your own that pass `gotta check`.
+
+    Example: `gotta submit runs/mine --import my_module`, then put submission.jsonl beside the other lines and
+    `gotta leaderboard results` shows it.
+    """
+    from gotta.cli.stores import existing
+    from gotta.workflow.submission import submit as pack
+
+    count, names = pack(existing(folder), to, imports or [])
+    print(f"{to}: {count} runs of {', '.join(names)}, ready for the leaderboard")

@@ -1,0 +1,152 @@
+"""Protocols: which runs may be ranked with one another. Each is a file with a name and a version, and never changes."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gotta.core.regime import REGIMES
+from gotta.errors import GottaError, unknown
+from gotta.experiment.spec.mistakes import in_words
+from gotta.experiment.spec.run_spec import FROM_ELSEWHERE, RunSpec
+from gotta.experiment.spec.text import merged, parse, read
+from gotta.streams import DOMAIN_ORDERS, StreamSpec
+
+FOLDER = Path(__file__).parents[2] / "protocols"
+VERSIONED = re.compile(r"[a-z][a-z0-9-]*-[1-9]\d*")  # ptta-1
+SIZE = ("per_class", "limit", "clips", "frames", "choose")  # settings of a stream that a protocol leaves open
+DOMAINS = ("domain_order", "domains")  # told by `domains` of a protocol, unless its stream names them
+
+
+class Score(BaseModel):
+    """The number of a run that ranks it, and in words what it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: str
+    says: str
+
+
+class Protocol(BaseModel):
+    """`data` are the data sets it allows, `domains` the list that all domains are of; `controls` go with a memory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    data: list[str]
+    domains: str | None = None
+    stream: dict[str, Any]
+    regime: dict[str, Any]
+    score: Score
+    controls: list[str]
+
+    @property
+    def has_version(self) -> bool:
+        return VERSIONED.fullmatch(self.name) is not None
+
+    def base(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a recipe of this protocol says for all its runs; `given`, its own base, may add to it."""
+        for section in ("stream", "regime"):
+            for key, value in dict(given.get(section) or {}).items():
+                if key in (fixed := getattr(self, section)) and fixed[key] != value:
+                    told = f"{section}.{key}={value} is not of protocol {self.name}, which says {fixed[key]}."
+                    raise GottaError(f"{told} Leave one out.")
+        own: dict[str, Any] = {"data": {"name": self.data[0]}, "stream": self.stream, "regime": self.regime}
+        return merged(own, given)
+
+    def holds(self, spec: RunSpec) -> bool:
+        """Is a run with these settings of this protocol?"""
+        usual = {name: value for name, value in asdict(StreamSpec()).items() if name not in (*FROM_ELSEWHERE, *SIZE)}
+        ignored = set(DOMAINS) - set(self.stream) | _unused(self.stream["order"])
+        expected = {name: value for name, value in {**usual, **self.stream}.items() if name not in ignored}
+        regime = spec.regime.model_dump()
+        return (
+            spec.data.name in self.data
+            and all(_plain(spec.stream.get(name, usual.get(name))) == _plain(value) for name, value in expected.items())
+            and all(regime[name] == value for name, value in self.regime.items())
+            and _steps_as_named(spec)
+            and (self.domains is None or _domains(spec) <= set(DOMAIN_ORDERS[self.domains]))
+        )
+
+
+def protocols() -> list[str]:
+    """The names of the protocols that come with gotta."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def load_protocol(name_or_path: str | Path) -> Protocol:
+    """A protocol by its name, or from a YAML file of one's own."""
+    path = Path(name_or_path)
+    if path.suffix in (".yaml", ".yml"):
+        return _read(path, read(path))
+    return _load(str(name_or_path))
+
+
+def find_protocol(spec: RunSpec) -> Protocol | None:
+    """The protocol that a run is of, by its settings; of several versions the newest."""
+    found = [protocol for protocol in map(_load, protocols()) if protocol.holds(spec)]
+    return max(found, key=lambda protocol: int(protocol.name.rpartition("-")[2]), default=None)
+
+
+def text_of(name: str) -> str:
+    """The file of a protocol that comes with gotta."""
+    if name not in protocols():
+        raise unknown("protocol", name, protocols())
+    return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def content_hash(name: str) -> str:
+    """The sha256 of its file."""
+    return hashlib.sha256(text_of(name).encode()).hexdigest()
+
+
+@cache
+def _load(name: str) -> Protocol:
+    return _read(FOLDER / f"{name}.yaml", parse(text_of(name), name))
+
+
+def _read(path: Path, content: Any) -> Protocol:
+    if not isinstance(content, Mapping):
+        raise GottaError(f"'{path}' is not a protocol: expected title, data, stream, regime, score and controls.")
+    try:
+        return Protocol.model_validate({**content, "name": path.stem})
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise GottaError(f"'{path}' is not a protocol: {where}: {in_words(problem)}.") from None
+
+
+def _unused(order: str) -> set[str]:
+    """Settings that this order does not use."""
+    return set() if order == "dirichlet" else {"gamma", "slots", "underflow"}
+
+
+def _domains(spec: RunSpec) -> set[str]:
+    """The corruptions of a run, without severities."""
+    named = spec.stream.get("domains") or spec.stream.get("domain_order") or ()
+    if isinstance(named, str):
+        named = DOMAIN_ORDERS.get(named) or named.split(",")
+    return {str(name).strip() for name in named}
+
+
+def _steps_as_named(spec: RunSpec) -> bool:
+    """Are batches and adaptations as large as the regime says? Without a memory, batches may be smaller: no help."""
+    try:
+        has_memory = spec.has_memory
+    except GottaError:  # somebody's own, by a name that is unknown here
+        has_memory = True
+    usual = REGIMES[spec.regime.name](spec.memory.capacity if has_memory or spec.control else None)
+    size, every = spec.regime.batch_size or usual.batch_size, spec.regime.adapt_every
+    if has_memory or spec.control:
+        return (size, every) == (usual.batch_size, usual.adapt_every if has_memory else None)
+    return size <= usual.batch_size and every is None
+
+
+def _plain(value: Any) -> Any:
+    return [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else value

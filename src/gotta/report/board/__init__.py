@@ -1,0 +1,1 @@
+"""The leaderboard: runs ranked by the protocols that they are of."""

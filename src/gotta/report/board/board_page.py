@@ -1,0 +1,73 @@
+"""The leaderboard as a folder of files that opens anywhere: one page, and the specs and protocols it links to."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import gotta
+from gotta.errors import GottaError
+from gotta.experiment.recipe.protocol import content_hash, text_of
+from gotta.experiment.spec.text import dump
+from gotta.files import write_atomically
+from gotta.report.board.boards import Board, rank_runs
+from gotta.report.page.run_facts import curves, run_facts
+from gotta.report.page.webpage import render
+from gotta.report.panel import place
+from gotta.report.results import Results
+from gotta.report.stored_run import Run
+
+SPECS, PROTOCOLS = "specs", "protocols"
+SPEC_FILE = re.compile(r"[0-9a-f]{16}\.yaml")
+
+
+def write_leaderboard(results: Results, to: Path) -> Path:
+    """Write index.html, specs/ and protocols/; the path of the page."""
+    boards, others = rank_runs(results.runs)
+    if not boards:
+        raise GottaError(
+            f"no run in '{results.root}' is of a protocol, so there is nothing to rank. See `gotta ls protocols`."
+        )
+    shown = [run for board in boards for run in board.panel.runs]
+    for run in shown:
+        write_atomically(to / SPECS / f"{run.id}.yaml", dump(run.stored.spec))
+    for name in {board.protocol.name for board in boards}:
+        write_atomically(to / PROTOCOLS / f"{name}.yaml", text_of(name))
+    path = to / "index.html"
+    write_atomically(path, board_page(results, boards, others))
+    known = {f"{run.id}.yaml" for run in shown}
+    for left in (to / SPECS).iterdir():  # of an earlier state of the runs
+        if SPEC_FILE.fullmatch(left.name) and left.name not in known:
+            left.unlink(missing_ok=True)
+    return path
+
+
+def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
+    """The page; `others` runs are of no protocol."""
+    shown = {run.id: run for board in boards for run in board.panel.runs}
+    facts = run_facts(place(shown.values()).whole)
+    for id, run in shown.items():
+        facts[id] |= {"spec": f"{SPECS}/{id}.yaml", "text": dump(run.stored.spec), "command": rerun_command(run)}
+    entries = [entry for board in boards for entry in board.entries]
+    choices = {
+        name: sorted({getattr(entry, name) for entry in entries if name != "memory" or not entry.is_control})
+        for name in ("method", "memory", "prior")
+    }
+    context = {
+        "name": results.root.resolve().name,
+        "count": len(shown),
+        "boards": boards,
+        "protocols": list({board.protocol.name: board.protocol for board in boards}.values()),
+        "hashes": {board.protocol.name: content_hash(board.protocol.name)[:12] for board in boards},
+        "choices": choices,
+        "others": others,
+        "damaged": results.damaged,
+        "version": gotta.__version__,
+        "data": {"runs": facts, "recorded": [], "curves": curves()},
+        "live": False,
+    }
+    return render(context, "board.html.j2")
+
+
+def rerun_command(run: Run) -> str:
+    """The command that computes it again, from the folder of the page."""
+    return f"gotta run {SPECS}/{run.id}.yaml"

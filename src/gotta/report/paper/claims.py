@@ -1,0 +1,173 @@
+"""What the paper claims of memories, and what becomes of it on runs of ours: confirmed, reversed, or neither."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from gotta.report.pairs import Difference, fair_difference, samples_per_step
+from gotta.report.panel import CONTROLS, NONE, Panel, Runs
+from gotta.report.paper.numbers import Published, lookup, read_data
+from gotta.report.paper.side_by_side import find_published, usual_capacity
+from gotta.report.statistics import ENOUGH
+from gotta.report.tables.cells import Cell, Row, Table, of_difference
+
+CONFIRMED, REVERSED, OPEN, UNJUDGED = "confirmed", "reversed", "not distinguishable", "not judged"
+VERDICTS = (CONFIRMED, OPEN, REVERSED, UNJUDGED)
+AXES = ("method", "above", "below", "capacity", "gamma")  # of which a claim may list several
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One comparison: with this method and capacity, the memory `above` is said to be better than `below`."""
+
+    where: str
+    says: str
+    method: str
+    above: str
+    below: str
+    capacity: int
+    reset: str
+    data: str = "cifar10-c"
+    gamma: float = 0.1
+    backbone: str | None = None
+
+    def fits(self, memory: str, cell: Published) -> bool:
+        """Is this printed cell the claim's one of this memory?"""
+        asked = (self.method, memory, self.reset, self.data, self.gamma)
+        same = asked == (cell.method, cell.memory, cell.reset, cell.data, cell.gamma)
+        size = memory == "none" or cell.capacity == self.capacity
+        return same and size and cell.backbone == (self.backbone or cell.backbone)
+
+    @property
+    def printed(self) -> float | None:
+        """What the tables of the paper say: `above` less `below`."""
+        setting: dict[str, Any] = {"method": self.method, "reset": self.reset, "data": self.data, "gamma": self.gamma}
+        setting |= {"capacity": self.capacity, "backbone": self.backbone}
+        values = []
+        for memory in (self.above, self.below):
+            found = lookup(memory=memory, **setting)
+            same = [cell for cell in found if cell.capacity == self.capacity] or found
+            values += [same[0].value] if same else []
+        return values[0] - values[1] if len(values) == 2 else None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim on runs of ours; `column` is their place in the table, with what tells it from others."""
+
+    claim: Claim
+    column: str
+    found: Difference
+    steps: tuple[tuple[int, ...], tuple[int, ...]]  # samples per step with `above` and with `below`
+    said: tuple[str, ...]  # where, and in which words
+
+    @property
+    def verdict(self) -> str:
+        estimate = self.found.estimate
+        if estimate is None or estimate.half is None:
+            return UNJUDGED
+        if not estimate.distinguishable:
+            return OPEN
+        return CONFIRMED if estimate.mean > 0 else REVERSED
+
+
+def claims() -> list[Claim]:
+    """Every comparison, one by one."""
+    return [claim for entry in read_data("claims.yaml")["claims"] for claim in _expand(entry)]
+
+
+def judge(panel: Panel) -> list[Judged]:
+    """Every comparison whose two cells the panel has, once, in the order of the paper and then of the table."""
+    capacity = usual_capacity(panel)
+    cells = [(column, runs, printed) for column, _, runs in panel.filled if (printed := _printed(runs, capacity))]
+    found: dict[tuple[Any, ...], Judged] = {}
+    for claim in claims():
+        uppers, lowers = (
+            {column: runs for column, runs, printed in cells if claim.fits(memory, printed)}
+            for memory in (claim.above, claim.below)
+        )
+        for column, upper in uppers.items():
+            # without a memory the statistics are others, which may be another column
+            lower = lowers.get(column) or (next(iter(lowers.values())) if len(lowers) == 1 else None)
+            if lower is None:
+                continue
+            if claim.below == NONE:
+                lower = _in_steps_of(upper, lower, panel)
+            key = column, claim.above, claim.below, claim.capacity, claim.gamma
+            said = found[key].said if key in found else ()
+            steps = samples_per_step(upper), samples_per_step(lower)
+            told = f"{claim.where}: {claim.says}"
+            found[key] = Judged(claim, column, fair_difference(upper, lower), steps, (*said, told))
+    return list(found.values())
+
+
+def claims_table(judged: Sequence[Judged]) -> Table:
+    """A line for each comparison: what the paper prints, what ours is with its interval, and the verdict."""
+    rows = [Row(_names(one), _cells(one), False) for one in judged]
+    columns = ("printed", "ours", "verdict")
+    return Table("What becomes of the claims", ("claim", "method"), columns, tuple(rows), tuple(_caption(judged)))
+
+
+def told_verdicts(judged: Sequence[Judged]) -> str:
+    """How many comparisons came to which end."""
+    counts = Counter(one.verdict for one in judged)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+
+
+def _names(one: Judged) -> tuple[str, str]:
+    claim, (upper, lower) = one.claim, one.steps
+    unequal = "" if upper == lower else f" (steps of {_and(upper)} against {_and(lower)} samples: no verdict)"
+    size = f", M={claim.capacity}" + (f", gamma {claim.gamma:g}" if claim.gamma != 0.1 else "")
+    return f"{claim.above} above {claim.below}{size}{unequal}", one.column
+
+
+def _cells(one: Judged) -> tuple[Cell, ...]:
+    printed = Cell(one.claim.printed, seeds=len(one.found.seeds), decimals=2, signed=True)
+    return printed, of_difference(one.found), Cell(absent=one.verdict)
+
+
+def _caption(judged: Sequence[Judged]) -> list[str]:
+    seeds = {len(one.found.seeds) for one in judged if one.found.estimate}
+    lines = [
+        "Accuracy of the first memory less that of the second, paired on the same streams. A claim is confirmed or "
+        "reversed if the 95 % interval leaves out zero; each interval stands for itself. No memory is the control that "
+        "takes steps of the same size, where it was run.",
+    ]
+    if seeds and min(seeds) < ENOUGH:
+        few = "one seed" if seeds == {1} else "fewer than three seeds"
+        lines.append(f"Of {few} the interval is over domains only and says nothing about other streams.")
+    said = dict.fromkeys(sentence for one in judged for sentence in one.said)
+    return [*lines, *(f"The paper, {sentence}." for sentence in said)]
+
+
+def _expand(entry: dict[str, Any]) -> Iterator[Claim]:
+    lists = {
+        name: entry[name] if isinstance(entry.get(name), list) else [entry[name]] for name in AXES if name in entry
+    }
+    for values in product(*lists.values()):
+        chosen = dict(zip(lists, values, strict=True))
+        if chosen["above"] != chosen["below"]:
+            yield Claim(**{**entry, **chosen})
+
+
+def _printed(runs: Runs, capacity: int | None) -> Published | None:
+    return next((found for run in runs if (found := find_published(run, capacity)) is not None), None)
+
+
+def _in_steps_of(upper: Runs, lower: Runs, panel: Panel) -> Runs:
+    """The control without a memory that takes steps of the same size, if `lower` does not and there is one."""
+    if samples_per_step(upper) == samples_per_step(lower):
+        return lower
+    name = upper[0].spec.method.name
+    controls = [
+        runs
+        for _, row, runs in panel.filled
+        if row == CONTROLS["same_samples"] and runs[0].spec.method.name == name and not runs[0].spec.method.prior
+    ]
+    return controls[0] if len(controls) == 1 else lower
+
+
+def _and(sizes: Sequence[int]) -> str:
+    return " and ".join(map(str, sizes))

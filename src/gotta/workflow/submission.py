@@ -1,0 +1,133 @@
+"""One's own results for the leaderboard: packed only if they can be ranked fairly with those of others."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from gotta.checks.parts import check_part
+from gotta.errors import GottaError
+from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol, protocols
+from gotta.experiment.spec.outside import REGISTRIES, find_outside, is_outside, permit
+from gotta.experiment.sweep.kept import Runs, keep
+from gotta.report.panel import NONE, SOURCE, place, row_name
+from gotta.report.stored_run import Run, read_runs
+
+ENOUGH = 3  # seeds
+KINDS = {"data": "data set"}  # other parts are called as their section of a spec
+CHECKED = ("method", "memory", "data", "order", "schedule")  # kinds of part that `gotta check` knows
+
+
+def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, list[str]]:
+    """Pack the runs as lines; how many, and the protocols that they are of.
+
+    Refused, with nothing written, are damaged runs, runs of no protocol or of one without a version, cells of fewer
+    than 3 seeds, methods with a memory whose controls are missing, and parts that `gotta check` does not pass.
+    `imports` are the modules of one's own that may be imported for that.
+    """
+    found, damaged = read_runs(runs)
+    if damaged:
+        raise GottaError(f"run {damaged[0][0]} in '{runs.root}' is damaged: {damaged[0][1]}. Run it again.")
+    if not found:
+        raise GottaError(f"no finished runs in '{runs.root}'. Expected a folder of 'gotta bench'.")
+    by_protocol = _group(found)
+    for name, members in by_protocol.items():
+        for panel in place(members).panels:
+            _check_seeds([cell for cell in panel.filled if cell[0] != SOURCE])
+            _check_controls(load_protocol(name), panel.runs)
+    _check_parts(found, imports)
+    if to.exists():
+        raise GottaError(f"'{to}' exists. Name another file with --to, or delete it.")
+    keep(runs, to)
+    return len(found), list(by_protocol)
+
+
+def _group(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs by protocol; all must be of one, and of one that has a version."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        named = run.stored.recipe.get("protocol")
+        if isinstance(named, str) and named not in protocols():
+            raise GottaError(
+                f"run {run.id} was made by protocol '{named}', which has no version here. "
+                f"Expected one of {', '.join(protocols())}, whose files never change."
+            )
+        protocol = find_protocol(run.spec)
+        if protocol is None:
+            raise GottaError(
+                f"run {run.id} ({run.spec.label}) is of no protocol that has a version. Expected the settings of one "
+                f"of {', '.join(protocols())}: a recipe says so by its line 'protocol: {protocols()[-1]}'."
+            )
+        found.setdefault(protocol.name, []).append(run)
+    return found
+
+
+def _check_seeds(cells: Sequence[tuple[str, str, Sequence[Run]]]) -> None:
+    for column, row, runs in cells:
+        seeds = {run.seed for run in runs}
+        if len(seeds) < ENOUGH:
+            raise GottaError(
+                f"{column} + {row} has {len(seeds)} {'seed' if len(seeds) == 1 else 'seeds'}. "
+                f"Expected at least {ENOUGH}, as with --seeds 0,1,2."
+            )
+
+
+def _check_controls(protocol: Protocol, runs: Sequence[Run]) -> None:
+    have: dict[str, set[str]] = {}
+    remember: set[str] = set()
+    for run in runs:
+        method = run.spec.method.name
+        have.setdefault(method, set()).add(run.spec.control or "")
+        if run.spec.control is None and row_name(run) != NONE:
+            remember.add(method)
+    everywhere = set().union(*have.values())
+    for method in sorted(remember) or [""]:
+        lacking = [name for name in protocol.controls if name not in (have[method] if method else everywhere)]
+        if lacking:
+            whose = f"{method} has a memory and lacks" if method else "the runs lack"
+            raise GottaError(
+                f"{whose} the {'control' if len(lacking) == 1 else 'controls'} {', '.join(lacking)}, without which "
+                f"nobody can tell what a gain is due to. Add 'control: [{', '.join(protocol.controls)}]' to its cells."
+            )
+
+
+def _check_parts(runs: Sequence[Run], imports: Collection[str]) -> None:
+    """Every part of one's own must be the code that made the runs, and keep the rules of its kind."""
+    for kind, name, run in _own_parts(runs):
+        module = name.partition(":")[0]
+        if ":" in name and module not in imports:
+            raise GottaError(
+                f"{kind} '{name}' is code of your own, which is imported only on your word. Add --import {module}."
+            )
+        permit(run.spec.model_dump(), [module])
+        REGISTRIES[kind].take(name)
+        if run.spec.id != run.id:
+            raise GottaError(
+                f"{kind} '{name}' is not what it was when run {run.id} was made. Run it again with the code of now."
+            )
+        report = check_part(name, KINDS.get(kind, kind), settings=_settings(kind, run))
+        if not report.passed:
+            first, *more = [result.property for result in report.failures]
+            told = f"{first}{f' (and {len(more)} more)' if more else ''}"
+            raise GottaError(f"{kind} '{name}' does not pass its checks: {told}. See: gotta check {name}")
+
+
+def _own_parts(runs: Sequence[Run]) -> Iterator[tuple[str, str, Run]]:
+    """Each part that does not come with gotta, once, with a run that has it."""
+    seen: set[tuple[str, str]] = set()
+    for run in runs:
+        for kind, name in _outside(run).items():
+            if kind in CHECKED and (kind, name) not in seen:
+                seen.add((kind, name))
+                yield kind, name, run
+
+
+def _outside(run: Run) -> Mapping[str, str]:
+    """By kind: those that would have to be imported, and those that were and are not gotta's own."""
+    named = {kind: part for kind, part in run.stored.identity.get("parts", {}).items() if part.get("files")}
+    sections = run.spec.model_dump()
+    own = {kind: str(sections[kind]["name"]) for kind in named if kind in ("data", "memory", "method")}
+    own |= {kind: str(sections["stream"][kind]) for kind in named if kind in ("order", "schedule")}
+    return {**find_outside(sections), **{kind: name for kind, name in own.items() if not is_outside(kind, name)}}
+
+
+def _settings(kind: str, run: Run) -> dict[str, object]:
+    return dict(getattr(run.spec, kind).arguments) if kind in ("method", "memory", "data") else {}

@@ -1,0 +1,24 @@
+"""From runs to a ranking and to a submission, as a user types it."""
+
+import pytest
+from cli.shell import as_in_a_shell, gotta  # noqa: F401
+from made_runs import stored
+from report.board.made_boards import ranked_runs
+
+pytestmark = pytest.mark.usefixtures("readable_names")
+
+
+def test_runs_are_submitted_ranked_and_told(tmp_path):
+    stored(tmp_path / "mine", ranked_runs())
+    told = gotta("submit", "mine", "--to", "results/mine.jsonl", cwd=tmp_path)
+    assert told == "results/mine.jsonl: 30 runs of ptta-1, ready for the leaderboard\n"
+    assert gotta("leaderboard", "results", cwd=tmp_path) == "Leaderboard: site/index.html\n"
+    assert "control: running statistics" in (tmp_path / "site/index.html").read_text()
+    assert gotta("results", "results", "--out", "pages", cwd=tmp_path) == "pages/mine.md\npages/README.md\n"
+
+
+def test_what_cannot_be_ranked_is_one_error(tmp_path):
+    stored(tmp_path / "mine", ranked_runs([0]))
+    assert "has 1 seed. Expected at least 3" in gotta("submit", "mine", cwd=tmp_path, code=2)
+    assert "there is no folder 'none'" in gotta("leaderboard", "none", cwd=tmp_path, code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

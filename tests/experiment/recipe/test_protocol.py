@@ -1,0 +1,105 @@
+"""Protocols never change, and a run is recognised by its settings."""
+
+import pytest
+
+from gotta.errors import GottaError
+from gotta.experiment.recipe.protocol import content_hash, find_protocol, load_protocol, protocols
+from gotta.experiment.recipe.recipe import load_recipe, read_recipe
+from gotta.experiment.spec.run_spec import RunSpec
+
+PINNED = {  # a protocol is never edited: make another version, and add it here
+    "iid-1": "3f056cba9c72597f67921025954cee03b38e8197bd364bb69cd19783c1ed4c1a",
+    "ptta-1": "beb1b1cf1bcaa51b8728746e792db31163c46397af257987fc0b66c318d5dd3d",
+    "video-1": "b310c21f36975b4ae9f54ed41ca89a5830cb35d2de62d284ef812404e429b08b",
+}
+PRACTICAL = {
+    "stream": {"order": "dirichlet", "per_class": 5},
+    "memory": {"name": "fps", "capacity": 32},
+    "method": {"name": "norm"},
+}
+
+
+def changed(**sections):
+    merged = {name: {**PRACTICAL.get(name, {}), **content} for name, content in sections.items()}
+    return RunSpec.of({**PRACTICAL, **merged})
+
+
+def name_of(spec):
+    found = find_protocol(spec)
+    return found and found.name
+
+
+def test_the_files_of_protocols_are_as_they_were_published():
+    assert {name: content_hash(name) for name in protocols() if name in PINNED} == PINNED
+    assert all(load_protocol(name).has_version for name in protocols())
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({}, "ptta-1"),
+        ({"stream": {"domain_order": "rotta-3", "per_class": None}}, "ptta-1"),
+        ({"stream": {"domains": ["fog", "snow"]}}, "ptta-1"),
+        ({"data": {"name": "cifar10_c"}, "memory": {"capacity": 8}}, "ptta-1"),
+        ({"stream": {"order": "iid"}}, "iid-1"),
+        ({"stream": {"order": "iid", "gamma": 0.5}}, "iid-1"),
+        ({"stream": {"gamma": 0.01}}, None),
+        ({"stream": {"severity": 3}}, None),
+        ({"stream": {"duplicates": 2}}, None),
+        ({"stream": {"classes": [0, 1]}}, None),
+        ({"stream": {"domains": ["fog", "spatter"]}}, None),  # one of the four that no table scores
+        ({"stream": {"schedule": "mixed"}}, None),
+        ({"regime": {"reset": "each_domain"}}, None),
+        ({"regime": {"clock": "analytic"}}, None),
+        ({"regime": {"name": "fixed"}}, None),
+        ({"regime": {"batch_size": 200}}, None),
+        ({"regime": {"adapt_every": 64}}, None),
+        ({"memory": {"name": "none"}}, "ptta-1"),
+        ({"memory": {"name": "none"}, "regime": {"batch_size": 32}}, "ptta-1"),
+        ({"memory": {"name": "none"}, "regime": {"batch_size": 65}}, None),
+        ({"data": {"name": "folder", "arguments": {"path": "x"}}}, None),
+    ],
+)
+def test_a_run_is_recognised_by_its_settings(change, name):
+    assert name_of(changed(**change)) == name
+
+
+def test_a_run_from_before_a_setting_of_streams_existed_is_recognised():
+    spec = changed()
+    older = {name: value for name, value in spec.stream.items() if name not in ("duplicates", "underflow")}
+    assert name_of(spec.model_copy(update={"stream": older})) == "ptta-1"
+
+
+def test_the_recipe_on_real_video_is_of_the_protocol_of_video():
+    for spec in load_recipe("signs").runs(seeds=[0])[:3] + load_recipe("signs").runs(quick=True)[:3]:
+        assert name_of(spec) == "video-1"
+    assert {name_of(spec) for spec in load_recipe("long").runs(seeds=[0])} == {"ptta-1"}
+    assert {name_of(spec) for spec in load_recipe("statistics").runs()} == {None}
+
+
+def test_a_recipe_may_begin_with_a_protocol_and_not_contradict_it():
+    recipe = {
+        "title": "mine",
+        "protocol": "iid-1",
+        "base": {"data": {"name": "cifar10-mini"}, "stream": {"per_class": 2}, "memory": {"capacity": 8}},
+        "cells": [{"method": ["norm"], "memory": ["none", "fps"]}],
+    }
+    specs = read_recipe(recipe, "mine").runs(seeds=[0])
+    assert [name_of(spec) for spec in specs] == ["iid-1", "iid-1"]
+    recipe["base"]["stream"]["severity"] = 3
+    with pytest.raises(GottaError, match=r"stream.severity=3 is not of protocol iid-1, which says 5. Leave one out."):
+        read_recipe(recipe, "mine").runs()
+    with pytest.raises(GottaError, match=r"protocol 'iid-2' is unknown. Did you mean 'iid-1'"):
+        read_recipe({**recipe, "protocol": "iid-2"}, "mine").runs()
+
+
+def test_a_protocol_of_ones_own_is_a_file_and_without_a_version_says_so(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: mine\ndata: [cifar10-mini]\nstream: {order: iid}\n")
+    with pytest.raises(GottaError, match=r"mine.yaml' is not a protocol: regime"):
+        load_protocol(path)
+    path.write_text(path.read_text() + "regime: {reset: never}\nscore: {number: accuracy, says: x}\ncontrols: []\n")
+    assert load_protocol(path).has_version is False
+    path.write_text("[]")
+    with pytest.raises(GottaError, match="is not a protocol: expected title"):
+        load_protocol(path)

@@ -1,0 +1,65 @@
+"""What is ranked with what, and how."""
+
+import pytest
+from made_runs import made
+from report.board.made_boards import ranked_runs
+
+from gotta.report.board.boards import rank_runs
+
+
+def board():
+    boards, others = rank_runs(list(ranked_runs()))
+    assert (len(boards), others) == (1, 0)
+    return boards[0]
+
+
+def test_entries_are_ranked_by_score_and_controls_and_source_have_no_rank():
+    entries = board().entries
+    assert [entry.score.value for entry in entries] == sorted((e.score.value for e in entries), reverse=True)
+    ranked = [(entry.rank, entry.method, entry.memory) for entry in entries if entry.rank]
+    assert ranked == [
+        (1, "deskew", "none"),
+        (2, "tent", "fps"),
+        (3, "norm", "fps"),
+        (4, "tent", "fifo"),
+        (5, "norm", "fifo"),
+    ]
+    unranked = {(entry.method, entry.is_control) for entry in entries if entry.rank is None}
+    assert unranked == {("source", False), ("norm", True), ("tent", True)}
+    assert (entries[0].method, entries[0].prior) == ("deskew", "sticky")
+    assert {entry.prior for entry in entries if entry.method != "deskew"} == {"none"}
+
+
+def test_an_entry_tells_its_interval_cost_steps_and_the_published_number():
+    entry = next(entry for entry in board().entries if (entry.method, entry.memory) == ("norm", "fps"))
+    assert entry.score.value == pytest.approx((63 + 64 + 65 + 66) / 4 + 0.1)
+    assert entry.score.interval > 0
+    assert (entry.steps, entry.forwards.value, entry.seconds.value) == ("32", 2.0, 3.0)
+    assert (entry.published.value, entry.published.where) == (76.11, "table1")
+    assert entry.ids.split(",") == [run.id for run in sorted(entry.runs, key=lambda run: run.seed)]
+    assert board().seeds == 3
+    assert board().title == "cifar10-mini, resnet20, 4 domains of 250 samples, M = 32"
+
+
+def test_what_cannot_be_told_from_the_first_is_marked():
+    runs = [made("fps", "norm", (60, 61, 62, 63), seed) for seed in range(3)]
+    runs += [made("fifo", "norm", (59.9, 61.2, 61.8, 63), seed) for seed in range(3)]
+    runs += [made("cstu", "norm", (50, 51, 52, 53), seed) for seed in range(3)]
+    (found,), _ = rank_runs(runs)
+    assert [(entry.memory, entry.score.tied) for entry in found.entries] == [
+        ("fps", False),
+        ("fifo", True),
+        ("cstu", False),
+    ]
+
+
+def test_other_networks_and_other_protocols_have_boards_of_their_own_and_the_rest_is_counted():
+    runs = [made(), made(model__name="resnet20-gn"), made(stream__order="iid"), made(stream__gamma=0.7)]
+    boards, others = rank_runs(runs)
+    assert [(board.protocol.name, board.panel.runs[0].spec.model.name) for board in boards] == [
+        ("ptta-1", "resnet20"),
+        ("ptta-1", "resnet20-gn"),
+        ("iid-1", "resnet20"),
+    ]
+    assert others == 1
+    assert [board.anchor for board in boards] == ["ptta-1-1", "ptta-1-2", "iid-1-1"]

@@ -1,0 +1,70 @@
+"""The paper's claims as data, and the verdict that our runs give on each."""
+
+import pytest
+from made_runs import made, panel_of
+
+from gotta.report.paper.claims import claims, claims_table, judge, told_verdicts
+from gotta.report.tables.render import markdown
+
+ALONE = {"memory__capacity": None, "regime__batch_size": 64, "regime__adapt_every": None}
+
+
+def panel(levels, seeds=(0, 1, 2), noise=0.1):
+    runs = []
+    for memory, level in levels.items():
+        for seed in seeds:
+            scores = [level + k + noise * ((seed + 2 * k) % 3) for k in range(4)]
+            runs.append(made(memory, "norm", scores, seed, **(ALONE if memory == "none" else {})))
+    return panel_of(runs)
+
+
+def verdicts(found):
+    return {(one.claim.above, one.claim.below): one.verdict for one in judge(found)}
+
+
+def test_every_comparison_names_two_printed_cells_but_those_the_tables_leave_out():
+    found = claims()
+    assert len(found) > 80
+    unprinted = {(claim.above, claim.below, claim.capacity) for claim in found if claim.printed is None}
+    assert unprinted == {("fifo", "none", 8), ("fifo", "none", 16)}  # Table 2 has no row of FIFO
+    first = next(claim for claim in found if (claim.method, claim.above, claim.below) == ("norm", "fps", "cstu"))
+    assert first.printed == pytest.approx(76.11 - 71.49)
+
+
+def test_a_claim_is_confirmed_reversed_or_neither_by_its_interval():
+    found = verdicts(panel({"fps": 60, "cstu": 55, "fifo": 65}))
+    assert found["fps", "cstu"] == "confirmed"
+    assert found["fps", "fifo"] == "reversed"
+    close = [made("fps", "norm", (60, 62, 61, 63), s) for s in range(3)]
+    close += [made("cstu", "norm", (61, 61, 62, 62), s) for s in range(3)]
+    assert verdicts(panel_of(close)) == {("fps", "cstu"): "not distinguishable"}
+
+
+def test_no_memory_is_judged_by_the_control_in_equal_steps_or_not_at_all():
+    unequal = panel({"fps": 60, "none": 20})
+    assert verdicts(unequal)["fps", "none"] == "not judged"
+    control = [
+        made("none", "norm", (25, 26, 27, 28), s, control="same_samples", regime__adapt_every=None) for s in range(3)
+    ]
+    (found,) = [one for one in judge(panel_of([*unequal.runs, *control]))]
+    assert found.verdict == "confirmed"
+    assert found.found.estimate.mean == pytest.approx(35.1, abs=0.2)
+    assert found.steps == ((32,), (32,))
+
+
+def test_runs_with_other_statistics_or_a_prior_are_not_what_the_paper_claims_something_of():
+    runs = [made("fps", "norm", (60, 61, 62, 63), s, method__prior="sticky") for s in range(3)]
+    runs += [made("cstu", "norm", (50, 51, 52, 53), s) for s in range(3)]
+    assert judge(panel_of(runs)) == []
+    runs = [made("fps", "norm", (60, 61, 62, 63), s, method__statistics="class") for s in range(3)]
+    runs += [made("cstu", "norm", (50, 51, 52, 53), s, method__statistics="class") for s in range(3)]
+    assert judge(panel_of(runs)) == []
+
+
+def test_the_table_tells_printed_and_measured_and_that_one_seed_is_one():
+    judged = judge(panel({"fps": 60, "cstu": 55}, seeds=(0,)))
+    text = markdown(claims_table(judged))
+    assert "| fps above cstu, M=32 | norm | +4.62 | +5.0 ± 0.0 | confirmed |" in text
+    assert "Of one seed the interval is over domains only" in text
+    assert "The paper, main results: with FPS, Norm and RoTTA outperform" in text
+    assert told_verdicts(judged) == "1 confirmed"

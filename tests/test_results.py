@@ -1,0 +1,54 @@
+"""The runs that the repository keeps can be read, are small, and a sample of them gives the same numbers again."""
+
+from pathlib import Path
+
+import pytest
+
+from gotta.experiment.recipe.recipe import load_recipe
+from gotta.experiment.run.environment import environment
+from gotta.experiment.run.run import run
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.kept import Kept, open_runs
+from gotta.experiment.sweep.store import Run, plain
+from gotta.report.results_pages import write_pages
+
+FOLDER = Path(__file__).parents[1] / "results"
+SAMPLE = FOLDER / "sample.jsonl"
+LARGEST = 20_000_000  # bytes of all files together
+MACHINE = ("cpu", "platform", "torch", "torch_threads", "cuda")  # where these are the same, so are all bits
+TOLERANCE = 3.0  # points of accuracy in a domain of 100 images, elsewhere
+
+
+def test_all_kept_runs_are_whole_and_small():
+    files = sorted(FOLDER.glob("*.jsonl"))
+    assert SAMPLE in files
+    assert sum(path.stat().st_size for path in files) < LARGEST
+    found = dict(open_runs(FOLDER).scan())
+    assert [id for id, one in found.items() if not isinstance(one, Run)] == []
+    assert len(found) >= 4
+
+
+def test_the_sample_is_what_its_recipe_asks_for():
+    asked = {spec.label: spec.model_dump() for spec in load_recipe(FOLDER / "sample.yaml").runs()}
+    assert {RunSpec.model_validate(one.spec).label: one.spec for one in Kept(SAMPLE).runs()} == asked
+
+
+@pytest.mark.parametrize("label", ["source + none", "norm + none", "norm + fps", "deskew + none"])
+def test_a_kept_run_gives_the_same_numbers_again(label):
+    (kept,) = [one for one in Kept(SAMPLE).runs() if RunSpec.model_validate(one.spec).label == f"{label}, seed 0"]
+    _, summary = run(RunSpec.of(kept.spec))
+    here, there = environment(), kept.environment
+    now, before = plain(summary["online"]), kept.summary["online"]
+    assert summary["stream"]["order_hash"] == kept.summary["stream"]["order_hash"]
+    if all(here[name] == there[name] for name in MACHINE):
+        assert now == before
+    for one, other in zip(now["domains"], before["domains"], strict=True):
+        assert (one["name"], one["samples"]) == (other["name"], other["samples"])
+        assert abs(one["accuracy"] - other["accuracy"]) <= TOLERANCE
+
+
+def test_the_pages_of_results_are_those_of_the_kept_runs(tmp_path):
+    """Else: gotta results results --out docs/results/tables."""
+    made = write_pages(FOLDER, tmp_path)
+    pages = FOLDER.parent / "docs" / "results" / "tables"
+    assert {path.name: path.read_text() for path in pages.iterdir()} == {path.name: path.read_text() for path in made}
