@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gotta import Adapted, GottaError, Memory, adapt
-from gotta.methods import methods
+from gotta.methods import Statistics, methods
 from gotta.methods.parts.losses import entropy
 from gotta.types import Prediction
 
@@ -88,6 +88,83 @@ def test_the_memory_refreshes_every_so_many_adaptations():
     for _ in range(7):
         model.step(images(4))
     assert len(calls) == 2
+
+
+class Reading(methods.get("source")):
+    """Notes what the memory holds whenever it predicts, and asks the network about it."""
+
+    needs_features = True
+
+    def __init__(self, model, statistics=None):
+        super().__init__(model, statistics)
+        self.saw, self.said = [], []
+
+    def predict(self, x):
+        held = self.held()
+        self.saw.append(held)
+        prediction = super().predict(x)
+        self.said.append(None if held is None else self.consult(held.x))
+        return prediction
+
+
+def test_a_prediction_may_read_what_the_memory_holds_by_then():
+    model = Adapted(Reading(seeded_net()), Memory("fifo", 4, CLASSES), 4)
+    first, second = images(3, seed=1), images(3, seed=2)
+    for x in (first, second):
+        model.step(x)
+    assert model.method.saw[0] is None
+    assert torch.equal(model.method.saw[1].x, first)
+    logits, features = model.method.said[1]
+    torch.testing.assert_close(logits, seeded_net()(first))
+    assert features.shape == (3, 16)
+
+
+def test_reading_is_only_looking():
+    memory = Memory("pbrs", 4, CLASSES, journal=True)
+    model = Adapted(Reading(seeded_net()), memory, 100)
+    model.step(images(6))
+    before, events = memory.state_dict(), len(memory.journal.events)
+    held = model.method.held()
+    for column in (held.x, held.label, held.uncertainty, held.embedding):
+        column.zero_()
+    after = memory.state_dict()
+    assert len(memory.journal.events) == events
+    assert {name: str(value) for name, value in before.items()} == {name: str(value) for name, value in after.items()}
+
+
+def test_without_a_memory_there_is_nothing_to_read():
+    model = Adapted(Reading(seeded_net()), Memory("none", None, CLASSES))
+    for _ in range(2):
+        model.step(images(4))
+    assert model.method.saw == [None, None]
+
+
+def test_rows_are_predicted_anew_without_a_look_at_themselves():
+    model = Adapted(Reading(seeded_net()), Memory("fifo", 4, CLASSES, refresh_every=1), 4)
+    model.step(images(4))
+    assert model.method.saw == [None, None]
+
+
+def test_a_copy_reads_its_own_memory():
+    model = Adapted(Reading(seeded_net()), Memory("fifo", 4, CLASSES), 100)
+    copied = deepcopy(model)
+    model.step(images(3))
+    assert copied.method.held() is None
+    assert len(model.method.held()) == 3
+
+
+def test_class_statistics_learn_nothing_from_samples_that_are_asked_about():
+    class Silent(Reading):
+        def consult(self, x):
+            return None
+
+    readers = [kind(seeded_net(), Statistics("class")) for kind in (Reading, Silent)]
+    one, two = (Adapted(reader, Memory("fifo", 8, CLASSES), 100) for reader in readers)
+    for seed in range(4):  # of as many samples as there are rows
+        torch.testing.assert_close(one(images(8, seed)), two(images(8, seed)), rtol=0, atol=0)
+    for name, value in readers[0].levels.state_dict().items():
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(value, readers[1].levels.state_dict()[name]), name
 
 
 @pytest.mark.parametrize(

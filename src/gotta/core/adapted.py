@@ -56,6 +56,7 @@ class Adapted(Shared):
         super().renew()
         self._changeable = Changeable(self.method)
         self._stepping = False
+        self.method.peek = self.memory.peek if self.memory.lasts else None
 
     def forward(self, x: Tensor) -> Tensor:
         with self.lock:
@@ -162,7 +163,7 @@ class Adapted(Shared):
                     diagnostics = self.method.adapt(held) if len(held) else {}
                     self.adaptations += 1
                 every = self.memory.refresh_every
-                with phase("refresh"):
+                with phase("refresh"), self.method.unaware_of_memory():
                     if every and self.adaptations % every == 0:
                         self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from gotta import seeds
 from gotta.cost import Cost
-from gotta.errors import GottaError
 from gotta.methods.parts.class_statistics import ClassStatistics
+from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.following import Following
 from gotta.methods.parts.normalization import (
     ONE_VALUE,
@@ -57,7 +57,8 @@ class Method:
     native: ClassVar[Statistics] = Statistics()
     paired: ClassVar[Statistics] = Statistics()
     native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
-    uses_memory: ClassVar[bool] = True  # whether it adapts on samples at all
+    uses_memory: ClassVar[bool] = True  # whether it adapts on samples, or reads them, at all
+    needs_features: ClassVar[bool] = False  # whether its predictions must come with features
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
     origins: ClassVar[Texts] = {}  # of each preset, whose values they are
@@ -89,6 +90,7 @@ class Method:
         self.keep_graph = False  # while the batch that is predicted is the very batch to adapt on
         self.output_type: torch.dtype | None = None  # of what the network gave last, whatever is computed from it
         self.undo_log: list[Callable[[], object]] | None = None  # there while somebody may want changes back
+        self.peek: Callable[[], MemoryBatch] | None = None  # at the memory it is joined with, if one lasts
         self._kept: Tensor | None = None
         self.check(model)
         model.eval().requires_grad_(False)
@@ -143,6 +145,26 @@ class Method:
             yield
         finally:
             self.keep_graph, self.follow, self.statistics = before
+
+    def held(self) -> MemoryBatch | None:
+        """For `predict`: a copy of the rows that the memory holds now, or None if there are none. No reading of it."""
+        rows = None if self.peek is None else self.peek()
+        return rows if rows else None
+
+    @torch.no_grad()
+    def consult(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """For `predict`: logits and features of other samples, such as the memory's, from which nothing is learned."""
+        with self.only_predicting(), self.following.resting(), self._prediction_mode(self.predictor):
+            return self._forward(self.predictor, x)
+
+    @contextmanager
+    def unaware_of_memory(self) -> Iterator[None]:
+        """Predictions inside read no memory: for predicting its own rows."""
+        peek, self.peek = self.peek, None
+        try:
+            yield
+        finally:
+            self.peek = peek
 
     @property
     def source_state(self) -> Mapping[str, Any]:
@@ -271,14 +293,11 @@ class Method:
         return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)
 
     def _forward(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
-        if self.embed != "features":
+        if self.embed != "features" and not self.needs_features:
             return self.logits(x, net), None
-        features, classify = getattr(net, "features", None), getattr(net, "classify", None)
-        if features is None or classify is None:
-            raise GottaError("embedding='features' needs a model with features(x) and classify(features). Use 'probs'.")
         self.cost.count(forwards=1, samples=len(x))
-        found = features(x)
-        return self._read(classify(found)), found.detach()
+        output, features = forward_with_features(net, x)
+        return self._read(output), features
 
     def _read(self, output: Any) -> Tensor:
         self.output_type = find_logits(output).dtype

@@ -116,8 +116,24 @@ class ClassStatistics:
             for hook in hooks:
                 hook.remove()
 
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Forwards inside are lent the levels as what was watched has left them, and are not looked at themselves."""
+        sight = self._sight or Sight(open=False)
+        sight.resting = True
+        try:
+            yield
+        finally:
+            sight.resting = False
+
     def _see(self, sight: Sight, at: int, layer: _BatchNorm, inputs: tuple[Tensor, ...]) -> None:
-        found, level = sample_moments(inputs[0].detach()), self._levels[at]
+        if not sight.resting:
+            self._look(sight, at, inputs[0].detach())
+        if at in sight.levels:
+            _lend(layer, sight.levels[at])
+
+    def _look(self, sight: Sight, at: int, x: Tensor) -> None:
+        found, level = sample_moments(x), self._levels[at]
         if sight.note(at, found):
             count = found.shape[1]
             if not self.samples and count >= WINDOW // 2:
@@ -130,8 +146,6 @@ class ClassStatistics:
                 before = None if sight.changed else self.gathered.get(at)
                 sight.gathered[at] = gather(before, level, found.mean(1), count)
                 sight.levels[at] = jump(sight.gathered[at], count, self._skew, self._least_vars[at])
-        if at in sight.levels:
-            _lend(layer, sight.levels[at])
 
     @torch.no_grad()
     def learn(self, label: Tensor, num_classes: int) -> None:

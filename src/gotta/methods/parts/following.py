@@ -36,6 +36,15 @@ class Following:
             with self.levels.watching(net):
                 yield
 
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """While the network predicts other samples, in the midst of what is watched."""
+        if self.levels is None:
+            yield
+        else:
+            with self.levels.resting():
+                yield
+
     def follow(self, raw: Prediction) -> Prediction:
         """Move prior and levels by the prediction that was watched, and give the one to use."""
         prediction = self.prior.follow(raw)

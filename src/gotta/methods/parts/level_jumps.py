@@ -74,6 +74,7 @@ class Sight:
     """One forward that is watched: what each layer saw, and what became of its level. No part of the state yet."""
 
     open: bool  # whether layers jump; a change may open it on the way
+    resting: bool = False  # while other samples pass
     changed: bool = False
     farthest: float = 0.0
     moments: dict[int, Tensor] = field(default_factory=dict)  # [2, n, c] by layer

@@ -1,0 +1,34 @@
+"""What a network hands to its classifier, taken in the forward that gives the logits."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from gotta.errors import GottaError
+
+
+def forward_with_features(net: nn.Module, x: Tensor) -> tuple[Any, Tensor]:
+    """One forward: what the network gives back, and its features [B, D].
+
+    A network with features(x) and classify(features) is asked for them. Of any other, the features are what the linear
+    layer that is called last is given.
+    """
+    net = getattr(net, "_orig_mod", net)  # a compiled network may have been traced without the hooks
+    features, classify = getattr(net, "features", None), getattr(net, "classify", None)
+    if callable(features) and callable(classify):
+        found = features(x)
+        return classify(found), found.detach()
+    given: list[Tensor] = []
+    layers = [module for module in net.modules() if isinstance(module, nn.Linear)]
+    hooks = [layer.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0])) for layer in layers]
+    try:
+        output = net(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if not given or given[-1].shape[:-1] != x.shape[:1]:
+        raise GottaError(
+            "this model has no features to take: expected features(x) and classify(features), or a linear layer at its "
+            "end that is given [B, D]."
+        )
+    return output, given[-1].detach()
