@@ -12,7 +12,7 @@ from gotta.methods.parts.losses import margin
 
 CLASSES = 10
 X = torch.rand(16, 3, 8, 8, generator=torch.Generator().manual_seed(0))
-QUIRKS = {"keep_ema", "keep_momentum", "step_on_empty", "keep_q", "weight_decay"}
+QUIRKS = {"keep_ema", "keep_momentum", "step_on_empty", "keep_q", "weight_decay", "scaled_logits", "move_twice"}
 
 
 def build(method, **settings):
@@ -61,6 +61,14 @@ def test_every_preset_builds_with_the_values_it_shows(method):
         ("sar", "imagenet-vit", {"lr": 1e-3, "e_margin": 0.4 * log(1000)}),
         ("sar", "official", {"lr": 1e-3, "rho": 0.05, "e_margin": None, "recover_below": 0.2}),
         ("sar", "tea", {"lr": 1e-2, "e_margin": 0.4 * log(1000)}),
+        ("roid", "official", {"lr": 1e-3, "momentum": 0.99, "probs_momentum": 0.9, "temperature": 1 / 3}),
+        ("roid", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "nesterov"}),
+        ("sotta", "official", {"lr": 1e-3, "rho": 0.05, "weight_decay": 0.0, "optimizer": "adam"}),
+        ("rdumb", "official", {"lr": 1e-3, "optimizer": "adam", "e_margin": None, "d_margin": 0.4}),
+        ("rdumb", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "sgd", "d_margin": 0.05}),
+        ("deyo", "official", {"lr": 1e-3, "e_margin": None, "weight_margin": None, "plpd_threshold": 0.2}),
+        ("deyo", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "sgd", "plpd_threshold": 0.3}),
+        ("deyo", "imagenet-vit", {"lr": 1e-3, "optimizer": "sgd", "plpd_threshold": 0.2}),
         ("energy", "official", {"steps": 20, "step_size": 0.1, "noise": 0.01, "buffer_size": 10_000, "reinit": 0.05}),
     ],
 )

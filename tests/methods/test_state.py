@@ -12,8 +12,8 @@ from gotta.methods import methods
 
 CLASSES = 10
 FAST = {"cotta": {"copies": 2, "anchor_threshold": 2.0}, "energy": {"steps": 2, "buffer_size": 40}}
-FAST |= {"pl": {"threshold": 0.0}, "sar": {"e_margin": 9.0}}
-FAST["eta"] = FAST["eata"] = {"e_margin": 9.0, "d_margin": 9.0}
+FAST |= {"pl": {"threshold": 0.0}, "sar": {"e_margin": 9.0}, "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0}}
+FAST["eta"] = FAST["eata"] = FAST["rdumb"] = {"e_margin": 9.0, "d_margin": 9.0}
 
 
 def batches(count=6, size=16, seed=0):
@@ -99,6 +99,7 @@ def test_every_network_and_memory_of_a_method_is_in_its_state():
         "rotta": {"teacher"},
         "cotta": {"teacher", "anchor", "remembers/turn"},
         "eata": {"remembers/q"},
+        "roid": {"remembers/mean_probs"},
         "sar": {"remembers/ema"},
         "energy": {"remembers/turn", "remembers/buffer"},
     }

@@ -162,6 +162,8 @@ class Adapted(Shared):
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
                     self.adaptations += 1
+                    if self.method.reset_every and self.adaptations % self.method.reset_every == 0:
+                        self.method.start_over()
                 every = self.memory.refresh_every
                 with phase("refresh"), self.method.unaware_of_memory():
                     if every and self.adaptations % every == 0:

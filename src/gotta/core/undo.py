@@ -77,7 +77,7 @@ class Undo:
 
     def expect_adaptation(self) -> None:
         """Copy what an adaptation may change, once in a step and before the first."""
-        if self.adapting or type(self._method).adapt is Method.adapt:
+        if self.adapting or not self._method.adapts():
             return  # done, or nothing to do: the method never adapts
         self.adapting = True
         optimizer = self._method.optimizer

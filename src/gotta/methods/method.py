@@ -25,7 +25,7 @@ from gotta.methods.parts.normalization import (
 )
 from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
-from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Presets, Texts, check_reset_every, choose_quirks, hyper_parameters, preset_of
 from gotta.methods.settings import Statistics as Statistics
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
@@ -57,6 +57,7 @@ class Method:
     native: ClassVar[Statistics] = Statistics()
     paired: ClassVar[Statistics] = Statistics()
     native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
+    native_reset_every: ClassVar[int | None] = None  # adaptations between two returns to the source
     uses_memory: ClassVar[bool] = True  # whether it adapts on samples, or reads them, at all
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
@@ -79,12 +80,16 @@ class Method:
         prior: str | None = None,
         labels: str = "filtered",
         order_in_batch: str = "time",
+        reset_every: int | None = None,
         **hyper: Any,
     ) -> None:
         self.model, self.embed = model, embed
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
         self.quirks = choose_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
+        self.reset_every = check_reset_every(
+            type(self), self.native_reset_every if reset_every is None else reset_every
+        )
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
         self.keep_graph = False  # while the batch that is predicted is the very batch to adapt on
@@ -106,6 +111,11 @@ class Method:
         """The names of what it may be given: hyper-parameters, data and functions, and what every method takes."""
         taken = [name for name in inspect.signature(cls).parameters if name != "hyper"]
         return [*taken, *cls.presets["official"], *cls.inputs]
+
+    @classmethod
+    def adapts(cls) -> bool:
+        """Whether it does anything with the samples it is given to adapt on."""
+        return cls.adapt is not Method.adapt
 
     @classmethod
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
@@ -189,6 +199,11 @@ class Method:
     def reset(self) -> None:
         """Back to the source, bit for bit."""
         self._restore(deepcopy(self._snapshot))
+
+    def start_over(self) -> None:
+        """Networks, optimizer and what is remembered as at the start; generators, levels and prior go on."""
+        going_on = {"generators": self._state()["generators"], **self.following.state_dict()}
+        self._restore(deepcopy({**self._snapshot, **going_on}))
 
     def state_dict(self) -> dict[str, Any]:
         """Everything to go on from: nested dicts of tensors, numbers, text and None."""
