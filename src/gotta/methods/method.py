@@ -57,6 +57,7 @@ class Method:
     native: ClassVar[Statistics] = Statistics()
     paired: ClassVar[Statistics] = Statistics()
     native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
+    native_labels: ClassVar[str] = "filtered"  # whether the memory goes by the scored prediction or the network's own
     native_reset_every: ClassVar[int | None] = None  # adaptations between two returns to the source
     uses_memory: ClassVar[bool] = True  # whether it adapts on samples, or reads them, at all
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
@@ -78,7 +79,7 @@ class Method:
         preset: str = "official",
         quirks: str | Iterable[str] | None = (),
         prior: str | None = None,
-        labels: str = "filtered",
+        labels: str | None = None,
         order_in_batch: str = "time",
         reset_every: int | None = None,
         **hyper: Any,
@@ -102,7 +103,11 @@ class Method:
         shield_group_norms(model)
         self.optimizer = self.configure()
         self.following = Following(
-            self.statistics.source, prior or self.native_prior, labels, order_in_batch, self.predictor
+            self.statistics.source,
+            prior or self.native_prior,
+            labels or self.native_labels,
+            order_in_batch,
+            self.predictor,
         )
         self._snapshot = deepcopy(self._state())
 

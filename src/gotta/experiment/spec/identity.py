@@ -88,6 +88,7 @@ def _of_method(method: "MethodSpec") -> dict[str, Any]:
     hyper = {name: value for name, value in method.arguments.items() if name not in usual}
     resolved = {
         "prior": taken.get("prior") or cls.native_prior,
+        "labels": taken.get("labels") or cls.native_labels,
         "reset_every": taken.get("reset_every") or cls.native_reset_every,
         "quirks": sorted(choose_quirks(cls, taken.get("quirks", ()))),
     }
