@@ -12,7 +12,7 @@ from gotta.methods.parts.losses import margin
 
 CLASSES = 10
 X = torch.rand(16, 3, 8, 8, generator=torch.Generator().manual_seed(0))
-QUIRKS = {"keep_ema", "keep_momentum", "step_on_empty", "keep_q", "weight_decay", "scaled_logits", "move_twice"}
+QUIRKS = {"keep_ema", "keep_momentum", "step_on_empty", "keep_q", "weight_decay", "scaled_logits", "move_twice", "mixed_logarithms"}
 
 
 def build(method, **settings):
@@ -64,6 +64,10 @@ def test_every_preset_builds_with_the_values_it_shows(method):
         ("roid", "official", {"lr": 1e-3, "momentum": 0.99, "probs_momentum": 0.9, "temperature": 1 / 3}),
         ("roid", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "nesterov"}),
         ("sotta", "official", {"lr": 1e-3, "rho": 0.05, "weight_decay": 0.0, "optimizer": "adam"}),
+        ("t3a", "official", {"shots": 20}),
+        ("cache", "official", {"shots": 3, "alpha": 2.0, "beta": 5.0, "negative_shots": 2, "negative_alpha": 0.117}),
+        ("cache", "official", {"negative_from": 0.2, "negative_to": 0.5, "possible_above": 0.03, "negative_beta": 1.0}),
+        ("cache", "positive", {"negative_alpha": 0.0, "alpha": 2.0}),
         ("rdumb", "official", {"lr": 1e-3, "optimizer": "adam", "e_margin": None, "d_margin": 0.4}),
         ("rdumb", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "sgd", "d_margin": 0.05}),
         ("deyo", "official", {"lr": 1e-3, "e_margin": None, "weight_margin": None, "plpd_threshold": 0.2}),

@@ -11,6 +11,7 @@ from gotta import adapt, list_methods
 from gotta.methods import methods
 
 CLASSES = 10
+STILL = ("source", "lame", "t3a", "cache")  # nothing of theirs ever changes
 FAST = {"cotta": {"copies": 2, "anchor_threshold": 2.0}, "energy": {"steps": 2, "buffer_size": 40}}
 FAST |= {"pl": {"threshold": 0.0}, "sar": {"e_margin": 9.0}, "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0}}
 FAST["eta"] = FAST["eata"] = FAST["rdumb"] = {"e_margin": 9.0, "d_margin": 9.0}
@@ -69,7 +70,7 @@ def test_loaded_in_the_middle_it_goes_on_the_same(method, memory):
     two.offered, two.adaptations = one.offered, one.adaptations
     assert all(torch.equal(one(x), two(x)) for x in stream[3:])
     assert equal(one.method.state_dict(), two.method.state_dict())
-    assert not equal(saved, one.method.state_dict()) or method == "source"
+    assert not equal(saved, one.method.state_dict()) or method in STILL
 
 
 @pytest.mark.parametrize("memory", ["none", "fifo"])
@@ -79,7 +80,7 @@ def test_a_reset_brings_back_everything(method, memory):
     start = model.method.state_dict()
     for x in batches(4):
         model(x)
-    assert not equal(start, model.method.state_dict()) or method == "source"
+    assert not equal(start, model.method.state_dict()) or method in STILL
     model.reset()
     assert equal(start, model.method.state_dict())
 

@@ -90,12 +90,12 @@ def test_a_dirichlet_order_by_hand():
     assert dirichlet(labels, 0.1, Scripted(0)).tolist() == [1, 0, 2, 5, 6, 3, 4, 7]
 
 
-@pytest.mark.parametrize("name", ["iid", "sorted", "lame", "dirichlet", "note", "note_iid"])
+@pytest.mark.parametrize("name", ["iid", "sorted", "lame", "dirichlet", "note", "note_iid", "runs"])
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 @settings(max_examples=30, deadline=None)
 @given(labels=labels_with_gaps, seed=seeds)
 def test_every_item_comes_exactly_once(name, make, labels, seed):
-    spec = StreamSpec(min_chunk=1, beta=1.0)
+    spec = StreamSpec(min_chunk=1, beta=1.0, run_length=3)
     if name == "note":
         labels = labels * 20  # ten chunks need enough items
     found = call(ORDERS.get(name), spec, labels=np.array(labels), rng=make(seed), num_classes=10)
@@ -115,7 +115,7 @@ def test_dirichlet_keeps_the_data_sets_order_inside_a_class(labels, seed):
 
 
 def test_all_registered_orders_are_tested():
-    assert ORDERS.names() == ["dirichlet", "iid", "lame", "note", "note_iid", "pairs", "sorted"]
+    assert ORDERS.names() == ["dirichlet", "iid", "lame", "note", "note_iid", "pairs", "runs", "sorted"]
 
 
 def test_sorted_is_class_by_class_in_the_data_sets_order():
@@ -274,3 +274,46 @@ def test_pairs_alternate_until_both_classes_are_used_up():
         place += len(part)
     other = ORDERS.get("pairs")(labels=labels, rng=np.random.RandomState(4))
     assert not np.array_equal(order, other)
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.1, 100.0])
+@pytest.mark.parametrize("length", [1, 7.5, 1000])
+def test_runs_hold_every_item_once(length, gamma):
+    labels = np.repeat([4, 0, 2], [30, 1, 17])
+    order = ORDERS.get("runs")(labels, length, gamma, np.random.RandomState(0), num_classes=6)
+    assert sorted(order.tolist()) == list(range(48))
+
+
+@pytest.mark.parametrize("length", [1, 5, 20])
+def test_runs_are_as_long_as_asked_for_where_all_classes_mix(length):
+    labels = np.arange(20_000) % 100
+    order = ORDERS.get("runs")(labels, length, 1e6, np.random.RandomState(0))
+    pieces = class_runs(labels[order])
+    # a class has 200 items, so the last run of each is cut short; neighbours are alike once in a hundred times
+    expected = 200 / (1 + 199 / length)
+    assert pieces.mean() == pytest.approx(expected / 0.99, rel=0.05)
+
+
+def test_runs_of_one_sample_with_a_large_gamma_are_iid():
+    labels = np.arange(20_000) % 10
+    order = ORDERS.get("runs")(labels, 1, 1e6, np.random.RandomState(0))
+    assert (np.diff(labels[order]) == 0).mean() == pytest.approx(0.1, abs=0.01)
+    counts = np.bincount(labels[order][:1000], minlength=10)
+    assert counts.std() == pytest.approx(np.sqrt(1000 * 0.1 * 0.9), rel=0.6)
+    assert np.corrcoef(np.arange(20_000), order)[0, 1] == pytest.approx(0, abs=0.03)
+
+
+def test_runs_of_a_small_gamma_have_few_classes_at_a_time():
+    labels = np.arange(20_000) % 10
+
+    def seen(gamma):
+        order = ORDERS.get("runs")(labels, 1, gamma, np.random.RandomState(0))
+        return np.mean([len(set(part.tolist())) for part in np.split(labels[order], 100)])
+
+    assert seen(0.1) < 6 < 9.9 < seen(100.0)
+
+
+@pytest.mark.parametrize("length", [None, 0.5, float("nan"), float("inf")])
+def test_runs_need_a_length(length):
+    with pytest.raises(GottaError, match="run_length"):
+        ORDERS.get("runs")([0, 1], length, 0.1, np.random.RandomState(0))

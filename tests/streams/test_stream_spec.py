@@ -73,3 +73,9 @@ def test_a_spec_is_frozen_and_hashable():
     assert hash(spec) == hash(StreamSpec(domains=("snow", "fog"), classes=(1, 2)))
     with pytest.raises(dataclasses.FrozenInstanceError):
         spec.gamma = 1.0
+
+
+def test_runs_need_a_length_of_at_least_one():
+    assert "run_length" in check(StreamSpec(order="runs"))[0]
+    assert check(StreamSpec(order="runs", run_length=0.5)) == ["run_length must be a number of at least 1, got 0.5."]
+    assert not check(StreamSpec(order="runs", run_length=1))

@@ -163,7 +163,9 @@ def _apart(left: Label, right: Label) -> bool:
 
 def title(spec: StreamSpec) -> str:
     """Order x schedule and what shapes them."""
-    shape = {"dirichlet": f" gamma={spec.gamma:g}", "note": f" beta={spec.beta:g}"}.get(spec.order, "")
+    gamma = f" gamma={spec.gamma:g}"
+    shapes = {"dirichlet": gamma, "note": f" beta={spec.beta:g}", "runs": f" of {spec.run_length} on average,{gamma}"}
+    shape = shapes.get(spec.order, "")
     times = f" x{spec.repeats}" if spec.repeats > 1 else ""
     copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
     copies += f", {spec.frames} frames of each clip" if spec.frames else ""

@@ -108,6 +108,42 @@ def dirichlet(
     return _arrange(members, piece, rank)
 
 
+@ORDERS.register("runs")
+def runs(
+    labels: ArrayLike,
+    run_length: float | None,
+    gamma: float,
+    rng: Rng,
+    num_classes: int | None = None,
+    slots: int | None = None,
+) -> IntArray:
+    """Runs of one class of `run_length` samples on average: a class goes on with probability 1 - 1 / run_length.
+
+    Which classes the runs of a slot are of is a Dirichlet draw per class. With a large gamma every slot has all
+    classes, and with run_length 1 the order is then i.i.d., which `dirichlet` never is. Inside a class items are
+    shuffled; neighbouring runs of one class look like a longer one.
+    """
+    label, classes = _labels(labels, num_classes)
+    slots = min(classes, MOST_SLOTS) if slots is None else slots
+    _at_least(slots, 1, "slots")
+    _positive(gamma, "gamma")
+    if run_length is None or not (np.isfinite(run_length) and run_length >= 1):
+        raise GottaError(f"order 'runs' needs run_length, the mean length of a run: 1 or more (got {run_length}).")
+    members = _members(label, classes)
+    shares = rng.dirichlet(np.full(slots, gamma), classes)  # [C, S]
+    _repair(shares, members, lambda: _below(rng, slots))
+    pieces: list[IntArray] = []
+    slot: list[int] = []
+    for share, rows in zip(shares, members, strict=True):
+        rng.shuffle(rows)
+        ends = np.flatnonzero(rng.uniform(size=max(len(rows) - 1, 0)) < 1 / run_length) + 1
+        found = np.split(rows, ends)
+        pieces += found
+        slot += rng.choice(slots, len(found), p=share).tolist()
+    mixed = rng.permutation(len(pieces))
+    return np.concatenate([pieces[at] for at in mixed[np.argsort(np.array(slot)[mixed], kind="stable")]])
+
+
 @ORDERS.register("note")
 def note(
     labels: ArrayLike,

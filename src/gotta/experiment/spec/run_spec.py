@@ -220,7 +220,9 @@ def _complete(spec: RunSpec) -> RunSpec:
     pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
     stream = asdict(StreamSpec.of(**spec.stream))
     changes = {
-        "stream": {name: value for name, value in stream.items() if name not in FROM_ELSEWHERE},
+        "stream": {
+            name: value for name, value in stream.items() if name not in FROM_ELSEWHERE and not _later(name, value)
+        },
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
         ),
@@ -228,6 +230,11 @@ def _complete(spec: RunSpec) -> RunSpec:
     }
     # Through JSON, so that a spec read back from a file is the same content.
     return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
+
+
+def _later(name: str, value: Any) -> bool:
+    """Is this a setting that there was not always, and is not used? Runs without it keep the name they had before."""
+    return name == "run_length" and value is None
 
 
 def _own_method(spec: RunSpec) -> type[Method] | None:

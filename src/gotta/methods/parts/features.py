@@ -1,10 +1,16 @@
 """What a network hands to its classifier, taken in the forward that gives the logits."""
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
 
 from gotta.errors import GottaError
+
+
+def has_features(net: nn.Module) -> bool:
+    """Whether `forward_with_features` may find any."""
+    return _own(net) is not None or any(isinstance(module, nn.Linear) for module in net.modules())
 
 
 def forward_with_features(net: nn.Module, x: Tensor) -> tuple[Any, Tensor]:
@@ -14,8 +20,8 @@ def forward_with_features(net: nn.Module, x: Tensor) -> tuple[Any, Tensor]:
     layer that is called last is given.
     """
     net = getattr(net, "_orig_mod", net)  # a compiled network may have been traced without the hooks
-    features, classify = getattr(net, "features", None), getattr(net, "classify", None)
-    if callable(features) and callable(classify):
+    if own := _own(net):
+        features, classify = own
         found = features(x)
         return classify(found), found.detach()
     given: list[Tensor] = []
@@ -32,3 +38,9 @@ def forward_with_features(net: nn.Module, x: Tensor) -> tuple[Any, Tensor]:
             "end that is given [B, D]."
         )
     return output, given[-1].detach()
+
+
+def _own(net: nn.Module) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Any]] | None:
+    """The network's own functions for its features, and from these to its output."""
+    features, classify = getattr(net, "features", None), getattr(net, "classify", None)
+    return (features, classify) if callable(features) and callable(classify) else None

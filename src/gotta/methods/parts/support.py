@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.methods.method import Method
+from gotta.methods.parts.features import has_features
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -20,7 +21,7 @@ class Reader(Method):
     needs_features = True
 
     def check(self, model: nn.Module) -> None:
-        if find_linear(model) is None and not hasattr(model, "classify"):
+        if not has_features(model):
             raise GottaError(
                 f"method '{type(self).__name__.lower()}' compares features, and this model has none to take: expected "
                 "features(x) and classify(features), or a linear layer at its end."

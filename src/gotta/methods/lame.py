@@ -1,0 +1,85 @@
+"""LAME: neighbours in feature space agree on their classes; the network stays as it is (Boudiaf et al., CVPR 2022)."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from gotta.errors import GottaError, unknown
+from gotta.methods.method import Method, methods
+from gotta.methods.parts.features import has_features
+from gotta.methods.settings import Presets, Texts
+from gotta.types import MemoryBatch, Prediction
+
+AFFINITIES = ("knn", "rbf", "linear")
+MOST_STEPS, ENOUGH = 100, 1e-8  # of the optimisation, which ends where the energy changes by no larger share
+
+
+@methods.register("lame")
+class Lame(Method):
+    """Smooths the source's predictions over a graph of the batch and of the memory's rows, which are only read."""
+
+    presets: ClassVar[Presets] = {
+        "official": {"affinity": "knn", "k": 5, "symmetric": False},
+        "rbf": {"affinity": "rbf"},
+    }
+    origins: ClassVar[Texts] = {
+        "official": "the authors', from the paper",
+        "rbf": "the authors', from the defaults of their code",
+    }
+    needs_features = True
+
+    def check(self, model: nn.Module) -> None:
+        if self.hyper.affinity not in AFFINITIES:
+            raise unknown("affinity", self.hyper.affinity, AFFINITIES)
+        if not has_features(model):
+            raise GottaError(
+                "method 'lame' compares features, and this model has none to take: expected features(x) and "
+                "classify(features), or a linear layer at its end."
+            )
+
+    def predict(self, x: Tensor) -> Prediction:
+        own = super().predict(x)
+        logits, features, held = own.logits, own.features, self.held()
+        assert features is not None
+        if held is not None:
+            others, theirs = self.consult(held.x)
+            assert theirs is not None
+            logits, features = torch.cat([logits, others.to(logits)]), torch.cat([features, theirs.to(features)])
+        nodes = nn.functional.normalize(features.double(), dim=1)  # [N, D]
+        kernel = weigh_neighbours(nodes, self.hyper.affinity, self.hyper.k)
+        if self.hyper.symmetric:
+            kernel = (kernel + kernel.T) / 2
+        smooth = smooth_over(kernel, logits.double().softmax(1))[: len(x)]
+        return Prediction(smooth.log().to(own.logits), own.features, self.embed)
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        if self.moves_statistics and self.statistics.fed_by == "memory":
+            self.feed(batch.x)
+        return {}
+
+
+def weigh_neighbours(nodes: Tensor, affinity: str, k: int) -> Tensor:
+    """How much each node [N, D] listens to each other one, [N, N]."""
+    if affinity == "linear":
+        return nodes @ nodes.T
+    count = len(nodes)
+    distance = torch.cdist(nodes, nodes, compute_mode="donot_use_mm_for_euclid_dist")
+    if affinity == "rbf":  # as wide as the k-th nearest is far, the node itself being the first
+        width = distance.topk(min(k, count), largest=False).values[:, -1].mean()
+        return torch.exp(-(distance**2) / (2 * width**2).clamp_min(1e-12))
+    others = distance.fill_diagonal_(torch.inf).topk(min(k, count - 1), largest=False).indices
+    return torch.zeros_like(distance).scatter_(1, others, 1.0)
+
+
+def smooth_over(kernel: Tensor, probs: Tensor) -> Tensor:
+    """The classes [N, C] that agree with the network's and with those of neighbours, by steps that bound the energy."""
+    own = (probs + 1e-10).log()
+    found, energy = own.softmax(1), torch.inf
+    for step in range(MOST_STEPS):
+        said = kernel @ found
+        found = (own + said).softmax(1)
+        before, energy = energy, float((found * (found.clamp_min(1e-20).log() - own - said)).sum())
+        if step > 1 and abs(energy - before) <= ENOUGH * abs(before):
+            break
+    return found.clamp_min(torch.finfo(torch.float32).tiny)
