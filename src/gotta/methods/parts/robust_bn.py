@@ -12,10 +12,13 @@ class RobustBN(ReplacedBatchNorm):
     The gradient flows through the batch's share of them. Where nothing may move, the batch alone normalises.
     """
 
+    through_statistics = True
+
     def forward(self, x: Tensor) -> Tensor:
         if not self.sees_batch:
             return self.with_running_statistics(x)
-        mean, var = moments(widen(x), (0, *range(2, x.ndim)), unbiased=False)
+        seen = x if self.through_statistics else x.detach()
+        mean, var = moments(widen(seen), (0, *range(2, x.ndim)), unbiased=False)
         if self.moves:
             assert self.running_mean is not None
             assert self.running_var is not None
@@ -30,3 +33,9 @@ class RobustBN(ReplacedBatchNorm):
             scale, shift = scale * self.weight, shift * self.weight + self.bias
         # One product and one sum, so that the large tensor is written as rarely as can be.
         return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)
+
+
+class SteadyBN(RobustBN):
+    """RobustBN as ResiTTA has it: no gradient flows through the statistics."""
+
+    through_statistics = False
