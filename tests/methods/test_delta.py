@@ -18,9 +18,7 @@ def test_the_published_trajectory(name, settings):
 def test_without_the_quirk_it_begins_with_the_sources_statistics():
     x = STREAM[0]
     torch.testing.assert_close(build("delta").step(x).prediction.logits, build("source")(x))
-    torch.testing.assert_close(
-        build("delta", quirks="published")(x), build("norm")(x), atol=1e-4, rtol=1e-4
-    )
+    torch.testing.assert_close(build("delta", quirks="published")(x), build("norm")(x), atol=1e-4, rtol=1e-4)
 
 
 def test_what_it_trains_on_is_normalised_as_what_it_predicts():

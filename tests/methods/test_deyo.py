@@ -42,7 +42,9 @@ def test_weights_grow_with_certainty_and_drop():
     logits = model.method.training_logits(x).detach()
     drop = model.method.drop(x, logits)
     entropies = -(logits.softmax(1) * logits.log_softmax(1)).sum(1)
-    expected = [h * (exp(0.4 * log(10) - h) + exp(d)) for h, d in zip(entropies.tolist(), drop.tolist(), strict=True) if d > 0.2]
+    expected = [
+        h * (exp(0.4 * log(10) - h) + exp(d)) for h, d in zip(entropies.tolist(), drop.tolist(), strict=True) if d > 0.2
+    ]
     assert expected
     assert model.step(x).diagnostics["loss"] == pytest.approx(sum(expected) / len(expected), rel=1e-4)
 

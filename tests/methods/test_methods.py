@@ -14,7 +14,14 @@ from gotta.methods import methods
 
 CLASSES = 10
 DOCS = Path(__file__).parents[2] / "docs" / "methods.md"
-RUNNING = ("delta", "note", "petta", "resitta", "rotta", "sotta")  # predict with running statistics
+EVERY_ROW = {  # settings with which every row is selected
+    "pl": {"threshold": 0.0},
+    **dict.fromkeys(("eta", "eata", "rdumb"), {"e_margin": 9.0, "d_margin": 2.0}),
+    **dict.fromkeys(("sar", "delta"), {"e_margin": 9.0}),
+    "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0},
+    "tribe": {"margin": 9.0},
+}
+RUNNING = ("delta", "note", "petta", "resitta", "rotta", "sotta", "tribe")  # predict with running statistics
 STILL = ("source", "deskew", "norm", "lame", "t3a", "cache")  # train nothing
 FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}  # what takes long and changes nothing here
 
@@ -67,7 +74,7 @@ def build(method, memory="none", net=None, **settings):
 def test_all_methods_are_there():
     assert list_methods() == [
         "cache", "cotta", "delta", "deskew", "deyo", "eata", "energy", "eta", "lame", "norm", "note", "petta", "pl",
-        "rdumb", "resitta", "roid", "rotta", "sar", "shot", "sotta", "source", "t3a", "tent",
+        "rdumb", "resitta", "roid", "rotta", "sar", "shot", "sotta", "source", "t3a", "tent", "tribe",
     ]  # fmt: skip
 
 
@@ -93,11 +100,9 @@ def test_any_memory_with_any_method(method, norm, memory):
 
 
 @pytest.mark.parametrize("pairing", ["paper", "memory"])
-@pytest.mark.parametrize(
-    "method", [name for name in list_methods() if name not in (*STILL, "pl", "sar", "deyo")]
-)
+@pytest.mark.parametrize("method", [name for name in list_methods() if name not in (*STILL, "pl", "sar", "deyo")])
 def test_every_training_method_moves_its_parameters(method, pairing):
-    model = build(method, "fifo", pairing=pairing, **({"e_margin": 9.0} if method in ("delta", "eata", "eta", "rdumb") else {}))
+    model = build(method, "fifo", pairing=pairing, **EVERY_ROW.get(method, {}))
     start = state_of(model.model)
     for x in batches():
         model(x)
@@ -105,9 +110,7 @@ def test_every_training_method_moves_its_parameters(method, pairing):
     assert {name for name in model.method.trained if not torch.equal(now[name], start[name])} == set(
         model.method.trained
     )
-    assert model.method.statistics.source == (
-        "running" if pairing == "memory" or method in RUNNING else "batch"
-    )
+    assert model.method.statistics.source == ("running" if pairing == "memory" or method in RUNNING else "batch")
     shifted = not torch.equal(now["bn1.running_mean"], start["bn1.running_mean"])
     assert shifted == (model.method.statistics.source == "running")
 
@@ -248,23 +251,15 @@ def counted_rows():
 @pytest.mark.parametrize(("method", "case", "counts"), counted_rows())
 def test_no_forward_is_done_twice(method, case, counts):
     """Everything is selected here: where nothing is, a method has no backward and SAR no second forward."""
-    everything = {
-        "pl": {"threshold": 0.0},
-        "eta": {"e_margin": 9.0, "d_margin": 2.0},
-        "eata": {"e_margin": 9.0, "d_margin": 2.0},
-        "rdumb": {"e_margin": 9.0, "d_margin": 2.0},
-        "sar": {"e_margin": 9.0},
-        "delta": {"e_margin": 9.0},
-        "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0},
-        "cotta": {"anchor_threshold": 2.0 if case == "averaged" else 0.0},
-    }
     got = []
     for memory in ("none", "fifo"):
         capacity = 16 if memory == "fifo" else None
         if capacity and not methods.get(method).uses_memory:
             got += got
             continue
-        more = {"pairing": "paper", **everything.get(method, {})}
+        more = {"pairing": "paper", **EVERY_ROW.get(method, {})}
+        if case:
+            more["anchor_threshold"] = 2.0 if case == "averaged" else 0.0
         model = adapt(seeded_net(), method, memory, capacity, CLASSES, **more)
         totals = []
         for x in batches(3):

@@ -20,7 +20,9 @@ def test_the_published_trajectory():
 
 def test_statistics_are_pulled_back_by_twice_the_setting():
     x = torch.rand(16, 3, 8, 8, generator=torch.Generator().manual_seed(0))
-    free, pulled = (build("resitta", seeded_net(), memory="fifo", capacity=16, pull=pull, **FLIP) for pull in (0.0, 0.25))
+    free, pulled = (
+        build("resitta", seeded_net(), memory="fifo", capacity=16, pull=pull, **FLIP) for pull in (0.0, 0.25)
+    )
     free(x)
     pulled(x)
     now, before = free.model.bn1.running_mean, seeded_net().bn1.running_mean
@@ -30,6 +32,8 @@ def test_statistics_are_pulled_back_by_twice_the_setting():
 
 
 def test_ages_do_not_count():
-    young, old = (build("resitta", seeded_net(), memory="fifo", capacity=size, adapt_every=12, **FLIP) for size in (12, 24))
+    young, old = (
+        build("resitta", seeded_net(), memory="fifo", capacity=size, adapt_every=12, **FLIP) for size in (12, 24)
+    )
     x = STREAM[0][:12]
     assert young.step(x).diagnostics == old.step(x).diagnostics

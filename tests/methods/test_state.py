@@ -14,7 +14,7 @@ CLASSES = 10
 STILL = ("source", "lame", "t3a", "cache")  # nothing of theirs ever changes
 FAST = {"cotta": {"copies": 2, "anchor_threshold": 2.0}, "energy": {"steps": 2, "buffer_size": 40}}
 FAST |= {"pl": {"threshold": 0.0}, "sar": {"e_margin": 9.0}, "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0}}
-FAST["delta"] = {"e_margin": 9.0}
+FAST |= {"delta": {"e_margin": 9.0}, "tribe": {"margin": 9.0}}
 FAST["eta"] = FAST["eata"] = FAST["rdumb"] = {"e_margin": 9.0, "d_margin": 9.0}
 
 
@@ -101,6 +101,7 @@ def test_every_network_and_memory_of_a_method_is_in_its_state():
         "rotta": {"teacher"},
         "resitta": {"teacher"},
         "petta": {"teacher", "anchor"},
+        "tribe": {"teacher", "anchor"},
         "cotta": {"teacher", "anchor", "remembers/turn"},
         "eata": {"remembers/q"},
         "roid": {"remembers/mean_probs"},

@@ -1,4 +1,4 @@
-"""Cache: what resembles a sure sample gets its class, and not the classes of unsure ones (TDA, Karmanov et al., CVPR 2024)."""
+"""Cache: what resembles a sure sample is likely of its class (after TDA, Karmanov et al., CVPR 2024)."""
 
 from math import log, log2
 from typing import ClassVar
@@ -59,6 +59,4 @@ class Cache(Reader):
         middling = (share > h.negative_from) & (share < h.negative_to)
         for_it = ask(uncertain >= 0, h.shots, F.one_hot(label, classes).to(said), h.beta)
         against = ask(middling, h.negative_shots, (probs > h.possible_above).to(said), h.negative_beta)
-        return Prediction(
-            own.logits + h.alpha * for_it - h.negative_alpha * against, own.features, own.embed, own
-        )
+        return Prediction(own.logits + h.alpha * for_it - h.negative_alpha * against, own.features, own.embed, own)

@@ -1,4 +1,4 @@
-"""RDumb: ETA that forgets everything at regular intervals, and outlasts cleverer methods (Press et al., NeurIPS 2023)."""
+"""RDumb: ETA that forgets everything at regular intervals, and lasts (Press et al., NeurIPS 2023)."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""ResiTTA: RoTTA on sure samples only, with statistics that are pulled back to the source's (Zhou et al., ICASSP 2025)."""
+"""ResiTTA: RoTTA on sure samples, with statistics pulled back to the source's (Zhou et al., ICASSP 2025)."""
 
 from typing import ClassVar
 

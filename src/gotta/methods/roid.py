@@ -1,4 +1,4 @@
-"""ROID: weigh the samples, pull the weights to the source, correct by the batch's classes (Marsden et al., WACV 2024)."""
+"""ROID: weigh samples, pull the model to the source, correct by the batch's classes (Marsden et al., WACV 2024)."""
 
 from typing import ClassVar
 
@@ -46,7 +46,9 @@ class Roid(Method):
         "imagenet-vit": "the authors', who take one learning rate for all networks",
     }
     inputs: ClassVar[Texts] = {"augment": "in place of the random augmentation: a function of the batch"}
-    known_quirks: ClassVar[Texts] = {"scaled_logits": "the correction multiplies logits by the prior, not probabilities"}
+    known_quirks: ClassVar[Texts] = {
+        "scaled_logits": "the correction multiplies logits by the prior, not probabilities"
+    }
     remembers = ("mean_probs",)
     mean_probs: Tensor | None = None
 
@@ -81,7 +83,7 @@ class Roid(Method):
         return {"loss": float(loss.detach()), "kept": float(kept.sum())}
 
     def weigh(self, logits: Tensor) -> Tensor:
-        """exp(unusual x certain / temperature), both from 0 to 1 in the batch; 0 for what is less unusual than the mean.
+        """exp(unusual x certain / temperature), both from 0 to 1 in D; 0 where it is less unusual than the mean.
 
         Unusual is what differs from the average prediction so far, which moves on by this batch.
         """

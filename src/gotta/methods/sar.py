@@ -20,7 +20,14 @@ class Sar(Method):
     native = Statistics("batch")
     paired = Statistics("batch")
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "sgd", "rho": 0.05, "e_margin": None, "recover_below": 0.2, "loss": "entropy"},
+        "official": {
+            "lr": 1e-3,
+            "optimizer": "sgd",
+            "rho": 0.05,
+            "e_margin": None,
+            "recover_below": 0.2,
+            "loss": "entropy",
+        },
         "tea": {"lr": 1e-2, "e_margin": 0.4 * log(1000)},
         "imagenet-resnet50": {"lr": 2.5e-4, "e_margin": 0.4 * log(1000)},
         "imagenet-vit": {"lr": 1e-3, "e_margin": 0.4 * log(1000)},

@@ -34,8 +34,9 @@ def _shuffle_patches(x: Tensor, generator: torch.Generator) -> Tensor:
     even = _scale(x, (PATCHES * tall, PATCHES * wide))
     parts = even.reshape(count, channels, PATCHES, tall, PATCHES, wide).permute(0, 2, 4, 1, 3, 5).flatten(1, 2)
     order = torch.rand(count, PATCHES**2, generator=generator).argsort(1).to(x.device)
-    parts = parts[torch.arange(count, device=x.device)[:, None], order].unflatten(1, (PATCHES, PATCHES))
-    return _scale(parts.permute(0, 3, 1, 4, 2, 5).reshape(even.shape), (height, width))
+    parts = parts[torch.arange(count, device=x.device)[:, None], order]
+    whole = parts.reshape(count, PATCHES, PATCHES, channels, tall, wide).permute(0, 3, 1, 4, 2, 5)
+    return _scale(whole.reshape(even.shape), (height, width))
 
 
 def _paint_over(x: Tensor) -> Tensor:

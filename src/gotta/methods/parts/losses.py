@@ -49,7 +49,7 @@ def soft_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
 
 
 def soft_likelihood_ratio(logits: Tensor) -> Tensor:
-    """-sum p ln(p / (1 - p) + 1e-5) of each row, p at most 0.99: the gradient does not fade as p grows. [B, C] to [B]."""
+    """-sum p ln(p / (1 - p) + 1e-5) of each row, p at most 0.99: the gradient stays as p grows. [B, C] to [B]."""
     probs = logits.softmax(1).clamp(max=0.99)
     return -(probs * (probs / (1 - probs) + 1e-5).log()).sum(1)
 

@@ -43,7 +43,7 @@ def train_affine(model: nn.Module, method: str, skip: Callable[[str], bool] = la
 
 
 def near_the_top(name: str) -> bool:
-    """The layers that SAR and its followers do not train: the last stage of a ResNet, the last blocks and final norm of a ViT-B."""
+    """Layers that SAR and its followers do not train: last stage of a ResNet, last blocks and final norm of a ViT-B."""
     for wrapper in ("_orig_mod.", "module.", "model."):  # compiled, data-parallel, behind its normalisation
         name = name.removeprefix(wrapper)
     top = ("layer4", "blocks.9", "blocks.10", "blocks.11", "norm.")
