@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from gotta.errors import GottaError
 from gotta.files import check_writable, write_atomically
+from gotta.heap import keep_freed_memory
 from gotta.models import Backbone, architectures
 from gotta.models.zoo import read, save_model
 from gotta.seeds import generator, torch_generator
@@ -135,6 +136,7 @@ def train(
             f"test images are {list(test[0].shape[1:])}. Expected {list(images.shape[1:])}, as in training."
         )
     check_writable(out)
+    keep_freed_memory()
     model = build(settings, num_classes, images.shape[1])
     optimizer = make_optimizer(model, settings)
     checkpoint = checkpoint_path(out)

@@ -16,8 +16,8 @@ CLASSES = 10
 DOCS = Path(__file__).parents[2] / "docs" / "methods.md"
 EVERY_ROW = {  # settings with which every row is selected
     "pl": {"threshold": 0.0},
-    **dict.fromkeys(("eta", "eata", "rdumb"), {"e_margin": 9.0, "d_margin": 2.0}),
-    **dict.fromkeys(("sar", "delta"), {"e_margin": 9.0}),
+    **{name: {"e_margin": 9.0, "d_margin": 2.0} for name in ("eta", "eata", "rdumb")},
+    **{name: {"e_margin": 9.0} for name in ("sar", "delta")},
     "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0},
     "tribe": {"margin": 9.0},
 }

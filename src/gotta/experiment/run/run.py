@@ -29,6 +29,7 @@ from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.spec.run_spec import PRIOR, DataSpec, RunSpec, statistics_of
+from gotta.heap import keep_freed_memory
 from gotta.memory import Memory, policies
 from gotta.memory.policy import make_policy
 from gotta.methods import Statistics, methods
@@ -88,6 +89,7 @@ def run(
     """
     if (journal is not None or recorder is not None) and snapshots is not None:
         raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
+    keep_freed_memory()
     stream = Stream(data_of(spec), spec.stream_spec())
     inputs = inputs_used(spec, stream, hashes)
     model = deepcopy(model_of(spec)).to(device)
