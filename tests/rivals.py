@@ -38,6 +38,14 @@ def assert_same_parameters(model, recorded, tolerance=1e-5):
         assert_same(model.model.state_dict()[name], value, tolerance)
 
 
+def assert_same_state(net, recorded, who, count, tolerance=1e-4):
+    """Parameters and buffers of one of several networks, recorded as `<who>.<name>`."""
+    names = [name for name in recorded.files if name.startswith(f"{who}.")]
+    assert len(names) == count
+    for name in names:
+        assert_same(net.state_dict()[name[len(who) + 1 :]], recorded[name], tolerance)
+
+
 class Told(Memory):
     """A memory that holds the recorded rows of the stream, whatever it is offered."""
 

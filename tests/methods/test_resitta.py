@@ -1,7 +1,7 @@
 """ResiTTA beside its published code."""
 
 import torch
-from rivals import STREAM, Told, assert_same, build, published, run
+from rivals import STREAM, Told, assert_same, assert_same_state, build, published, run
 from tiny import seeded_net
 
 FLIP = {"augment": lambda x: x.flip(3)}
@@ -11,11 +11,8 @@ def test_the_published_trajectory():
     recorded = published("resitta")
     model = build("resitta", memory=Told(recorded["memory_ids"], 32), quirks="published", **FLIP)
     assert_same(run(model)[0], recorded["logits"], 2e-4)
-    for who, net in (("student", model.method.model), ("teacher", model.method.teacher)):
-        names = [name for name in recorded.files if name.startswith(f"{who}.")]
-        assert len(names) == 8
-        for name in names:
-            assert_same(net.state_dict()[name[len(who) + 1 :]], recorded[name], 1e-4)
+    assert_same_state(model.method.model, recorded, "student", 8)
+    assert_same_state(model.method.teacher, recorded, "teacher", 8)
 
 
 def test_statistics_are_pulled_back_by_twice_the_setting():

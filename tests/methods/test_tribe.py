@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from rivals import STREAM, assert_same, build, published, run
+from rivals import STREAM, assert_same, assert_same_state, build, published, run
 from tiny import seeded_net
 from torch import nn
 
@@ -16,11 +16,8 @@ def test_the_published_trajectory(name, share):
     recorded = published(name)
     model = build("tribe", margin=0.3, share=share, rate=0.05, **FLIP)
     assert_same(run(model)[0], recorded["logits"], 2e-4)
-    for who, net in (("student", model.method.model), ("aux", model.method.teacher)):
-        names = [name for name in recorded.files if name.startswith(f"{who}.")]
-        assert len(names) == 12
-        for name in names:
-            assert_same(net.state_dict()[name[len(who) + 1 :]], recorded[name], 1e-4)
+    assert_same_state(model.method.model, recorded, "student", 12)
+    assert_same_state(model.method.teacher, recorded, "aux", 12)
 
 
 def test_student_and_teacher_share_parameters_and_not_statistics():

@@ -101,7 +101,7 @@ class Petta(Rotta):
         features, label = self._seen.features, self._seen.label
         mean, var = self.mean.to(features), self.var.to(features)  # type: ignore[union-attr]
         centres = mean.clone() if self.centres is None else self.centres.to(features)
-        classes = label.unique()
+        classes = torch.bincount(label).nonzero().flatten()
         off = (centres - mean)[classes] ** 2 / (var[classes] + 1e-6)
         off = off[off.isfinite().all(1)]  # there were clean samples of these
         moved = centres.clone()

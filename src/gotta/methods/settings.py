@@ -86,7 +86,7 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     return frozenset(names)
 
 
-def check_reset_every(cls: type["Method"], every: int | None) -> int | None:
+def check_reset_every(cls: type["Method"], every: Any) -> int | None:
     """So many adaptations between two returns to the source; a method that never adapts has none to count."""
     if every is None:
         return None

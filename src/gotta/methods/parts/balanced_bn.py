@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, sample_moments, widen
+from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, sample_moments, widen
 
 
 class BalancedBN(ReplacedBatchNorm):
@@ -38,10 +38,7 @@ class BalancedBN(ReplacedBatchNorm):
             self.running_mean.copy_(mean.detach())
             self.running_var.copy_(var.detach())
         scale = (var + self.eps).rsqrt()
-        shift = -mean * scale
-        if self.affine:
-            scale, shift = scale * self.weight, shift * self.weight + self.bias
-        return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)
+        return self.scaled(x, scale, -mean * scale)
 
     def move(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The running statistics, moved to the batch."""
@@ -58,7 +55,8 @@ class BalancedBN(ReplacedBatchNorm):
         that are not there take a share of the mean move of the others.
         """
         assert self.momentum is not None
-        classes, place = label.unique(return_inverse=True)
+        classes = torch.bincount(label).nonzero().flatten()
+        place = torch.searchsorted(classes, label)
         count = torch.bincount(place, minlength=len(classes)).to(x)[:, None]
         rate = torch.where(count > 1 / self.momentum, 1 / count, self.momentum)
         off = x - self.class_mean[label].to(x).reshape(len(x), -1, *([1] * (x.ndim - 2)))

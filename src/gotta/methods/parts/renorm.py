@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widen
+from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, widen
 
 
 class RenormBN(ReplacedBatchNorm):
@@ -32,6 +32,4 @@ class RenormBN(ReplacedBatchNorm):
                 stretch, offset = std / old_std, (mean - old_mean) / old_std
             if rate < 1:
                 scale, shift = scale * stretch, shift * stretch + offset
-        if self.affine:
-            scale, shift = scale * self.weight, shift * self.weight + self.bias
-        return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)
+        return self.scaled(x, scale, shift)

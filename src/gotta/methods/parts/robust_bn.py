@@ -1,9 +1,8 @@
 """RobustBN of RoTTA (Yuan et al., CVPR 2023): the running statistics normalise in training, too."""
 
-import torch
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widen
+from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, widen
 
 
 class RobustBN(ReplacedBatchNorm):
@@ -28,11 +27,7 @@ class RobustBN(ReplacedBatchNorm):
             self.running_mean.copy_(mean.detach())
             self.running_var.copy_(var.detach())
         scale = (var + self.eps).rsqrt()
-        shift = -mean * scale
-        if self.affine:
-            scale, shift = scale * self.weight, shift * self.weight + self.bias
-        # One product and one sum, so that the large tensor is written as rarely as can be.
-        return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)
+        return self.scaled(x, scale, -mean * scale)
 
 
 class SteadyBN(RobustBN):

@@ -62,7 +62,7 @@ def find_linear(net: nn.Module) -> nn.Linear | None:
 def find_classifier(net: nn.Module, width: int) -> Callable[[Tensor], Tensor] | None:
     """What makes logits of features [N, width], if it can be told."""
     if hasattr(net, "classify"):
-        return net.classify  # type: ignore[no-any-return,return-value]
+        return net.classify  # type: ignore[return-value]
     linear = find_linear(net)
     return linear if linear is not None and linear.in_features == width else None
 
