@@ -83,6 +83,12 @@ def test_rows_change_predictions_and_nothing_else():
         assert torch.equal(value, start[name])
 
 
+def test_only_without_a_memory_the_samples_before_do_not_matter():
+    assert adapt(seeded_net(), "lame").method.stands_still
+    assert not adapt(seeded_net(), "lame", "fifo", 4, 10).method.stands_still
+    assert adapt(seeded_net(), "lame", prior="sticky").method.stands_still is False
+
+
 def test_a_sample_alone_keeps_its_prediction():
     net = seeded_net()
     torch.testing.assert_close(adapt(net, "lame")(images(1)).softmax(1), net(images(1)).softmax(1))

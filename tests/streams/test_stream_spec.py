@@ -75,7 +75,7 @@ def test_a_spec_is_frozen_and_hashable():
         spec.gamma = 1.0
 
 
-def test_runs_need_a_length_of_at_least_one():
-    assert "run_length" in check(StreamSpec(order="runs"))[0]
+def test_runs_have_a_length_of_at_least_one():
+    assert not check(StreamSpec(order="runs"))
     assert check(StreamSpec(order="runs", run_length=0.5)) == ["run_length must be a number of at least 1, got 0.5."]
     assert not check(StreamSpec(order="runs", run_length=1))

@@ -27,6 +27,7 @@ class Lame(Method):
         "official": "the authors', from the paper",
         "rbf": "the authors', from the defaults of their code",
     }
+    reads_memory = True
     needs_features = True
 
     def check(self, model: nn.Module) -> None:

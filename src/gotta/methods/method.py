@@ -60,6 +60,7 @@ class Method:
     native_labels: ClassVar[str] = "filtered"  # whether the memory goes by the scored prediction or the network's own
     native_reset_every: ClassVar[int | None] = None  # adaptations between two returns to the source
     uses_memory: ClassVar[bool] = True  # whether it adapts on samples, or reads them, at all
+    reads_memory: ClassVar[bool] = False  # whether its predictions depend on the rows of the memory
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
@@ -253,7 +254,8 @@ class Method:
     @property
     def stands_still(self) -> bool:
         """Whether predictions do not depend on the samples before."""
-        return not (self.trained or self.moves_statistics or self.following.state_dict())
+        reading = self.reads_memory and self.peek is not None
+        return not (self.trained or self.moves_statistics or self.following.state_dict() or reading)
 
     @property
     def needs_batch(self) -> bool:

@@ -31,6 +31,7 @@ AXES = ("memory", "pairing", "method", "regime", "guard")  # the earlier ones ex
 COLUMN_AXIS = "method."
 # settings that a whole table shares: where runs of one cell differ in them, each value has a table of its own
 TABLE_AXES = ("memory.capacity", "regime.")
+PRIOR = "none", "ema", "sticky"  # in this order
 Setting = tuple[tuple[str, Any], ...]
 Runs = tuple[Run, ...]
 Order = tuple[Any, ...]
@@ -67,12 +68,17 @@ class Panel:
         return tuple(row for row in self.rows if is_control(row))
 
     @cached_property
+    def priors(self) -> dict[str, str]:
+        """The prior of each column, `none` included: a column has one."""
+        return {column: runs[0].prior for column, _, runs in self.filled}
+
+    @cached_property
     def methods(self) -> dict[str, dict[str, Runs]]:
         """Column, row, runs: in the order of the table, without the source model and what nobody ran."""
         return {
             column: {row: self.cells[row, column] for row in self.rows if self.cells[row, column]}
             for column in self.columns
-            if column != SOURCE
+            if not is_source(column)
         }
 
     @cached_property
@@ -110,6 +116,11 @@ def is_control(row: str) -> bool:
     return row.startswith(CONTROL)
 
 
+def is_source(column: str) -> bool:
+    """The source model, by itself or with a prior: no memory can change it."""
+    return column == SOURCE or column.startswith(f"{SOURCE}, ")
+
+
 def row_name(run: Run) -> str:
     """The row without the settings that tell it from others of its name."""
     if run.spec.method.name == SOURCE:  # it never adapts: whatever memory it ran with, it is the same run
@@ -122,8 +133,18 @@ def row_name(run: Run) -> str:
 
 
 def column_name(run: Run) -> str:
-    """The column without the settings that tell it from others of its name."""
-    return run.spec.method.name
+    """The column without the settings that tell it from others of its name: the method, and the prior if it has one.
+
+    Predictions with a prior use the order of samples, so they share no column with others.
+    """
+    return run.spec.method.name + _prior_in_words(run)
+
+
+def _prior_in_words(run: Run) -> str:
+    if run.prior == "none":
+        return ""
+    order = run.spec.method.order_in_batch
+    return f", {run.prior} prior" + ("" if order in (None, "time") else " per batch")
 
 
 def _panel(settings: Setting, runs: Runs) -> Panel:
@@ -134,10 +155,12 @@ def _panel(settings: Setting, runs: Runs) -> Panel:
     for run in runs:
         row, column = row_name(run), column_name(run)
         row_label = _label(run, row, row_axes.get(row, ()))
-        column_label = _label(run, column, column_axes.get(column, ()))
+        method_label = _label(run, run.spec.method.name, column_axes.get(column, ()))
+        column_label = method_label + _prior_in_words(run)
         known = tuple(CONTROLS.values()) if is_control(row) else MEMORIES
         rows[row_label] = is_control(row), _position(row, known), _natural(row_label), row_label
-        columns[column_label] = _position(column, METHODS), _natural(column_label), column_label
+        position = _position(run.spec.method.name, METHODS), _natural(method_label), _position(run.prior, PRIOR)
+        columns[column_label] = *position, column_label
         cells[row_label, column_label].append(run)
     all_rows, all_columns = (tuple(sorted(names, key=lambda name: names[name])) for names in (rows, columns))
     complete = {key: tuple(cells.get(key, ())) for key in product(all_rows, all_columns)}
@@ -207,7 +230,7 @@ def _members(runs: Runs, setting: Setting) -> Runs:
 
 def _indifferent(run: Run, axis: str) -> bool:
     """Can this setting not change the run's numbers?"""
-    return column_name(run) == SOURCE or (axis == "memory.capacity" and row_name(run) == NONE)
+    return is_source(column_name(run)) or (axis == "memory.capacity" and row_name(run) == NONE)
 
 
 def _axes(runs: Runs) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -225,7 +248,7 @@ def _rivals(runs: Runs) -> list[tuple[str, str, list[str]]]:
     """Row, column and the settings that tell the runs apart, for each cell with several, of one seed or of many."""
     cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        if column_name(run) != SOURCE:
+        if not is_source(column_name(run)):
             cells[row_name(run), column_name(run)].append(run)
     return [(*cell, tell_apart([run.parts(*AXES) for run in rivals])) for cell, rivals in cells.items()]
 

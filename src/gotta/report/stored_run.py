@@ -143,6 +143,11 @@ class Run:
         return {name: float(value) for name, value in found.items() if _is_number(value)}
 
     @property
+    def prior(self) -> str:
+        """What its predictions take from the order of samples: `none`, or the name of the prior."""
+        return self.spec.method.prior or "none"
+
+    @property
     def accuracy(self) -> float | None:
         return self.numbers.get("accuracy")
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
-from gotta.streams.order import class_runs
+from gotta.streams.order import USUAL_RUN, class_runs
 from gotta.streams.stream import Stream
 from gotta.streams.stream_spec import StreamSpec
 
@@ -164,7 +164,11 @@ def _apart(left: Label, right: Label) -> bool:
 def title(spec: StreamSpec) -> str:
     """Order x schedule and what shapes them."""
     gamma = f" gamma={spec.gamma:g}"
-    shapes = {"dirichlet": gamma, "note": f" beta={spec.beta:g}", "runs": f" of {spec.run_length} on average,{gamma}"}
+    shapes = {
+        "dirichlet": gamma,
+        "note": f" beta={spec.beta:g}",
+        "runs": f" of {spec.run_length or USUAL_RUN:g}{gamma}",
+    }
     shape = shapes.get(spec.order, "")
     times = f" x{spec.repeats}" if spec.repeats > 1 else ""
     copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""

@@ -21,6 +21,7 @@ ORDERS: Functions[IntArray] = Functions("order", "gotta.streams", "labels")
 
 UNDERFLOW = ("published", "one_slot")
 MOST_SLOTS = 100
+USUAL_RUN = 10.0
 MOST_ATTEMPTS = 1000
 
 
@@ -111,13 +112,13 @@ def dirichlet(
 @ORDERS.register("runs")
 def runs(
     labels: ArrayLike,
-    run_length: float | None,
     gamma: float,
     rng: Rng,
+    run_length: float | None = None,
     num_classes: int | None = None,
     slots: int | None = None,
 ) -> IntArray:
-    """Runs of one class of `run_length` samples on average: a class goes on with probability 1 - 1 / run_length.
+    """Runs of one class of `run_length` samples (10) on average: a class goes on with probability 1 - 1 / run_length.
 
     Which classes the runs of a slot are of is a Dirichlet draw per class. With a large gamma every slot has all
     classes, and with run_length 1 the order is then i.i.d., which `dirichlet` never is. Inside a class items are
@@ -125,10 +126,11 @@ def runs(
     """
     label, classes = _labels(labels, num_classes)
     slots = min(classes, MOST_SLOTS) if slots is None else slots
+    length = USUAL_RUN if run_length is None else run_length
     _at_least(slots, 1, "slots")
     _positive(gamma, "gamma")
-    if run_length is None or not (np.isfinite(run_length) and run_length >= 1):
-        raise GottaError(f"order 'runs' needs run_length, the mean length of a run: 1 or more (got {run_length}).")
+    if not 1 <= length < np.inf:
+        raise GottaError(f"run_length must be a number of at least 1, got {length}.")
     members = _members(label, classes)
     shares = rng.dirichlet(np.full(slots, gamma), classes)  # [C, S]
     _repair(shares, members, lambda: _below(rng, slots))
@@ -136,7 +138,7 @@ def runs(
     slot: list[int] = []
     for share, rows in zip(shares, members, strict=True):
         rng.shuffle(rows)
-        ends = np.flatnonzero(rng.uniform(size=max(len(rows) - 1, 0)) < 1 / run_length) + 1
+        ends = np.flatnonzero(rng.uniform(size=max(len(rows) - 1, 0)) < 1 / length) + 1
         found = np.split(rows, ends)
         pieces += found
         slot += rng.choice(slots, len(found), p=share).tolist()

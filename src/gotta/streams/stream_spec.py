@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import signature
-from math import inf, isfinite
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ class StreamSpec:
 
     order: str = "dirichlet"
     gamma: float = 0.1  # dirichlet: smaller gives longer runs of one class; runs: fewer classes at a time
-    run_length: float | None = None  # runs: how many samples of one class follow one another on average
+    run_length: float | None = None  # runs: how many samples of one class follow one another on average; None is 10
     slots: int | None = None  # dirichlet, runs: None is the number of classes, at most 100
     underflow: str = "published"  # dirichlet: where a class goes whose draw underflowed; or one_slot
     beta: float = 0.1  # note
@@ -104,8 +104,9 @@ def _numbers(spec: StreamSpec) -> list[str]:
         value = getattr(spec, name)
         if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
             found.append(f"{name} must be a number above 0, got {value!r}.")
-    length = spec.run_length
-    if length is not None and (isinstance(length, bool) or not isinstance(length, Real) or not 1 <= length < inf):
+    length: Any = spec.run_length
+    number = isinstance(length, Real) and not isinstance(length, bool)
+    if length is not None and not (number and isfinite(length) and length >= 1):
         found.append(f"run_length must be a number of at least 1, got {length!r}.")
     for name in ("reset_at_domain", "drop_single"):
         if not isinstance(getattr(spec, name), bool):
@@ -121,8 +122,6 @@ def _combinations(spec: StreamSpec) -> list[str]:
     counts = [name for name in ("per_class", "limit", "clips") if getattr(spec, name) is not None]
     if len(counts) > 1:
         found.append(f"{' and '.join(counts)} both choose images. Give one of them.")
-    if spec.order == "runs" and spec.run_length is None:
-        found.append("order 'runs' needs a mean length of runs. Give run_length, as in run_length=10.")
     if spec.schedule == "recurring" and spec.repeats == 1:
         found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
     if spec.schedule != "recurring" and spec.repeats != 1:

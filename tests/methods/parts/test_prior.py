@@ -150,3 +150,16 @@ def test_unknown_names_are_one_error():
     ]:
         with pytest.raises(GottaError, match=words):
             adapt(seeded_net(), "source", **settings)
+
+
+def test_the_moving_average_multiplies_what_the_network_says():
+    """p (a + 0.03), a moved by a tenth per sample from the uniform, as the rule is written down; sample by sample."""
+    logits, _ = stream(30, 5)
+    average, expected = np.full(logits.shape[1], 1 / logits.shape[1]), []
+    for p in logits.double().softmax(1).numpy():
+        found = p * (average + 0.03)
+        expected.append(found / found.sum())
+        average += 0.1 * (p - average)
+    prior = make_prior("ema")
+    np.testing.assert_allclose(follow(prior, logits).softmax(1), expected, atol=1e-5)
+    assert prior.stickiness is None  # it has no opinion of that

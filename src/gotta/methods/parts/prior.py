@@ -73,7 +73,8 @@ class Prior:
 
     @property
     def stickiness(self) -> float | None:
-        return None if self.belief is None else self.belief.stay
+        """How often a class is thought to stay, where the prior has an opinion."""
+        return None
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -129,6 +130,10 @@ class Sticky(_Filter):
     least, most = 0.02, 0.99  # of s; without the first, thousands of samples would be needed to come back
     least_marginal = 1e-3  # of a class, times the number of classes
     loud = 0.9  # above it one warning is given
+
+    @property
+    def stickiness(self) -> float | None:
+        return None if self.belief is None else self.belief.stay
 
     def follow(self, raw: Prediction) -> Prediction:
         prediction = super().follow(raw)

@@ -18,6 +18,7 @@ class Reader(Method):
     """
 
     native_labels = "raw"
+    reads_memory = True
     needs_features = True
 
     def check(self, model: nn.Module) -> None:

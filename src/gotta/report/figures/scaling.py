@@ -7,7 +7,7 @@ from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room
 from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
 from gotta.report.figures.figure import WIDTH, Figure, draws, mean
 from gotta.report.figures.palette import style
-from gotta.report.panel import NONE, SOURCE, Panel, column_name, row_name
+from gotta.report.panel import NONE, Panel, column_name, is_source, row_name
 from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell
 
@@ -41,7 +41,7 @@ def _curves(panel: Panel, axis: str) -> dict[str, Curves]:
     for run in (run for _, _, runs in panel.filled for run in runs):
         row, column = row_name(run), column_name(run)
         value = run.settings.get(axis)
-        if column != SOURCE and isinstance(value, int | float) and row != NONE:
+        if not is_source(column) and isinstance(value, int | float) and row != NONE:
             cells[column, _rest(run, axis)][row][float(value)].append(run)
     found: dict[str, Curves] = {}
     for (method, _), rows in cells.items():

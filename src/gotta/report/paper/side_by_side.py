@@ -155,6 +155,7 @@ def _as_published(run: Run) -> bool:
     usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
     chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
+    usual = usual and run.prior == "none"
     return usual and plain and spec.memory.refresh_every is None and not spec.control
 
 

@@ -33,6 +33,16 @@ def setup_lines(panel: Panel) -> list[str]:
     return [*lines, *origin_lines(runs)]
 
 
+def order_notes(panel: Panel, columns: Iterable[str] | None = None) -> tuple[str, ...]:
+    """What to know where some of these columns, or of all, have a prior."""
+    if all(panel.priors[column] == "none" for column in (panel.priors if columns is None else columns)):
+        return ()
+    return (
+        "Predictions with a prior use the order of the samples: where classes come in runs, the samples before tell of "
+        "the next one. No gain of a memory is taken across a prior.",
+    )
+
+
 def environment_lines(panel: Panel) -> list[str]:
     """What the runs were made with, a line for each entry."""
     names = dict.fromkeys(name for run in panel.runs for name in run.environment)

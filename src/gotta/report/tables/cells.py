@@ -65,6 +65,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     caption: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what must be known to read it at all
 
     @cached_property
     def seeds(self) -> int:
@@ -73,9 +74,9 @@ class Table:
 
     @property
     def footnotes(self) -> list[str]:
-        """Why cells with the sign of no effect have it, each reason once."""
+        """The notes, and why cells with the sign of no effect have it, each reason once."""
         reasons = dict.fromkeys(cell.no_effect for row in self.rows for cell in row.cells if cell.no_effect)
-        return [f"{NO_EFFECT} without effect: {reason}" for reason in reasons]
+        return [*self.notes, *(f"{NO_EFFECT} without effect: {reason}" for reason in reasons)]
 
     @property
     def has_ties(self) -> bool:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from gotta.errors import unknown
 from gotta.report.pairs import difference
-from gotta.report.panel import NONE, SOURCE, Panel, is_control
+from gotta.report.panel import NONE, Panel, is_control, is_source
 from gotta.report.statistics import ENOUGH
 from gotta.report.stored_run import Run
-from gotta.report.tables.captions import setup_lines
+from gotta.report.tables.captions import order_notes, setup_lines
 from gotta.report.tables.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
 
 PAIRED = ("accuracy", "error")
@@ -46,11 +46,11 @@ def table(panel: Panel, metric: str = "accuracy") -> Table:
         for row in panel.rows
     ]
     for index, column in enumerate(panel.columns):
-        if column != SOURCE:
+        if not is_source(column):
             rows = rank(rows, index, how.higher)
             if metric in PAIRED:
                 rows = _mark_ties(rows, index, panel.methods[column])
-    result = Table(how.title, ("memory",), panel.columns, tuple(rows))
+    result = Table(how.title, ("memory",), panel.columns, tuple(rows), notes=order_notes(panel))
     brackets = () if metric == "seconds" else ("In brackets: the seconds of one run.",)
     return replace(result, caption=(_explain(result, how), *brackets, *setup_lines(panel)))
 
@@ -99,7 +99,7 @@ def reason(runs: Sequence[Run]) -> str:
 
 
 def _cell(panel: Panel, row: str, column: str, metric: str) -> Cell:
-    if column == SOURCE and row != NONE:
+    if is_source(column) and row != NONE:
         return Cell(absent=MEANINGLESS)
     return cell(panel.cells[row, column], metric)
 

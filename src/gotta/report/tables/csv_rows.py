@@ -7,8 +7,9 @@ from io import StringIO
 from gotta.printable import csv_value
 from gotta.report.results import Results
 from gotta.report.tables.cells import Table
+from gotta.report.tables.prior_gains import PRIOR
 
-COLUMNS = ("set_up", "table", "method", "memory", "quantity", "value", "interval", "seeds", "mark", "tied")
+COLUMNS = ("set_up", "table", "method", "memory", "prior", "quantity", "value", "interval", "seeds", "mark", "tied")
 
 
 def table_csv(results: Results) -> str:
@@ -19,7 +20,9 @@ def table_csv(results: Results) -> str:
     for part in results.parts:
         lines = [line for view in part.views for line in _matrix(view.key, view.table)]
         lines += [line for table in part.details for line in _lines(table)]
-        writer.writerows(map(csv_value, (part.panel.title, *line)) for line in lines)
+        for table, method, memory, *rest in lines:
+            prior = part.panel.priors.get(str(method), "none")
+            writer.writerow(map(csv_value, (part.panel.title, table, method, memory, prior, *rest)))
     return text.getvalue()
 
 
@@ -28,7 +31,11 @@ Line = tuple[object, ...]
 
 def _matrix(key: str, table: Table) -> Iterator[Line]:
     """Memories by methods."""
-    name = {"none": "gain_over_none", "running_statistics": "gain_over_running_statistics"}.get(key, key)
+    name = {
+        "none": "gain_over_none",
+        "running_statistics": "gain_over_running_statistics",
+        PRIOR: "gain_of_prior",
+    }.get(key, key)
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
             if cell.value is not None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from gotta.errors import unknown
 from gotta.metrics.measures import MEASURES
-from gotta.report.panel import SOURCE, Panel, is_control
-from gotta.report.tables.captions import setup_lines
+from gotta.report.panel import Panel, is_control, is_source
+from gotta.report.tables.captions import order_notes, setup_lines
 from gotta.report.tables.cells import Row, Table, over_seeds, rank
 from gotta.report.tables.comparison import METRICS, Value, by_seed, number, reason
 
@@ -37,11 +37,10 @@ def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
     columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number(metric), 1)}
     rows = _rows(panel, columns)
     for index in range(len(columns)):
-        rows = rank(rows, index, METRICS[metric].higher)
-    caption = f"{METRICS[metric].title} in each domain, mean over seeds."
-    return Table(
-        f"{METRICS[metric].title} per domain", HEADING, tuple(columns), tuple(rows), (caption, *setup_lines(panel))
-    )
+        rows = _rank_by_prior(panel, rows, index, METRICS[metric].higher)
+    title = f"{METRICS[metric].title} per domain"
+    caption = (f"{METRICS[metric].title} in each domain, mean over seeds.", *setup_lines(panel))
+    return Table(title, HEADING, tuple(columns), tuple(rows), caption, order_notes(panel))
 
 
 def memory_table(panel: Panel) -> Table:
@@ -69,10 +68,17 @@ def calibration_table(panel: Panel) -> Table:
     return _summary_table("Calibration", panel, CALIBRATION, caption)
 
 
+def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> list[Row]:
+    """The best among those without a prior, and the best among those with one."""
+    groups = [[row for row in rows if (panel.priors[row.names[0]] == "none") == bare] for bare in (True, False)]
+    ranked = {row.names: row for group in groups for row in rank(group, column, higher)}
+    return [ranked[row.names] for row in rows]
+
+
 def _summary_table(title: str, panel: Panel, columns: Mapping[str, tuple[str, int]], caption: str) -> Table:
     rows = _rows(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
     filled = [row for row in rows if any(cell.value is not None for cell in row.cells)]
-    return Table(title, HEADING, tuple(columns), tuple(filled), (caption,))
+    return Table(title, HEADING, tuple(columns), tuple(filled), (caption,), order_notes(panel))
 
 
 def _rows(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
@@ -83,7 +89,7 @@ def _rows(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
                 replace(over_seeds(by_seed(runs, value), decimals, interval=False), no_effect=reason(runs))
                 for value, decimals in columns.values()
             ),
-            column != SOURCE and not is_control(row),
+            not is_source(column) and not is_control(row),
         )
         for column, row, runs in panel.filled
     ]

@@ -4,6 +4,7 @@ from gotta.errors import unknown
 from gotta.report.pairs import Difference, difference, samples_per_step
 from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, is_control
 from gotta.report.statistics import LEVEL, NO_INTERVAL
+from gotta.report.tables.captions import order_notes
 from gotta.report.tables.cells import Cell, Row, Table, of_difference
 
 BASELINES = {"none": NONE, "running_statistics": CONTROLS["running_statistics"]}
@@ -31,17 +32,24 @@ def gain_table(panel: Panel, baseline: str = NONE) -> Table:
     """Rows by methods: points of accuracy above the baseline, with intervals over seeds and domains."""
     found = gains(panel, baseline)
     name = BASELINES.get(baseline, baseline)
-    columns = [column for column in panel.columns if any(key[1] == column for key in found)]
-    rows = [
+    title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
+    caption = tuple(caption_of(found) + _steps(panel, name))
+    return table_of(panel, found, title, caption)
+
+
+def table_of(panel: Panel, found: Gains, title: str, caption: tuple[str, ...]) -> Table:
+    """The rows and columns that have a difference, in the order of the panel."""
+    columns = tuple(column for column in panel.columns if any(key[1] == column for key in found))
+    rows = tuple(
         Row(
             (row,),
             tuple(of_difference(found[row, column]) if (row, column) in found else Cell() for column in columns),
             not is_control(row),
         )
-        for row in dict.fromkeys(row for row, _ in found)
-    ]
-    title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
-    return Table(title, ("memory",), tuple(columns), tuple(rows), tuple(_caption(found) + _steps(panel, name)))
+        for row in panel.rows
+        if any(key[0] == row for key in found)
+    )
+    return Table(title, ("memory",), columns, rows, caption, order_notes(panel, columns))
 
 
 def _steps(panel: Panel, baseline: str) -> list[str]:
@@ -56,7 +64,7 @@ def _steps(panel: Panel, baseline: str) -> list[str]:
     ]
 
 
-def _caption(found: Gains) -> list[str]:
+def caption_of(found: Gains) -> list[str]:
     estimates = [gain.estimate for gain in found.values() if gain.estimate is not None]
     covers = list(dict.fromkeys(estimate.covers for estimate in estimates))
     lines = [

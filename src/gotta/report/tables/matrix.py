@@ -9,6 +9,7 @@ from gotta.report.pairs import difference
 from gotta.report.panel import Panel
 from gotta.report.statistics import LEVEL
 from gotta.report.stored_run import Run
+from gotta.report.tables.captions import order_notes
 from gotta.report.tables.cells import Cell, Row, Table
 
 
@@ -56,7 +57,7 @@ def matrix_table(panel: Panel) -> Table:
         "Wins/ties/losses of the row against the column; one game is one method on one stream (seed). A tie is a "
         "difference that cannot be told from zero over the domains of that stream (95 %, paired).",
     )
-    return Table("Win/tie/loss", ("memory",), tuple(names), tuple(rows), caption)
+    return Table("Win/tie/loss", ("memory",), tuple(names), tuple(rows), caption, order_notes(panel))
 
 
 def _game(first: Run, second: Run, level: float) -> int | None:
