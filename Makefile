@@ -9,7 +9,7 @@ JOBS ?= auto
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: help bench test test-all mutants check lint lint-page screenshots clean
+.PHONY: help bench test test-all mutants check lint lint-page docs links package screenshots clean
 
 help:  ## this list
 	@echo "gotta: memory for test-time adaptation"
@@ -41,11 +41,20 @@ lint-page:  ## format and lint of the report's page, where npm can install its o
 	@if command -v npm >/dev/null && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error; }; \
 	then node_modules/.bin/biome ci .; else echo "lint-page skipped: npm could not install biome"; fi
 
+docs: .venv/.docs  ## set up, then build the documentation into docs/_build/html, offline; a warning or a dead link inside is an error
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+
+links: .venv/.docs  ## do the links of the documentation to other sites work? (asks the network)
+	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/links
+
+package: .venv/.dev  ## set up, then build sdist and wheel and try both, with the plug-in of examples/, outside of the repository
+	$(BIN)/python .ci/try_package.py
+
 screenshots: .venv/.dev  ## pictures of a report for the docs; ARGS names a folder of runs, the default is runs/mini
 	$(BIN)/python docs/screenshots.py $(ARGS)
 
-clean:  ## remove the environment and caches; runs stay
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean:  ## remove the environment, the built documentation and caches; runs stay
+	rm -rf .venv docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gotta needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -61,4 +70,8 @@ clean:  ## remove the environment and caches; runs stay
 .venv/.dev: .venv/.core
 	$(BIN)/python -m pip install $(PIP_ARGS) -e ".[dev]"
 	$(BIN)/python -m pip install $(PIP_ARGS) --no-deps timm==1.0.30 torchvision==0.28.0
+	@touch $@
+
+.venv/.docs: .venv/.core
+	$(BIN)/python -m pip install $(PIP_ARGS) -e ".[docs]"
 	@touch $@

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import gotta
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "gotta"
 
@@ -36,7 +38,10 @@ def test_every_direct_dependency_is_pinned_above_its_lower_bound():
         for line in (ROOT / "constraints.txt").read_text().splitlines()
         if "==" in line
     )
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    wanted = [
+        *project["dependencies"],
+        *(need for extra in ("dev", "docs") for need in project["optional-dependencies"][extra]),
+    ]
     checked = 0
     for requirement in wanted:
         name, _, low = requirement.lower().partition(">=")
@@ -72,3 +77,16 @@ def test_bundled_files_lie_nowhere_else():
     kinds = {".png", ".jpg", ".npz", ".npy", ".safetensors", ".pt", ".pth", ".zip"}
     found = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*") if path.suffix in kinds}
     assert found == {"data/assets", "models/weights"}
+
+
+def test_the_version_is_the_same_everywhere():
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    listed = re.findall(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert cited is not None
+    assert cited[1] == listed[0] == gotta.__version__
+    assert listed == sorted(listed, reverse=True)
+
+
+def test_ci_builds_the_documentation_and_tries_the_package():
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert {"make docs", "make package", "make test"} <= set(lines)

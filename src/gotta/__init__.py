@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from gotta.memory import Memory
     from gotta.workflow import Plan, Result, bench, plan, run
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Adapted",
     "GottaError",

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +27,15 @@ class Tally:
         self.forwards += other.forwards
         self.backwards += other.backwards
         self.samples += other.samples
+
+    def __bool__(self) -> bool:
+        return bool(self.seconds or self.forwards or self.backwards or self.samples)
+
+    def copy(self) -> "Tally":
+        return Tally(self.seconds, self.forwards, self.backwards, self.samples)
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(vars(self))  # a fraction of the time that `asdict` takes, in every step
 
 
 class Cost:
@@ -61,15 +70,15 @@ class Cost:
     def take(self) -> dict[str, dict[str, Any]]:
         """What has been spent since the last call, for the phases that spent something."""
         self._charge()
-        taken = {name: asdict(tally) for name, tally in self._recent.items() if tally != Tally()}
-        for name, tally in self._recent.items():
+        spent = {name: tally for name, tally in self._recent.items() if tally}
+        for name, tally in spent.items():
             self._total[name].add(tally)
-        self._recent = _tallies()
-        return taken
+            self._recent[name] = Tally()
+        return {name: tally.as_dict() for name, tally in spent.items()}
 
     def mark(self) -> dict[str, Tally]:
         """What has been spent since the last `take`, for going back to with `back`."""
-        return {name: replace(tally) for name, tally in self._recent.items()}
+        return {name: tally.copy() for name, tally in self._recent.items()}
 
     def back(self, marked: dict[str, Tally]) -> None:
         """As if nothing had been spent since the mark."""
@@ -91,7 +100,7 @@ class Cost:
             tally.add(self._total[name])
             tally.add(self._recent[name])
             total.add(tally)
-        return {**{name: asdict(tally) for name, tally in both.items()}, "total": asdict(total), **peak_memory()}
+        return {**{name: tally.as_dict() for name, tally in both.items()}, "total": total.as_dict(), **peak_memory()}
 
     def _charge(self) -> None:
         """Give the time since the last look at the clock to the phase that was open."""

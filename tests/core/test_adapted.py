@@ -1,8 +1,6 @@
 """One step: predict, observe, adapt."""
 
-import re
 from copy import deepcopy
-from pathlib import Path
 
 import pytest
 import torch
@@ -399,7 +397,8 @@ def test_the_state_dict_holds_the_network_and_nothing_else():
 def test_channels_last(norm, memory):
     """Also what comes from images stored with the channels last: torch's GroupNorm needs help there."""
     net = seeded_net(norm)
-    plain, model = adapt(net, "tent", memory, 8), adapt(net.to(memory_format=torch.channels_last), "tent", memory, 8)
+    held = (memory, None if memory == "none" else 8)
+    plain, model = adapt(net, "tent", *held), adapt(net.to(memory_format=torch.channels_last), "tent", *held)
     for seed in range(4):
         x = images(8, seed)
         last = x.contiguous(memory_format=torch.channels_last)
@@ -469,19 +468,3 @@ def test_a_batch_of_one():
 def test_an_unknown_guard_is_told():
     with pytest.raises(GottaError, match="Did you mean 'freeze'"):
         adapt(seeded_net(), "tent", guard="freez")
-
-
-def test_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys):
-    page = Path(__file__).parents[2] / "docs" / "dropin.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert len(blocks) == 5
-    monkeypatch.chdir(tmp_path)
-    net = seeded_net()
-    scope = {"net": net, "loader": [images(32, seed) for seed in range(3)], "images": images(32)}
-    for block in blocks:
-        exec(block, scope)
-    assert isinstance(scope["model"], Adapted)
-    assert scope["model"].guard.action == "freeze"
-    assert (tmp_path / "state" / "state.json").exists()
-    assert "trained parameters" in capsys.readouterr().out
-    assert scope["report"].outputs == "logits"

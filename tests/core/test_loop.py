@@ -5,6 +5,7 @@ from tiny import TinyData, seeded_net
 
 from gotta import adapt
 from gotta.core.adapted import Adapted
+from gotta.core.clock import Clock
 from gotta.core.loop import TRUE_LABELS, TrueLabelMemory, evaluate
 from gotta.methods import methods
 from gotta.streams import Stream, StreamSpec
@@ -17,7 +18,7 @@ def stream(**settings):
 
 
 def model(method="tent", memory="fifo"):
-    return adapt(seeded_net(classes=3), method, memory, 8, num_classes=3)
+    return adapt(seeded_net(classes=3), method, memory, None if memory == "none" else 8, num_classes=3)
 
 
 def logits(records):
@@ -63,8 +64,7 @@ def test_true_labels_reach_nobody(method, memory):
     honest = stream()
     lied = stream()
     lied.label = np.roll(honest.label, 7)
-    adapted = [adapt(seeded_net(classes=3), method, memory, 8, num_classes=3) for _ in range(2)]
-    first, second = (logits(evaluate(m, s)) for m, s in zip(adapted, (honest, lied), strict=True))
+    first, second = (logits(evaluate(model(method, memory), s)) for s in (honest, lied))
     assert torch.equal(first, second)
 
 
@@ -78,3 +78,46 @@ def test_a_memory_by_true_labels_holds_the_classes_in_balance(policy):
     assert np.bincount(held.label.numpy(), minlength=3).tolist() == [3, 3, 3]
     colour = held.x.mean((2, 3)).argmax(1)  # of TinyData, the colour tells the class
     assert torch.equal(colour, held.label)
+
+
+class TinyVideo(TinyData):
+    """Ten clips of six frames, each of one class."""
+
+    clips = np.repeat(np.arange(10), 6)
+
+    def __init__(self):
+        super().__init__()
+        self.labels = self.clips % 3
+
+
+def test_a_prior_is_told_where_the_clips_of_a_stream_begin_unless_they_are_hidden():
+    settings = {"domains": DOMAINS, "batch_size": 16}
+    told, hidden = (
+        Stream(TinyVideo(), StreamSpec(**settings, boundaries=boundaries)) for boundaries in ("told", "hidden")
+    )
+    adapted, alone = adapt(seeded_net(classes=3), prior="sticky"), adapt(seeded_net(classes=3), prior="sticky")
+    first = torch.from_numpy(told.clip_starts)
+    assert len(first) == 30
+    with_starts = [record.outcome.prediction for record in evaluate(adapted, told)]
+    without = logits(evaluate(alone, hidden))
+    raw = torch.cat([prediction.raw.logits for prediction in with_starts])
+    got = torch.cat([prediction.logits for prediction in with_starts])
+    torch.testing.assert_close(got[first], raw[first].log_softmax(1))
+    assert not torch.allclose(without[first], raw[first].log_softmax(1), atol=1e-3)
+    steps = [told.told_starts(k) for k in range(len(told))]
+    assert np.flatnonzero(np.concatenate(steps)).tolist() == told.clip_starts.tolist()
+    assert hidden.told_starts(0) is None
+
+
+def test_a_clip_that_begins_while_the_method_is_busy_is_told_too():
+    class Busy(Clock):
+        def ready(self, step):
+            return step != 1
+
+    flow = Stream(TinyVideo(), StreamSpec(domains=DOMAINS, batch_size=12, boundaries="told"))
+    adapted = adapt(seeded_net(classes=3), prior="sticky")
+    records = evaluate(adapted, flow, clock=Busy())
+    next(records)
+    assert next(records).missed
+    belief = adapted.method.following.prior.belief
+    assert np.array_equal(belief.last, belief.marginal)

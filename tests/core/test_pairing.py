@@ -1,6 +1,7 @@
 import pytest
+from tiny import seeded_net
 
-from gotta import GottaError
+from gotta import GottaError, adapt
 from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.methods import Statistics, methods
 
@@ -28,3 +29,36 @@ def test_an_unknown_pairing():
     assert PAIRINGS == ("paper", "memory", "safe")
     with pytest.raises(GottaError, match="Did you mean 'paper'"):
         choose_statistics(methods.get("norm"), True, "papr")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"capacity": 8}, "capacity=8 is for a memory, and there is none"),
+        ({"method": "tent", "policy": {"epsilon": 0.1}}, "epsilon"),
+        ({"method": "tent", "policy": {"refresh_every": 3}}, "is for a memory, and there is none"),
+        ({"memory": "fps", "capacity": 8}, "memory 'fps' has no effect with method 'deskew'"),
+        ({"embedding": "logits"}, "embedding='logits' is for methods that adapt on samples, and 'deskew'"),
+        ({"lr": 0.1}, "argument of method 'deskew' 'lr' is unknown"),
+        ({"optimizer": "sgd"}, "argument of method 'deskew' 'optimizer' is unknown"),
+        ({"method": "norm", "lr": 0.1}, "argument of method 'norm' 'lr' is unknown"),
+        ({"temperature": 2.0}, "argument of method 'deskew' 'temperature' is unknown"),
+        ({"method": "norm", "rate": 0.1}, "rate=0.1 is for statistics='running', and these are 'batch'"),
+        ({"method": "tent", "statistics": "source", "rate": 0.1}, "and these are 'source'"),
+        ({"method": "tent", "statistics": "batch", "fed_by": "batch"}, "fed_by='batch' is for statistics='running'"),
+        ({"method": "norm", "statistics": "gated", "rate": 0.1}, "no rate to choose"),
+        ({"method": "tent", "labels": "raw"}, "labels='raw' is for a prior, and there is none"),
+        ({"prior": "none", "order_in_batch": "none"}, "order_in_batch='none' is for a prior"),
+    ],
+)
+def test_a_setting_that_nothing_reads_is_one_error(settings, words):
+    with pytest.raises(GottaError, match=words):
+        adapt(seeded_net(), **settings)
+
+
+def test_settings_that_something_reads_are_taken():
+    adapt(seeded_net(), labels="raw", order_in_batch="none")
+    adapt(seeded_net(), "tent", prior="sticky", labels="raw")
+    adapt(seeded_net(), "norm", statistics="running", fed_by="batch", rate=0.1)
+    adapt(seeded_net(), "norm", statistics="class", fed_by="batch")
+    adapt(seeded_net(), "tent", "fps", 8, embedding="logits", adapt_every=4, policy={"refresh_every": 2})

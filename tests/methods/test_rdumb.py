@@ -8,9 +8,9 @@ from tiny import seeded_net
 
 import gotta
 from gotta import GottaError, list_methods
-from gotta.methods import methods
+from gotta.methods import Method, methods
 
-ADAPTING = [name for name in list_methods() if methods.get(name).adapts()]
+ADAPTING = [name for name in list_methods() if methods.get(name).adapt is not Method.adapt]
 FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}
 
 

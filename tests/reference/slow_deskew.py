@@ -15,7 +15,6 @@ class SlowLayer:
         self.noise = np.full((2, width), 0.1)
         self.offset, self.square = np.zeros((classes, width)), np.ones((classes, width))
         self.age = 0.0
-        self.window = np.zeros((2, width))
         self.old = None  # level, moments and count while a jump is made
 
     def units(self, first, second, mean=None, var=None):
@@ -34,7 +33,8 @@ class SlowStatistics:
         self.functions, self.classes, self.with_classes = functions, classes, with_classes
         self.layers = [SlowLayer(mean, var, classes) for mean, var in levels]
         self.mix = np.full(classes, 1 / classes)
-        self.windowed = self.since = self.samples = self.jumps = 0
+        self.since = self.samples = self.jumps = 0
+        self.waiting = []  # what every layer saw of each sample that is not learned from yet, and its label
 
     def skew(self, mix):
         return (self.classes * np.sum(mix**2) - 1) / (self.classes - 1) if self.with_classes else 0.2
@@ -43,6 +43,7 @@ class SlowStatistics:
         """The outputs of the last layer, one image after the other; layers jump on the way."""
         maps, count, farthest = [np.array(image, float) for image in images], len(images), 0.0
         self.open, self.changed, self.seen = self.since < 32, False, []
+        self.before = [(layer.mean, layer.var) for layer in self.layers]
         for number, (function, layer) in enumerate(zip(self.functions, self.layers, strict=True)):
             maps = [function(one) for one in maps]  # [channels][positions]
             first = np.array([one.mean(1) for one in maps])
@@ -50,9 +51,12 @@ class SlowStatistics:
             self.seen.append((first, second))
             if self.samples == 0 and count >= 8:
                 layer.noise = np.maximum([units.var(0) for units in layer.units(first, second)], 1e-4)
-            if not self.open and number < max(1, len(self.layers) // 2) and self.windowed + count >= 16:
-                together = self.windowed + count
-                window = (layer.window + np.array([first.sum(0), second.sum(0)])) / together
+            together = len(self.waiting) + count
+            if not self.open and number < max(1, len(self.layers) // 2) and together >= 16:
+                window = np.array([first.sum(0), second.sum(0)])
+                for seen, _ in self.waiting:
+                    window += seen[number]
+                window /= together
                 farthest = max(farthest, layer.distance(*window, self.mix, layer.mean, layer.var))
                 self.open = self.changed = farthest > 1.25 + 2 / together
             if self.open:
@@ -81,7 +85,29 @@ class SlowStatistics:
         layer.age = 0.0
 
     def learn(self, labels):
-        count = len(labels)
+        """Small batches wait for one another, unless a change came in between."""
+        count, jumped = len(labels), [(layer.mean, layer.var, layer.noise.copy()) for layer in self.layers]
+        now = [([(first[i], second[i]) for first, second in self.seen], y) for i, y in enumerate(labels)]
+        if self.changed and self.waiting:
+            for layer, before in zip(self.layers, self.before, strict=True):
+                layer.mean, layer.var = before
+            self.learn_from(self.waiting)
+            for layer, (mean, var, noise) in zip(self.layers, jumped, strict=True):
+                if layer.old is not None:
+                    layer.mean, layer.var, layer.noise, layer.age = mean, var, noise, 0.0
+            self.waiting = []
+        self.waiting += now
+        if self.open or len(self.waiting) >= 16:
+            self.learn_from(self.waiting)
+            self.waiting = []
+        self.go_on(count)
+
+    def learn_from(self, samples):
+        labels, count = np.array([y for _, y in samples]), len(samples)
+        self.seen = [
+            tuple(np.array([seen[number][row] for seen, _ in samples]) for row in (0, 1))
+            for number in range(len(self.layers))
+        ]
         per_class = np.bincount(labels, minlength=self.classes)
         share = per_class / count
         self.mix = self.mix + count / (count + 16) * (share - self.mix)
@@ -104,19 +130,14 @@ class SlowStatistics:
                     layer.square[y] += slow * (u[labels == y].mean(0) - layer.square[y])
                 layer.offset -= layer.offset.mean(0)
                 layer.square /= layer.square.mean(0)
-        self.go_on(count)
 
     def go_on(self, count):
         self.samples += count
         self.jumps += self.changed
         if self.open:
             self.since = count if self.changed else self.since + count
-        finished = self.open and self.since >= 32
-        full = self.open or self.windowed + count >= 16
-        self.windowed = 0 if full else self.windowed + count
-        for layer, (first, second) in zip(self.layers, self.seen, strict=True):
-            layer.old = None if finished else layer.old
-            layer.window = layer.window * 0 if full else layer.window + np.array([first.sum(0), second.sum(0)])
+        for layer in self.layers:
+            layer.old = None if self.open and self.since >= 32 else layer.old
 
 
 class SlowSticky:
@@ -124,6 +145,10 @@ class SlowSticky:
 
     def __init__(self, classes):
         self.post, self.marginal, self.stay = [1 / classes] * classes, [1 / classes] * classes, 0.5
+
+    def restart(self):
+        """The next sample has nothing to do with the last one."""
+        self.post = self.marginal
 
     def __call__(self, logits):
         """Log-probabilities of one sample, as sharp as the network's own."""
@@ -139,3 +164,27 @@ class SlowSticky:
         self.marginal = [m / sum(marginal) for m in marginal]
         sharp = [1.5 * np.log(p) for p in self.post]
         return np.array(sharp) - np.log(np.sum(np.exp(sharp)))
+
+
+class SlowShuffled(SlowSticky):
+    """The same for batches whose order means nothing: one step per batch, with the mean of what its samples say."""
+
+    def batch(self, rows):
+        answers, posts, stays, given = [], [], [], []
+        before = self.post, self.marginal, self.stay
+        for logits in rows:
+            self.post, self.marginal, self.stay = before
+            answers.append(self(logits))
+            posts.append(self.post)
+            weight = np.exp(np.array(logits) / 1.5)
+            q = weight / weight.sum()
+            given.append(q)
+            stay = before[2] * np.array(before[0]) * q / np.array(before[1])
+            stays.append(stay.sum() / (stay.sum() + (1 - before[2])))
+        count, (_, marginal, s) = len(rows), before
+        self.post = list(np.mean(posts, 0))
+        self.stay = min(0.99, max(0.02, s + (1 - 0.98**count) * (np.mean(stays) - s)))
+        moved = np.array(marginal) + (1 - 0.995**count) * (np.mean(given, 0) - np.array(marginal))
+        moved = np.maximum(moved, 1e-3 / len(moved))
+        self.marginal = list(moved / moved.sum())
+        return np.array(answers)

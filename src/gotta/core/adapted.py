@@ -6,13 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gotta.core import resume
 from gotta.core.guard import Guard, GuardWarning
-from gotta.core.inputs import MOST, Scale, check_batch, check_finite, check_shape
-from gotta.core.outcome import Outcome
+from gotta.core.inputs import MOST, Scale, check_batch, check_finite, check_shape, check_starts, is_finite
+from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
 from gotta.core.shared import Shared
 from gotta.core.summary import describe
@@ -58,22 +60,23 @@ class Adapted(Shared):
         self._stepping = False
         self.method.peek = self.memory.peek if self.memory.lasts else None
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, starts: Any = None) -> Tensor:
         with self.lock:
-            logits = self.step(x).prediction.logits
+            logits = self.step(x, starts).prediction.logits
             source = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
             return logits if source.output_type is None else logits.to(source.output_type)
 
-    def step(self, x: Tensor) -> Outcome:
+    def step(self, x: Tensor, starts: Any = None) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
 
-        A step that would ruin the model is taken back as a whole: `outcome.diagnostics["undone"]` is 1 then.
+        A step that would ruin the model is taken back as a whole: `outcome.diagnostics["undone"]` is 1 then. `starts`
+        says of each sample, true or false, whether it begins a new clip: a prior restarts there.
         """
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
             largest = check_batch(x, self.sample, self.method.needs_batch)
             x = (x.clone() if x.is_inference() else x.detach()).as_subclass(Tensor)
-            with self._whole() as undo:
+            with self._whole(check_starts(starts, len(x))) as undo:
                 if self.frozen:
                     return self._look(x, undo)
                 self.scale, exceeded = self.scale.after(largest)
@@ -84,11 +87,12 @@ class Adapted(Shared):
                 return self._step(x, undo)
 
     @contextmanager
-    def _whole(self) -> Iterator[Undo]:
+    def _whole(self, starts: NDArray[np.bool_] | None) -> Iterator[Undo]:
         """Whatever happens inside happens whole or not at all."""
         if self._stepping:
             raise GottaError("a step was asked for inside a step of the same model. Give what is inside its own copy.")
-        self._stepping, spent = True, self.method.cost.mark()
+        self._stepping, spent, prior = True, self.method.cost.mark(), self.method.following.prior
+        prior.starts = starts
         watched = None if self.guard is None else self.guard.state_dict()
         try:
             with Undo(self, self._changeable) as undo:
@@ -103,14 +107,14 @@ class Adapted(Shared):
                         self.guard.load_state_dict(watched)
                     raise
         finally:
-            self._stepping = False
+            self._stepping, prior.starts = False, None
 
     def _step(self, x: Tensor, undo: Undo) -> Outcome:
         phase = self.method.cost.phase
         with phase("predict"):
             raw = prediction = self._predict(x)
         check_shape(prediction.logits, self._classes)
-        if not torch.isfinite(prediction.logits).all():
+        if not is_finite(prediction.logits):
             return self._without_logits(x, undo)
         self.sample = x.shape[1:]
         self.memory.expect(prediction.logits.shape[1])
@@ -151,28 +155,29 @@ class Adapted(Shared):
 
     def _learn(self, x: Tensor, prediction: Prediction, undo: Undo) -> tuple[Tensor, dict[str, float]]:
         """Offer the batch to the memory and adapt where it is due. The slots, and what the method measured."""
-        phase = self.method.cost.phase
+        phase, every = self.method.cost.phase, self.memory.refresh_every
         slots, diagnostics = [], {}
         for part, due in parts_of(len(x), self.offered, self.adapt_every):
-            with phase("observe"):
-                slots.append(self._observe(x[part], self.method.following.as_labels(prediction), part))
-            if due:
+            if self._observes:
+                with phase("observe"):
+                    slots.append(self._observe(x[part], self.method.following.as_labels(prediction), part))
+            self.offered += part.stop - part.start
+            self.adaptations += due
+            if due and self._observes:
                 with phase("adapt"):
                     undo.expect_adaptation()
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
-                    self.adaptations += 1
                     if self.method.reset_every and self.adaptations % self.method.reset_every == 0:
                         self.method.start_over()
-                every = self.memory.refresh_every
-                with phase("refresh"), self.method.unaware_of_memory():
-                    if every and self.adaptations % every == 0:
+                if every and self.adaptations % every == 0:
+                    with phase("refresh"), self.method.unaware_of_memory():
                         self.memory.refresh(self.method.predict)
         if self.method.moves_statistics and self.method.statistics.fed_by == "batch":
             with phase("adapt"):
                 undo.expect_adaptation()
                 self.method.feed(x)
-        return torch.cat(slots), diagnostics
+        return torch.cat(slots) if slots else not_stored(len(x)), diagnostics
 
     def _without_logits(self, x: Tensor, undo: Undo) -> Outcome:
         """The adapted model has no finite logits for this batch. The source's, if it has any; else it is refused."""
@@ -222,7 +227,9 @@ class Adapted(Shared):
         return self._untouched(x, prediction, diagnostics)
 
     def _untouched(self, x: Tensor, prediction: Prediction, diagnostics: dict[str, float] | None = None) -> Outcome:
-        return Outcome(prediction, torch.full((len(x),), -1), 0, self.method.cost.take(), diagnostics or {})
+        if not self.frozen:
+            self.method.following.prior.pass_starts()
+        return Outcome(prediction, not_stored(len(x)), 0, self.method.cost.take(), diagnostics or {})
 
     def freeze(self) -> None:
         """From now on only predict, with the state as it is: nothing is observed, nothing adapts."""
@@ -289,6 +296,12 @@ class Adapted(Shared):
             return self
 
     @property
+    def _observes(self) -> bool:
+        """Whether anybody looks at the samples again: a method, a memory that lasts, or the reader of a journal."""
+        memory = self.memory
+        return self.method.adapts or memory.lasts or memory.journal is not None
+
+    @property
     def _classes(self) -> int | None:
         return self.memory.num_classes if self.memory.knows_classes else None
 
@@ -298,6 +311,4 @@ class Adapted(Shared):
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
         label, uncertainty, embedding = prediction.label, prediction.uncertainty, prediction.embedding
-        slots = self.memory.observe(x, label[part], uncertainty[part], embedding[part])
-        self.offered += len(x)
-        return torch.as_tensor(slots)
+        return torch.as_tensor(self.memory.observe(x, label[part], uncertainty[part], embedding[part]))

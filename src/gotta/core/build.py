@@ -10,7 +10,7 @@ from torch import nn
 from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
-from gotta.core.pairing import check_memory_used, choose_statistics
+from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
 from gotta.errors import GottaError, one_error
 from gotta.memory import Memory
@@ -87,11 +87,13 @@ def adapt(
     if memory.lasts:
         check_memory_used(cls, method, type(memory.policy).__name__.lower())
     named = {"statistics": statistics, "fed_by": fed_by, "rate": rate}
+    chosen = choose_statistics(cls, memory.lasts, pairing, preset, **named)
+    check_settings_used(cls, method, memory.lasts, chosen, {**given, **hyper})
     adapted = build(
         model if inplace else deepcopy(model),
         method,
         memory,
-        choose_statistics(cls, memory.lasts, pairing, preset, **named),
+        chosen,
         memory.capacity if memory.lasts and adapt_every is None else adapt_every,
         score,
         embedding,

@@ -1,8 +1,13 @@
 """What an adapted model accepts: a batch, and the logits the network makes of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gotta.errors import GottaError, NotFinite
@@ -19,12 +24,12 @@ class Scale:
     largest: float = 0.0
     strange: int = 0
 
-    def after(self, largest: Tensor) -> tuple["Scale", bool]:
+    def after(self, largest: Sequence[float]) -> tuple["Scale", bool]:
         """The scale after a batch with these largest values, [B], and whether one of them is out of all proportion.
 
         In a first batch it is compared with the others. A stream that stays at another scale is believed in the end.
         """
-        usual, most = float(largest.median()), float(largest.max())
+        usual, most = sorted(largest)[(len(largest) - 1) // 2], max(largest)
         limit = MOST * (self.largest or usual)
         strange = self.strange + len(largest) if usual > limit else 0
         if 0 < limit < most and strange < ENOUGH:
@@ -32,10 +37,10 @@ class Scale:
         return Scale(max(self.largest, most)), False
 
 
-def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) -> Tensor:
+def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) -> list[float]:
     """Raises unless x is a batch like the earlier ones, whose samples had the shape `sample`.
 
-    Gives the largest absolute value of each sample, [B] on the CPU.
+    Gives the largest absolute value of each sample.
     """
     if not isinstance(x, Tensor) or not x.is_floating_point():
         got = x.dtype if isinstance(x, Tensor) else type(x).__name__
@@ -52,16 +57,29 @@ def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) ->
             "a batch of one sample has no batch statistics to normalise with. Use batches of at least 2, a memory "
             "with pairing='memory', or statistics='running'."
         )
-    largest = largest_values(x)
-    if not torch.isfinite(largest).all():
+    largest: list[float] = largest_values(x).tolist()
+    if not all(map(isfinite, largest)):
         raise GottaError(f"the batch holds NaN or infinite values. {EXPECTED}.")
     return largest
 
 
+def check_starts(starts: Any, count: int) -> NDArray[np.bool_] | None:
+    """Which of so many samples begin something new, as an array; None if nothing was said."""
+    if starts is None:
+        return None
+    found = np.asarray(starts.cpu() if isinstance(starts, Tensor) else starts)
+    if found.dtype != bool or found.shape != (count,):
+        raise GottaError(
+            f"starts must say true or false of each of the {count} samples, whether a new clip begins with it "
+            f"(got {found.dtype} of shape {list(found.shape)})."
+        )
+    return found
+
+
 def largest_values(x: Tensor) -> Tensor:
-    """The largest absolute value of each sample, [B] on the CPU; NaN where it has one."""
-    values = tuple(range(1, x.ndim))
-    return torch.maximum(x.detach().amax(values), -x.detach().amin(values)).double().cpu()
+    """The largest absolute value of each sample, [B]; NaN where it has one."""
+    x, values = x.detach(), tuple(range(1, x.ndim))
+    return torch.maximum(x.amax(values), -x.amin(values))
 
 
 def check_shape(logits: Tensor, classes: int | None) -> None:
@@ -70,8 +88,13 @@ def check_shape(logits: Tensor, classes: int | None) -> None:
         raise GottaError(f"the model gives outputs of shape {list(logits.shape)}. Expected [B, {classes or 'C'}].")
 
 
+def is_finite(values: Tensor) -> bool:
+    """Whether all of them are. A sum is finite only if every part is; that of large finite numbers may overflow."""
+    return isfinite(float(values.sum())) or bool(torch.isfinite(values).all())
+
+
 def check_finite(logits: Tensor) -> None:
-    if not torch.isfinite(logits).all():
+    if not is_finite(logits):
         raise NotFinite(
             "the model gives NaN or infinite logits, so this batch is left out. reset() goes back to the source."
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gotta.core.adapted import Adapted
@@ -55,21 +56,23 @@ def evaluate(
                 known.enter(adapted.method, step)
             if isinstance(adapted.memory, TrueLabelMemory):
                 adapted.memory.reveal(batch.truth.label)
-            x = batch.x.to(device)
+            x, starts = batch.x.to(device), stream.told_starts(step)
             if clock.ready(step):
-                outcome = adapted.step(x)
+                outcome = adapted.step(x, starts)
                 clock.spend(step, outcome.cost, len(x))
                 yield Record(step, batch.truth, outcome)
             else:
-                yield Record(step, batch.truth, _only_predicted(adapted, x), missed=True)
+                yield Record(step, batch.truth, _only_predicted(adapted, x, starts), missed=True)
 
 
-def _only_predicted(adapted: Adapted, x: Tensor) -> Outcome:
+def _only_predicted(adapted: Adapted, x: Tensor, starts: NDArray[np.bool_] | None) -> Outcome:
     adapted.freeze()
     try:
-        return adapted.step(x)
+        return adapted.step(x, starts)
     finally:
         adapted.unfreeze()
+        if starts is not None and starts.any():
+            adapted.boundary()
 
 
 class TrueLabelMemory(Memory):

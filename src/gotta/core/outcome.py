@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gotta.types import Prediction
@@ -17,3 +18,8 @@ class Outcome:
     adaptations: int
     cost: dict[str, Any] = field(default_factory=dict)  # seconds, forwards and backwards by phase
     diagnostics: dict[str, float] = field(default_factory=dict)
+
+
+def not_stored(count: int) -> Tensor:
+    """The slots of samples that went into no memory."""
+    return torch.full((count,), -1)

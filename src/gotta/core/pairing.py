@@ -36,6 +36,29 @@ def choose_statistics(
     return replace(chosen, **({"fed_by": None} if by_level else {}) | changes)
 
 
+def check_settings_used(
+    method: type[Method], name: str, has_memory: bool, statistics: Statistics, given: dict[str, Any]
+) -> None:
+    """Raises where a setting was given that nothing would read."""
+    prior = given.get("prior") or method.native_prior
+    unread = {
+        "a memory, and there is none. Name one, such as memory='fps'": () if has_memory else ("capacity", "policy"),
+        f"methods that adapt on samples, and '{name}' does not. Name one, such as method='tent'": (
+            () if method.uses_memory else ("embedding",)
+        ),
+        f"statistics='running', and these are '{statistics.source}'. Give statistics='running' too": (
+            () if statistics.source == "running" else ("rate", "fed_by")
+        ),
+        "a prior, and there is none. Give prior='sticky' too": ("labels", "order_in_batch") if prior == "none" else (),
+    }
+    usual = {"embedding": "probs", "fed_by": statistics.fed_by if statistics.by_level else None}
+    for why, names in unread.items():
+        for setting in names:
+            value = given.get(setting)
+            if value is not None and value != usual.get(setting):
+                raise GottaError(f"{setting}={value!r} is for {why}, or leave it out.")
+
+
 def check_memory_used(method: type[Method], name: str, memory: str) -> None:
     """Raises where a memory would fill up for nothing."""
     if not method.uses_memory:

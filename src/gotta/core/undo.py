@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.core.copies import Copies
 from gotta.core.inputs import MOST, Scale, largest_values
@@ -33,14 +34,19 @@ class Changeable:
         modules = {id(module._buffers): module for net in nets for module in net.modules() if module._buffers}
         places = [(module._buffers, name) for module in modules.values() for name in module._buffers]
         self.places = [(held, name) for held, name in places if held[name] is not None]
+        # A BatchNorm moves its buffers in training mode only, in which no method that leaves them alone puts it.
+        own = [module._buffers for module in modules.values() if isinstance(module, _BatchNorm)]
+        self.loose = [(held, name) for held, name in self.places if not any(held is one for one in own)]
         normed = [module for module in modules.values() if module._buffers.get("running_var") is not None]
         self.variances = [module._buffers for module in normed]
         sizes = [len(module._buffers["running_var"]) for module in normed]  # type: ignore[arg-type]
         self.eps = torch.tensor([float(getattr(m, "eps", 0.0)) for m in normed for _ in range(sizes.pop(0))])
         self.parameters = method.changing()
+        self.copies: Copies | None = None  # of the last step
 
-    def buffers(self) -> list[Tensor]:
-        return [held[name] for held, name in self.places]  # type: ignore[misc]
+    def buffers(self, moving: bool = True) -> list[Tensor]:
+        """All of them, or those that can move although the method leaves the statistics alone."""
+        return [held[name] for held, name in (self.places if moving else self.loose)]  # type: ignore[misc]
 
     def running_variances(self) -> Tensor:
         """All of them in one row."""
@@ -65,8 +71,12 @@ class Undo:
         self._generators = {name: generator.get_state() for name, generator in method.generators.items()}
         self._remembered = {name: getattr(method, name) for name in method.remembers}
         self._stream = method.following.state_dict()
-        self._state = Copies([*self._changeable.buffers(), *self._remembered_tensors()])
-        self._variances = self._changeable.running_variances() if self._changeable.variances else torch.empty(0)
+        moving = self._may_move()
+        self._places = self._changeable.places if moving else self._changeable.loose
+        held = [*self._changeable.buffers(moving), *self._remembered_tensors()]
+        self._state = self._changeable.copies = Copies(held, self._changeable.copies)
+        moving = moving and bool(self._changeable.variances)
+        self._variances = self._changeable.running_variances() if moving else None
         method.undo_log = []
         self._rewind.__enter__()
         return self
@@ -77,8 +87,8 @@ class Undo:
 
     def expect_adaptation(self) -> None:
         """Copy what an adaptation may change, once in a step and before the first."""
-        if self.adapting or not self._method.adapts():
-            return  # done, or nothing to do: the method never adapts
+        if self.adapting:
+            return
         self.adapting = True
         optimizer = self._method.optimizer
         self._held = [] if optimizer is None else [(p, dict(held)) for p, held in optimizer.state.items()]
@@ -92,7 +102,7 @@ class Undo:
         for call in reversed(method.undo_log or []):
             call()
         self._state.back()
-        for (held, name), value in zip(self._changeable.places, self._state.tensors, strict=False):
+        for (held, name), value in zip(self._places, self._state.tensors, strict=False):
             held[name] = value
         for name, value in self._remembered.items():
             setattr(method, name, value)
@@ -120,21 +130,30 @@ class Undo:
     def harm(self) -> str:
         """What the step has ruined, in words; nothing if it may stay."""
         method, optimizer, levels = self._method, self._method.optimizer, self._method.following.levels
+        if levels is not None and levels.var is self._stream["levels"]["var"]:
+            levels = None  # which are exchanged as a whole when they move
         if not (self.adapting or method.follow or levels is not None):
-            return ""  # nothing can have moved
+            return ""  # nothing has moved
         numbers = [value for name in method.remembers if isinstance(value := getattr(method, name), float)]
-        values = [*self._changeable.buffers(), *self._remembered_tensors()]
+        values = self._remembered_tensors()
         values += [] if levels is None else tensors([levels.state_dict()])
+        if self._may_move():
+            values += self._changeable.buffers()
         if self.adapting:
             values += self._changeable.parameters
             values += [] if optimizer is None else tensors(optimizer.state.values())
         if not all(map(isfinite, numbers)) or not Copies(values).finite():
             return "weights, statistics or the optimizer would no longer be finite"
-        variances = self._changeable.running_variances() if self._changeable.variances else None
-        moved = variances is not None and moved_far(self._variances, variances, self._changeable.eps)
+        variances = [] if self._variances is None else [(self._variances, self._changeable.running_variances())]
+        moved = any(moved_far(*pair, self._changeable.eps) for pair in variances)
         if moved or (levels is not None and moved_far(self._stream["levels"]["var"], levels.var, LEVELS_EPS)):
             return f"a running variance would move by more than a factor of {MOST:,.0f}"
         return ""
+
+    def _may_move(self) -> bool:
+        """Whether this step can move the buffers of networks, as far as gotta moves them."""
+        method = self._method
+        return method.adapts or method.follow > 0 or method.moves_statistics
 
     def _remembered_tensors(self) -> list[Tensor]:
         method = self._method
@@ -156,7 +175,7 @@ def tensors(held: Iterable[dict[str, Any]]) -> list[Tensor]:
 def drop_broken_rows(adapted: "Adapted") -> None:
     """Samples that were stored before there was anything to compare them with would spoil every adaptation."""
     if adapted.memory.lasts and len(adapted.memory):
-        largest = largest_values(adapted.memory.peek().x)
+        largest = largest_values(adapted.memory.peek().x).double().cpu()
         broken = largest > MOST * largest.median()
         if broken.any():
             adapted.memory.drop(broken.numpy())

@@ -37,6 +37,11 @@ def dataset(name: str, **arguments: Any) -> Dataset:
     return built
 
 
+def has_clips(name: str) -> bool:
+    """Whether a data set of that name is a video, as far as its function says what it makes."""
+    return bool(getattr(inspect.signature(DATASETS.get(name)).return_annotation, "is_video", False))
+
+
 def check_arguments(name: str, arguments: dict[str, Any]) -> None:
     """Every argument that the data set does not know or still needs, in one error."""
     parameters = inspect.signature(DATASETS.get(name)).parameters

@@ -110,7 +110,7 @@ def array(value: torch.Tensor) -> Any:
 def of_generator(rng: np.random.Generator) -> Any:
     """The state of a NumPy generator; None for a stand-in that replays recorded draws."""
     bits = getattr(rng, "bit_generator", None)
-    return None if bits is None else deepcopy(dict(bits.state))
+    return None if bits is None else dict(bits.state)  # NumPy makes it anew at each look
 
 
 def set_generator(rng: np.random.Generator, saved: Any) -> None:

@@ -89,9 +89,7 @@ class Method:
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
         self.quirks = choose_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
-        self.reset_every = check_reset_every(
-            type(self), self.native_reset_every if reset_every is None else reset_every
-        )
+        self.reset_every = check_reset_every(self, self.native_reset_every if reset_every is None else reset_every)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
         self.keep_graph = False  # while the batch that is predicted is the very batch to adapt on
@@ -117,11 +115,6 @@ class Method:
         """The names of what it may be given: hyper-parameters, data and functions, and what every method takes."""
         taken = [name for name in inspect.signature(cls).parameters if name != "hyper"]
         return [*taken, *cls.presets["official"], *cls.inputs]
-
-    @classmethod
-    def adapts(cls) -> bool:
-        """Whether it does anything with the samples it is given to adapt on."""
-        return cls.adapt is not Method.adapt
 
     @classmethod
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
@@ -256,6 +249,11 @@ class Method:
         """Whether predictions do not depend on the samples before."""
         reading = self.reads_memory and self.peek is not None
         return not (self.trained or self.moves_statistics or self.following.state_dict() or reading)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether it does anything with the samples it is given to adapt on."""
+        return getattr(self.adapt, "__func__", None) is not Method.adapt
 
     @property
     def needs_batch(self) -> bool:

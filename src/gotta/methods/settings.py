@@ -86,14 +86,16 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     return frozenset(names)
 
 
-def check_reset_every(cls: type["Method"], every: Any) -> int | None:
+def check_reset_every(method: "Method", every: Any) -> int | None:
     """So many adaptations between two returns to the source; a method that never adapts has none to count."""
     if every is None:
         return None
     if isinstance(every, bool) or not isinstance(every, Integral) or int(every) < 1:
         raise GottaError(f"reset_every must be a whole number of at least 1 (got {every!r}).")
-    if not cls.adapts():
-        raise GottaError(f"reset_every has no effect with method '{cls.__name__.lower()}', which never adapts.")
+    if not method.adapts:
+        raise GottaError(
+            f"reset_every has no effect with method '{type(method).__name__.lower()}', which never adapts."
+        )
     return int(every)
 
 

@@ -32,6 +32,7 @@ COLUMN_AXIS = "method."
 # settings that a whole table shares: where runs of one cell differ in them, each value has a table of its own
 TABLE_AXES = ("memory.capacity", "regime.")
 PRIOR = "none", "ema", "sticky"  # in this order
+TOLD = "stream.boundaries"  # whether a prior is told where clips begin: the samples are the same
 Setting = tuple[tuple[str, Any], ...]
 Runs = tuple[Run, ...]
 Order = tuple[Any, ...]
@@ -143,8 +144,8 @@ def column_name(run: Run) -> str:
 def _prior_in_words(run: Run) -> str:
     if run.prior == "none":
         return ""
-    order = run.spec.method.order_in_batch
-    return f", {run.prior} prior" + ("" if order in (None, "time") else " per batch")
+    order = "" if run.spec.method.order_in_batch in (None, "time") else " per batch"
+    return f", {run.prior} prior{order}" + (", clips hidden" if run.settings.get(TOLD) == "hidden" else "")
 
 
 def _panel(settings: Setting, runs: Runs) -> Panel:
@@ -171,7 +172,7 @@ def _setups(runs: Runs) -> list[Runs]:
     """The runs in groups that may share a table, in the order of their first run."""
     groups: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        groups[json.dumps(run.parts(*SETUP), sort_keys=True)].append(run)
+        groups[json.dumps(set_up_of(run), sort_keys=True)].append(run)
     return [part for group in groups.values() for part in _by_version(tuple(group))]
 
 
@@ -186,8 +187,13 @@ def _by_version(runs: Runs) -> list[Runs]:
     return [tuple(group) for group in versions.values()] if mixed else [runs]
 
 
+def set_up_of(run: Run) -> dict[str, Any]:
+    """What runs of one table have in common: data, stream and model."""
+    return {name: value for name, value in run.parts(*SETUP).items() if name != TOLD}
+
+
 def _setup(run: Run) -> dict[str, Any]:
-    return {**run.parts(*SETUP), "gotta": run.version}
+    return {**set_up_of(run), "gotta": run.version}
 
 
 def _varying(groups: Sequence[Runs]) -> list[str]:

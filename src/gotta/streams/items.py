@@ -42,6 +42,7 @@ def items_of(dataset: Dataset, spec: StreamSpec) -> Items:
         _refuse(spec, ("limit",), "counts images, and this data set has clips. Use clips=... or per_class=...")
         return clip_items(dataset.labels, np.asarray(clips), spec.frames)
     _refuse(spec, ("clips", "frames"), "is for video, and this data set has no clips. Use limit=... for images")
+    _refuse(spec, ("boundaries",), "is for video, and this data set has no clips. Leave it out")
     count = len(dataset.labels)
     return Items(dataset.labels, np.arange(count), np.arange(count + 1), "images")
 

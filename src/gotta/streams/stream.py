@@ -126,6 +126,13 @@ class Stream:
         new = (np.diff(clip) != 0) | (np.diff(self.domain) != 0) | (np.diff(self.index) <= 0)
         return np.concatenate([[0], np.flatnonzero(new) + 1]).astype(np.int64)
 
+    def told_starts(self, k: int) -> NDArray[np.bool_] | None:
+        """Which samples of step k begin a clip, where a model is told; else None."""
+        if self.spec.boundaries != "told":
+            return None
+        at = self.batches[k]
+        return np.isin(np.arange(at.start, at.stop), self.clip_starts)
+
     @cached_property
     def classes_per_batch(self) -> IntArray:
         """The number of distinct classes in each batch."""

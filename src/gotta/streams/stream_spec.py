@@ -12,6 +12,7 @@ from gotta.streams.order import ORDERS, UNDERFLOW
 from gotta.streams.schedule import AS_STORED, SCHEDULES, domain_order, name_list
 
 CHOICES = ("first", "random")
+BOUNDARIES = ("told", "hidden")
 T = TypeVar("T")
 
 
@@ -39,6 +40,7 @@ class StreamSpec:
     limit: int | None = None  # images per domain, the same ones in every domain
     clips: int | None = None  # of video, clips per domain, the same ones in every domain
     frames: int | None = None  # of video, the first so many frames of each clip; shorter clips are shown whole
+    boundaries: str | None = None  # of video: where clips begin is told to a prior, or hidden (also if left open)
     choose: str = "first"  # which images or clips per_class, limit and clips take; or random
     duplicates: int = 1  # each image or clip so many times, before ordering
 
@@ -90,6 +92,7 @@ def _names(spec: StreamSpec) -> list[str]:
         lambda: spec.domains is None or _as_tuple("domains", spec.domains),
         lambda: _one_of("underflow", spec.underflow, UNDERFLOW),
         lambda: _one_of("choose", spec.choose, CHOICES),
+        lambda: _one_of("boundaries", "told" if spec.boundaries is None else spec.boundaries, BOUNDARIES),
     ]
     return messages(looked_up)
 

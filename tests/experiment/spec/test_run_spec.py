@@ -174,3 +174,16 @@ def test_no_argument_of_a_memory_says_where_samples_are_kept(tmp_path):
             with pytest.raises(GottaError, match=f"setting 'memory.{name}' is unknown"):
                 RunSpec.of({"memory": {"name": "fifo", "capacity": 8, **given}})
     assert not (tmp_path / "taken").exists()
+
+
+def test_boundaries_of_clips_are_told_to_a_prior_and_named_only_where_they_count():
+    video = {"data": {"name": "cifar10-mini-video"}, "method": {"name": "deskew"}}
+    assert RunSpec.of(video).stream["boundaries"] == "told"
+    assert RunSpec.of({**video, "stream": {"boundaries": "hidden"}}).stream["boundaries"] == "hidden"
+    assert "boundaries" not in RunSpec.of({**video, "method": {"name": "tent"}}).stream
+    assert "boundaries" not in RunSpec.of({**video, "method": {"name": "deskew", "prior": "none"}}).stream
+    assert "boundaries" not in RunSpec.of({"method": {"name": "deskew"}}).stream
+    again = RunSpec.of(video)
+    assert RunSpec.of(again.model_dump()).id == again.id
+    with pytest.raises(GottaError, match="boundaries 'tol' is unknown"):
+        RunSpec.of({"stream": {"boundaries": "tol"}})

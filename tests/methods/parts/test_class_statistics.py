@@ -12,7 +12,7 @@ from torch import nn
 import gotta
 from gotta import GottaError, adapt
 from gotta.methods import Statistics
-from gotta.methods.parts.class_statistics import MOST_CLASSES, ClassStatistics
+from gotta.methods.parts.class_statistics import ClassStatistics
 
 CLASSES = 4
 
@@ -280,18 +280,33 @@ def test_layers_that_are_not_called_stay_and_layers_called_twice_count_once():
     assert torch.equal(levels.noise[:, -5:], torch.full((2, 5), 0.1))
 
 
-def test_many_classes_take_no_more_than_few_channels():
-    net = seeded_net(classes=1000)
-    few, many = ClassStatistics(net, classes=True), ClassStatistics(net, classes=True)
-    few.learn(torch.zeros(1, dtype=torch.int64), 10)
-    for levels, classes in ((few, 10), (many, 1000)):
+def test_the_state_takes_a_few_numbers_per_channel_and_class_and_more_only_while_samples_wait():
+    levels, net = ClassStatistics(seeded_net(), classes=True), seeded_net()
+    channels, rest, sizes = 8 + 16, 2 + 10, []
+    for count in (32, 16, 5):
         with torch.no_grad(), levels.watching(net), levels.applied(net):
-            net(torch.rand(4, 3, 8, 8))
-        levels.learn(torch.zeros(4, dtype=torch.int64), classes)
-    channels = 8 + 16
-    assert few.num_bytes == 4 * (channels * (2 + 2 + 2 + 2 * 10) + 2 + 10)
-    assert many.num_bytes == 4 * (channels * (2 + 2 + 2 + 2) + 2 + 1)
-    assert MOST_CLASSES < 1000
+            net(torch.rand(count, 3, 8, 8, generator=torch.Generator().manual_seed(count)))
+        levels.learn(torch.arange(count) % 10, 10)
+        levels.settled = 32  # a jump, if there was one, is over
+        sizes.append(levels.num_bytes)
+    assert sizes[0] == sizes[1] == 4 * (channels * (2 + 2 + 2 * 10) + rest)
+    assert sizes[2] == sizes[0] + 5 * (8 * channels + 8)
+
+
+def test_small_batches_are_learned_from_together():
+    net = Three()
+    small, large = ClassStatistics(net, classes=True), ClassStatistics(net, classes=True)
+    batches = list(stream([32] + [16] * 4))
+    for x, labels in batches:
+        step(large, net, x, labels)
+        for part in range(0, len(x), len(x) if not small.samples else 4):
+            rows = slice(part, part + (32 if not small.samples else 4))
+            before = small.mean
+            step(small, net, x[rows], labels[rows])
+            assert (small.mean is before) == bool(len(small.labels))
+    assert len(small.labels) == 0
+    torch.testing.assert_close(small.mean, large.mean)
+    torch.testing.assert_close(small.signature, large.signature)
 
 
 def test_a_network_without_batch_norm_has_the_prior_alone_and_says_so():

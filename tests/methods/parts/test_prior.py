@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from reference.slow_deskew import SlowSticky
+from reference.slow_deskew import SlowShuffled, SlowSticky
 from tiny import seeded_net
 from torch import nn
 
@@ -40,6 +40,45 @@ def test_it_equals_the_slow_filter(run):
     prior = make_prior("sticky")
     np.testing.assert_allclose(follow(prior, logits), expected, atol=1e-5)
     assert prior.stickiness == pytest.approx(slow.stay)
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_without_an_order_in_the_batch_it_equals_the_slow_filter_too(size):
+    logits, _ = stream(300, 40)
+    slow, prior = SlowShuffled(CLASSES), make_prior("sticky", "none")
+    expected = np.concatenate([slow.batch(part.double().tolist()) for part in logits.split(size)])
+    np.testing.assert_allclose(follow(prior, logits, size), expected, atol=1e-5)
+    assert prior.stickiness == pytest.approx(slow.stay)
+
+
+def follow_clips(prior, logits, starts, size):
+    out = []
+    for part, begins in zip(logits.split(size), torch.as_tensor(starts).split(size), strict=True):
+        prior.starts = begins.numpy()
+        out.append(prior.follow(Prediction(part)).logits)
+    return torch.cat(out)
+
+
+@pytest.mark.parametrize("size", [1, 7, 300])
+def test_it_restarts_where_a_clip_begins_inside_a_batch_or_between_two(size):
+    logits, _ = stream(300, 40)
+    starts = np.random.default_rng(0).random(300) < 0.05
+    slow, expected = SlowSticky(CLASSES), []
+    for begins, row in zip(starts, logits.double().tolist(), strict=True):
+        if begins:
+            slow.restart()
+        expected.append(slow(row))
+    prior = make_prior("sticky")
+    np.testing.assert_allclose(follow_clips(prior, logits, starts, size), expected, atol=1e-5)
+    assert prior.stickiness == pytest.approx(slow.stay)
+    assert not np.allclose(expected, follow(make_prior("sticky"), logits), atol=1e-2)
+
+
+@pytest.mark.parametrize("name", ["sticky", "ema"])
+def test_with_a_clip_of_one_sample_each_prediction_is_the_networks_own(name):
+    logits, _ = stream(100, 20)
+    got = follow_clips(make_prior(name), logits, np.ones(100, bool), 10)
+    torch.testing.assert_close(got, logits.log_softmax(1))
 
 
 @pytest.mark.parametrize("name", ["sticky", "ema"])
@@ -136,6 +175,35 @@ def test_the_network_itself_and_the_memory_can_be_had_without_the_prior():
         torch.testing.assert_close(held[labels].sort(0)[0], expected.probs.sort(0)[0])
 
 
+def test_a_step_is_told_where_clips_begin():
+    x = torch.rand(6, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    model, other, own = (adapt(seeded_net(), "source", prior=name) for name in ("sticky", "sticky", "none"))
+    model(x)
+    other(x)
+    other.boundary()
+    assert torch.equal(model(x, starts=[True] + [False] * 5), other(x))
+    torch.testing.assert_close(model(x, starts=torch.ones(6, dtype=torch.bool)), own(x).log_softmax(1))
+    before = model.method.following.prior.state_dict()
+    for wrong in ([True], [1] * 6, "yes"):
+        with pytest.raises(GottaError, match="starts must say true or false of each of the 6 samples"):
+            model(x, starts=wrong)
+    model.freeze()
+    model(x, starts=[True] * 6)
+    assert model.method.following.prior.state_dict()["belief"]["stay"] == before["belief"]["stay"]
+    assert torch.equal(model.method.following.prior.state_dict()["belief"]["last"], before["belief"]["last"])
+
+
+def test_a_clip_that_begins_in_a_batch_that_was_left_out_is_not_forgotten():
+    x = torch.rand(6, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    model, other = (adapt(seeded_net(), "source", prior="sticky") for _ in range(2))
+    for each in (model, other):
+        each(x)
+    with pytest.warns(UserWarning, match="taken back"):
+        model(1e9 * x, starts=[False] * 5 + [True])
+    other.boundary()
+    assert torch.equal(model(x), other(x))
+
+
 def test_it_composes_with_a_network_without_batch_norm():
     model = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "tent", prior="sticky")
     assert model(torch.rand(5, 3, 8, 8)).shape == (5, 10)
@@ -145,8 +213,8 @@ def test_it_composes_with_a_network_without_batch_norm():
 def test_unknown_names_are_one_error():
     for settings, words in [
         ({"prior": "stick"}, "Did you mean 'sticky'"),
-        ({"labels": "row"}, "labels 'row' is unknown"),
-        ({"order_in_batch": "tim"}, "Did you mean 'time'"),
+        ({"prior": "ema", "labels": "row"}, "labels 'row' is unknown"),
+        ({"prior": "ema", "order_in_batch": "tim"}, "Did you mean 'time'"),
     ]:
         with pytest.raises(GottaError, match=words):
             adapt(seeded_net(), "source", **settings)

@@ -10,40 +10,64 @@ def lines(*runs):
     return setup_lines(panel_of(runs))
 
 
-def test_the_caption_says_the_set_up():
+def test_the_caption_says_the_set_up_in_sentences():
     caption = lines(run(), run(seed=3))
     assert caption == [
-        "Data: cifar10-mini; images per domain: 250.",
-        "Model: resnet20.",
+        "Images: 250 of cifar10-mini in each domain.",
+        "Network: resnet20.",
         "Stream: order dirichlet, gamma 0.1, schedule continual, severity 5.",
-        "Memory: capacity 32; pairing: paper.",
-        "Regime: steps_of_M, batch_size 32, adapt_every 32, reset never, score before, clock none.",
+        "Memory: capacity 32; each method predicts as its authors have it (pairing paper).",
+        "Steps: 32 samples; nothing is reset between domains (continual).",
         "Seeds: 0, 3.",
-        "Settings of each method: norm (embedding probs).",
+        "norm: predicts with the method's own statistics.",
     ]
 
 
-def test_what_differs_is_several():
+def test_what_differs_is_named_with_its_values():
     other = run("fifo", pairing="memory", stream__order="iid", model__name="vit", memory__capacity=64)
     caption = lines(run(), other)
-    assert "Memory: capacity several (32, 64); pairing: several (paper, memory)." in caption
-    assert "Model: several (resnet20, vit)." in caption
-    assert "Stream: order several (dirichlet, iid), gamma 0.1, schedule continual, severity 5." in caption
+    memory = next(line for line in caption if line.startswith("Memory: capacity 32 or 64;"))
+    assert "(pairing paper) or every method" in memory
+    assert "Network: resnet20 or vit." in caption
+    assert "Stream: order dirichlet or iid, gamma 0.1, schedule continual, severity 5." in caption
 
 
-def test_settings_that_differ_between_cells_are_several_as_well():
-    assert any("adapt_every several (32, 64)" in line for line in lines(run(), run("none", regime__adapt_every=64)))
+def test_steps_of_several_sizes_depend_on_the_row():
+    caption = lines(run(), run("none", regime__adapt_every=64))
+    assert any(
+        "Steps: 32 samples or 64 samples, predicted 32 at a time, depending on the row" in line for line in caption
+    )
+
+
+def test_a_reset_a_score_after_adapting_and_a_clock_are_told():
+    caption = lines(run(regime__reset="each_domain", regime__score="after", regime__clock="analytic", regime__pace=2.0))
+    told = "the model is reset at each domain (episodic), the prediction after adapting is scored"
+    assert f"Steps: 32 samples; {told}, the stream does not wait (clock analytic, pace 2.0)." in caption
 
 
 def test_unusual_settings_of_a_stream_are_told_and_long_lists_shortened():
     caption = lines(run(stream__domains=[f"d{i}" for i in range(15)]))
-    assert "Stream: order dirichlet, gamma 0.1, schedule continual, domains d0 ... d14 (15), severity 5." in caption
+    assert "Stream: order dirichlet, gamma 0.1, schedule continual, severity 5, domains d0 ... d14 (15)." in caption
 
 
-def test_settings_of_methods_and_memories_are_listed():
-    caption = lines(run(method__rate=0.05, memory__arguments={"epsilon": 0.1}))
-    assert "Settings of each method: norm (rate 0.05, embedding probs)." in caption
-    assert "Settings of each memory: fps (arguments.epsilon 0.1)." in caption
+def test_statistics_are_told_in_words_for_each_method():
+    batch = run("none", method__statistics="batch")
+    fed = run(method__statistics="running", method__fed_by="memory", method__rate=0.05)
+    told = "running statistics that the memory moves (rate 0.05) or the statistics of the batch, depending on the row"
+    assert f"norm: predicts with {told}." in lines(fed, batch)
+
+
+def test_other_settings_of_methods_and_memories_are_listed():
+    caption = lines(
+        run(method__embedding="logits", method__arguments={"preset": "tea"}, memory__arguments={"epsilon": 0.1})
+    )
+    assert "norm: predicts with the method's own statistics; compares samples by their logits; preset tea." in caption
+    assert "fps: epsilon 0.1." in caption
+
+
+def test_of_many_values_the_first_are_shown():
+    runs = [run("fifo", memory__capacity=size) for size in (8, 16, 32, 64, 128, 256)]
+    assert any(line.startswith("Memory: capacity 8, 16, 32, 64 or 2 others;") for line in lines(*runs))
 
 
 def test_no_runs_have_no_set_up():

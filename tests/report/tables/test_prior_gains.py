@@ -3,6 +3,7 @@
 from made_runs import made, panel_of
 
 from gotta.report.answer import answer
+from gotta.report.panel import place
 from gotta.report.tables.comparison import table
 from gotta.report.tables.details import calibration_table, domain_table
 from gotta.report.tables.gains import gain_table, gains
@@ -48,6 +49,14 @@ def test_other_settings_stand_before_the_prior():
 def test_batches_without_an_order_are_another_column():
     runs = [made("none", "source", **{**STICKY, "method__order_in_batch": order}) for order in ("time", "none")]
     assert panel_of(runs).columns == ("source, sticky prior", "source, sticky prior per batch")
+
+
+def test_what_a_prior_is_told_of_clips_makes_no_other_table():
+    told = made("none", scores=HIGH, stream__boundaries="told", **STICKY)
+    placed = place([made("none", scores=LOW), told, made("none", stream__boundaries="hidden", **STICKY)])
+    assert len(placed.panels) == 1
+    assert placed.whole.columns == ("norm", "norm, sticky prior", "norm, sticky prior, clips hidden")
+    assert prior_table(placed.whole).rows[0].cells[0].number == "+30.2"
 
 
 def test_a_memory_gains_over_none_under_the_same_prior_only():

@@ -29,7 +29,7 @@ class Video:
     per clip; noise and snow are drawn anew for every frame. The draws depend on the clip or the frame alone.
     """
 
-    reading = "corrupting"
+    reading, is_video = "corrupting", True
 
     def __init__(self, clips: Clips, table: str = "cifar", seed: int = 0) -> None:
         check_table(table, seed)

@@ -14,6 +14,7 @@ from gotta.core.loop import TRUE_LABELS
 from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.core.regime import MOST, REGIMES, Regime
 from gotta.data.dataset import check_arguments as check_dataset
+from gotta.data.dataset import has_clips
 from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, lengthen_form, list_arguments, shorten_form
@@ -218,23 +219,31 @@ def _complete(spec: RunSpec) -> RunSpec:
     batch_size = spec.regime.batch_size or regime.batch_size
     adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
     pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
-    stream = asdict(StreamSpec.of(**spec.stream))
+    method = spec.method if own is None else _with_statistics(spec, own)
+    stream = {name: value for name, value in asdict(StreamSpec.of(**spec.stream)).items() if name not in FROM_ELSEWHERE}
     changes = {
-        "stream": {
-            name: value for name, value in stream.items() if name not in FROM_ELSEWHERE and not _later(name, value)
-        },
+        "stream": _with_boundaries(stream, method.prior, spec.data.name),
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
         ),
-        "method": spec.method if own is None else _with_statistics(spec, own),
+        "method": method,
     }
     # Through JSON, so that a spec read back from a file is the same content.
     return RunSpec.model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
 
 
-def _later(name: str, value: Any) -> bool:
-    """Is this a setting that there was not always, and is not used? Runs without it keep the name they had before."""
-    return name == "run_length" and value is None
+def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> dict[str, Any]:
+    """A prior is told where the clips of a video begin, unless the spec hides it.
+
+    Where that says nothing it is left out, as an unused length of runs is, so that such runs keep the name they had.
+    """
+    unused = {"boundaries", "run_length"} if stream["run_length"] is None else {"boundaries"}
+    others = {name: value for name, value in stream.items() if name not in unused}
+    if stream["boundaries"] is None and (
+        prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)
+    ):
+        return others
+    return {**others, "boundaries": stream["boundaries"] or "told"}
 
 
 def _own_method(spec: RunSpec) -> type[Method] | None:

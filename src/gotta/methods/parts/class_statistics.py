@@ -8,7 +8,8 @@ Every layer has a *level*: the mean and variance it normalises with. It starts a
 - **After the forward, slowly.** The level becomes the long average of what was seen since the last change.
 
 With `classes` each class has a *signature*: its usual offset from the level, and its usual mean square. What the
-classes of a batch explain does not move the level. Without, these are running statistics with a gate.
+classes of a batch explain does not move the level. Of very many classes, groups have signatures. Without `classes`
+these are running statistics with a gate.
 
 Nothing is kept in the network: `applied` lends it the levels as constants, `watching` looks on during one prediction,
 and what it saw counts only once `learn` is called with the labels.
@@ -16,14 +17,16 @@ and what it saw counts only once `learn` is called with the labels.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from functools import cached_property, partial
+from math import isfinite
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from gotta.methods.parts.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of, skew_of
 from gotta.methods.parts.level_jumps import (
     CHANGED,
     LEAST_SHARE,
@@ -31,25 +34,24 @@ from gotta.methods.parts.level_jumps import (
     WINDOW,
     Gathered,
     Level,
+    Moments,
     Sight,
     deviations,
     gather,
     jump,
 )
-from gotta.methods.parts.normalization import batch_norms, sample_moments
+from gotta.methods.parts.normalization import sample_moments, seen_before, tracked_norms
 
 UNIT = 64  # samples that the next two are for
 FIRST, SKEWED = 1.0, 40.0  # units that a level counts for after a jump, and more if the last samples are of one class
-UNKNOWN_SKEW = 0.2  # of the classes, where they do not count
 SLOWEST = 0.01  # share by which a level moves per unit, in the long run
 LEARN = 0.003  # share by which a signature moves per sample of its class
 MIX = 16  # samples that the expected mix of classes counts for
 NOISE = 0.01  # share by which the noise follows one sample
 USUAL_NOISE, LEAST_NOISE = 0.1, 1e-4  # until enough samples tell, and ever
 LEAST_VARIANCE = 0.01  # of the source's
-MOST_CLASSES = 128  # with more there are no signatures, which take 8 bytes per class and channel
-TENSORS = ("mean", "var", "noise", "age", "signature", "mix", "window")
-NUMBERS = ("windowed", "settled", "samples", "jumps")
+TENSORS = ("mean", "var", "noise", "age", "signature", "mix", "groups", "waiting", "labels")
+NUMBERS = ("settled", "samples", "jumps")
 
 
 class ClassStatistics:
@@ -63,15 +65,23 @@ class ClassStatistics:
         self.least_var = LEAST_VARIANCE * self.var
         self.noise = self.mean.new_full((2, len(self.mean)), USUAL_NOISE)
         self.age = self.mean.new_zeros(len(layers))  # units since the last change, [L]
-        # Offset and mean square of each class, [2, K, P], and the mix of the last predictions, [K]: once K is known.
+        # Offset and mean square of each class or group, [2, K, P], and the mix of the last predictions, [K]; the group
+        # of each class, [C], where groups have the signatures. All of them once the number of classes is known.
         self.signature = self.mean.new_zeros(2, 0, len(self.mean))
         self.mix = self.mean.new_zeros(0)
-        self.window = self.mean.new_zeros(2, len(self.mean))  # sums over the samples since the last comparison
-        self.windowed = self.settled = self.samples = self.jumps = 0
+        self.groups = torch.zeros(0, dtype=torch.int64, device=self.mean.device)
+        self._by_weights = group_classes(net) if classes else None
+        self._shares: Tensor | None = None  # of each group in the classes, [K], unless all have the same
+        # Moments [2, n, P] and labels [n] of samples from small batches, until there are enough to compare and learn.
+        self.waiting, self.labels = self.mean.new_zeros(2, 0, len(self.mean)), torch.zeros_like(self.groups)
+        self.settled = self.samples = self.jumps = 0
         self.gathered: dict[int, Gathered] = {}  # by layer, while a jump is made of several small batches
         self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
         self._sight: Sight | None = None
         self._known: list[tuple[nn.Module, list[_BatchNorm]]] = []
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        self._places = [slice(*ends[at : at + 2]) for at in range(len(layers))]
+        self._of_channel = torch.arange(len(layers)).repeat_interleave(torch.tensor(self.sizes)).to(self.mean.device)
         self._cut()
 
     def _layers_of(self, net: nn.Module) -> list[_BatchNorm]:
@@ -88,33 +98,27 @@ class ClassStatistics:
         layers = self._layers_of(net)
         before = [(layer._buffers["running_mean"], layer._buffers["running_var"], layer.training) for layer in layers]
         try:
-            for layer, level in zip(layers, self._levels, strict=True):
-                _lend(layer, level)
-                layer.training = False
+            for layer, mean, var in zip(layers, *self._lent, strict=True):
+                _lend(layer, mean, var)
+                if layer.training:
+                    layer.training = False
             yield
         finally:
-            for layer, (mean, var, training) in zip(layers, before, strict=True):
-                layer._buffers["running_mean"], layer._buffers["running_var"] = mean, var
-                layer.training = training
+            for layer, (own_mean, own_var, training) in zip(layers, before, strict=True):
+                layer._buffers["running_mean"], layer._buffers["running_var"] = own_mean, own_var
+                if training:
+                    layer.training = True
 
     @contextmanager
     def watching(self, net: nn.Module) -> Iterator[None]:
         """Look at a prediction of this network, and let its layers jump where the domain has changed."""
         self._sight = sight = Sight(open=self.settled < SETTLE)
-        hooks = [
-            layer.register_forward_pre_hook(partial(self._see, sight, at))
-            for at, layer in enumerate(self._layers_of(net))
-        ]
-        # A compiled network may have been traced without the hooks.
+        # A compiled network may have been traced without anybody looking on.
         eager: AbstractContextManager[Any] = (
             torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
         )
-        try:
-            with eager:
-                yield
-        finally:
-            for hook in hooks:
-                hook.remove()
+        with seen_before(self._layers_of(net), partial(self._see, sight)), eager:
+            yield
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -126,26 +130,34 @@ class ClassStatistics:
         finally:
             sight.resting = False
 
-    def _see(self, sight: Sight, at: int, layer: _BatchNorm, inputs: tuple[Tensor, ...]) -> None:
+    def _see(self, sight: Sight, at: int, layer: _BatchNorm, x: Tensor) -> None:
         if not sight.resting:
-            self._look(sight, at, inputs[0].detach())
+            self._look(sight, at, x)
         if at in sight.levels:
-            _lend(layer, sight.levels[at])
+            _lend(layer, *sight.levels[at][:2])
 
     def _look(self, sight: Sight, at: int, x: Tensor) -> None:
-        found, level = sample_moments(x), self._levels[at]
-        if sight.note(at, found):
-            count = found.shape[1]
-            if not self.samples and count >= WINDOW // 2:
-                chance = deviations(found, level.mean, level.var).var(1, correction=0)
-                level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
-            shallow = len(sight.moments) <= max(1, len(self.sizes) // 2)
-            if shallow and not sight.open and (together := self.windowed + count) >= WINDOW:
-                sight.compare((self._windows[at] + found.sum(1)) / together, level, CHANGED + 2 / together)
-            if sight.open:
-                before = None if sight.changed else self.gathered.get(at)
-                sight.gathered[at] = gather(before, level, found.mean(1), count)
-                sight.levels[at] = jump(sight.gathered[at], count, self._skew, self._least_vars[at])
+        moments = sample_moments(x.detach() if x.requires_grad else x)
+        shallow = len(sight.moments) < max(1, len(self.sizes) // 2)
+        if sight.note(at, moments):
+            together = len(self.labels) + len(moments[0])
+            if sight.open or not self.samples or (shallow and together >= WINDOW):
+                self._consider(sight, at, moments, shallow)
+
+    def _consider(self, sight: Sight, at: int, moments: Moments, shallow: bool) -> None:
+        """Whether the domain has changed, and where to the level goes then."""
+        found, level = torch.stack(moments), self._level(at)
+        count = found.shape[1]
+        if not self.samples and count >= WINDOW // 2:
+            chance = deviations(found, level.mean, level.var).var(1, correction=0)
+            level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
+        if shallow and not sight.open and (together := len(self.labels) + count) >= WINDOW:
+            waiting = self.waiting[:, :, self._places[at]]
+            sight.compare((waiting.sum(1) + found.sum(1)) / together, level, CHANGED + 2 / together)
+        if sight.open:
+            before = None if sight.changed else self.gathered.get(at)
+            sight.gathered[at] = gather(before, level, found.mean(1), count)
+            sight.levels[at] = jump(sight.gathered[at], count, self._skew, self.least_var[self._places[at]])
 
     @torch.no_grad()
     def learn(self, label: Tensor, num_classes: int) -> None:
@@ -153,14 +165,12 @@ class ClassStatistics:
         sight, self._sight = self._sight, None
         if sight is None or not sight.moments:
             return
-        before = self._levels
+        idle = {at: self._level(at) for at in range(len(self.sizes)) if at not in sight.moments}
         with torch.autocast(self.mean.device.type, enabled=False):
-            found = self._rows(sight, len(label))
-            if bool(torch.isfinite(found).all()):
-                self._put(sight.levels)
-                self._move(found, self._groups(label, num_classes))
-                self._go_on(sight, found)
-                self._put({at: level for at, level in enumerate(before) if at not in sight.moments})
+            found = sight.rows(self._level, len(self.sizes), len(label))
+            if isfinite(float(found.sum())):
+                self._take(sight, found, self._signed(label, num_classes))
+                self._put(idle)
 
     def state_dict(self) -> dict[str, Any]:
         gathered = {
@@ -180,53 +190,72 @@ class ClassStatistics:
         for at, part in state["gathered"].items():
             level = Level(*(part[name].to(device) for name in Level._fields))
             self.gathered[int(at)] = Gathered(level, part["moments"].to(device), part["number"])
-        self.least_var, self._sight = self.least_var.to(device), None
+        self.least_var, self._of_channel = self.least_var.to(device), self._of_channel.to(device)
+        self._sight, self._shares = None, shares_of(self.groups)
         self._cut()
+
+    @property
+    def grouping(self) -> str:
+        """In words, where groups of classes have the signatures."""
+        classes = len(self.groups)
+        by = "their numbers (no classifier of so many was found)"
+        if self._by_weights is not None and len(self._by_weights) == classes:
+            by = "the classifier's weights"
+        return f", signatures of {len(self.mix)} groups of {classes:,} classes by {by}" if classes else ""
 
     @property
     def num_bytes(self) -> int:
         """What the state takes, besides what is gathered for a few samples after a change."""
         return sum(getattr(self, name).nbytes for name in TENSORS)
 
-    def _groups(self, label: Tensor, num_classes: int) -> Tensor:
+    def _signed(self, label: Tensor, num_classes: int) -> Tensor:
         """The signature that each sample has; a single one, which stays 0 and 1, where classes do not count."""
         if not len(self.mix):
-            groups = num_classes if self.classes and num_classes <= MOST_CLASSES else 1
-            offset = self.mean.new_zeros(groups, len(self.mean))
-            self.signature, self.mix = torch.stack([offset, offset + 1]), self.mean.new_full((groups,), 1 / groups)
+            number = num_classes if self.classes else 1
+            if number > MOST_CLASSES:
+                found = self._by_weights
+                found = block_groups(number) if found is None or len(found) != number else found
+                self.groups = found.to(self.mean.device)
+                self._shares, number = shares_of(self.groups), int(self.groups.max()) + 1
+            offset = self.mean.new_zeros(number, len(self.mean))
+            self.signature, self.mix = torch.stack([offset, offset + 1]), self.mean.new_full((number,), 1 / number)
+            self.mix = self.mix if self._shares is None else self._shares
         label = label.to(self.mean.device)
+        if len(self.groups):
+            return self.groups[label]
         return label if len(self.mix) > 1 else torch.zeros_like(label)
-
-    def _rows(self, sight: Sight, count: int) -> Tensor:
-        """What all layers saw of each sample, [2, n, P].
-
-        A layer whose rows are not the samples gives their mean to each; one that was not called, what it expects.
-        """
-        rows = []
-        for at, level in enumerate(self._levels):
-            found = sight.moments.get(at)
-            if found is None:
-                mean, square = level.expected
-                spread = level.mean + mean * level.var.sqrt()
-                square = level.var * square + level.mean * (2 * spread - level.mean)
-                found = torch.stack([spread, square])[:, None]
-            elif found.shape[1] != count:
-                found = found.mean(1, keepdim=True)
-            rows.append(found.expand(-1, count, -1))
-        return torch.cat(rows, 2)
 
     def _put(self, changed: Mapping[int, Level]) -> None:
         """Other levels for some layers: those that moved inside the forward, or that were not called."""
         if changed:
-            levels = [changed.get(at, level) for at, level in enumerate(self._levels)]
+            levels = [changed[at] if at in changed else self._level(at) for at in range(len(self.sizes))]
             self.mean, self.var = torch.cat([a.mean for a in levels]), torch.cat([a.var for a in levels])
             self.noise, self.age = torch.cat([a.noise for a in levels], 1), torch.stack([a.age for a in levels])
             self._cut()
 
+    def _take(self, sight: Sight, found: Tensor, group: Tensor) -> None:
+        """Learn from samples with those that wait, or let them wait while there are few and the domain stays."""
+        count, before = len(group), (self.waiting, self.labels)
+        self.samples += count
+        if sight.changed and len(self.labels):  # those were of the level before
+            self._move(*before)
+            before = (found[:, :0], group[:0])
+        if len(before[1]):
+            found, group = torch.cat([before[0], found], 1), torch.cat([before[1], group])
+        learning = sight.open or len(group) >= WINDOW
+        if learning:
+            self._put(sight.levels)
+            self._move(found, group)
+        self.waiting, self.labels = (found[:, :0], group[:0]) if learning else (found, group)
+        self.jumps += sight.changed
+        if sight.open:
+            self.settled = count if sight.changed else self.settled + count
+            self.gathered = sight.gathered if self.settled < SETTLE else {}
+
     def _move(self, found: Tensor, group: Tensor) -> None:
         """Levels, noise, signatures and mix follow the samples: found[2, n, P], group[n]."""
         count = len(group)
-        member = F.one_hot(group, len(self.mix)).to(self.mean)  # [n, K]
+        member = self.mean.new_zeros(count, len(self.mix)).scatter_(1, group[:, None], 1.0)  # [n, K]
         of_group = member.sum(0)
         share = of_group / count
         seen = deviations(found, self.mean, self.var)
@@ -234,8 +263,8 @@ class ClassStatistics:
         chance = (seen - self.signature[:, group]).square().mean(1)
         noise = self.noise.lerp(torch.minimum(chance, 4 * self.noise), 1 - (1 - NOISE) ** count)
         self.mix = self.mix.lerp(share, count / (count + MIX))
-        rate = (1 / (self.age + FIRST + SKEWED * skew_of(self.mix))).clamp_min(SLOWEST)
-        rate = (1 - (1 - rate) ** (count / UNIT)).repeat_interleave(self._widths)
+        rate = (1 / (self.age + FIRST + SKEWED * skew_of(self.mix, self._shares))).clamp_min(SLOWEST)
+        rate = (1 - (1 - rate) ** (count / UNIT))[self._of_channel]
         excess = (average[1] / expected[1].clamp_min(LEAST_SHARE)).clamp(0.05, 20) - 1
         self.mean = self.mean + rate * self.var.sqrt() * (average[0] - expected[0])
         self.var = torch.maximum(self.var * (1 + rate * excess), self.least_var)
@@ -245,19 +274,7 @@ class ClassStatistics:
             of_class = member.T @ seen / of_group.clamp_min(1)[:, None]
             self.signature = self.signature.lerp(of_class, (1 - (1 - LEARN) ** of_group)[:, None])
             offset, square = self.signature
-            self.signature = torch.stack([offset - offset.mean(0), square / square.mean(0)])
-
-    def _go_on(self, sight: Sight, found: Tensor) -> None:
-        """Count the samples of a window or of a jump, and start the next one."""
-        count = found.shape[1]
-        self.samples += count
-        self.jumps += sight.changed
-        if sight.open:
-            self.settled = count if sight.changed else self.settled + count
-            self.gathered = sight.gathered if self.settled < SETTLE else {}
-        full = sight.open or self.windowed + count >= WINDOW
-        self.windowed = 0 if full else self.windowed + count
-        self.window = torch.zeros_like(self.window) if full else self.window + found.sum(1)
+            self.signature = torch.stack([offset - self._average(offset), square / self._average(square)])
         self._cut()
 
     def _expect(self, mix: Tensor) -> Tensor:
@@ -266,26 +283,27 @@ class ClassStatistics:
             return (self.signature * mix[:, None]).sum(1)
         return torch.stack([torch.zeros_like(self.mean), torch.ones_like(self.mean)])
 
+    def _average(self, of_group: Tensor) -> Tensor:
+        """Over all classes, [K, P] to [P]."""
+        return of_group.mean(0) if self._shares is None else self._shares @ of_group
+
     def _cut(self) -> None:
-        """The vectors layer by layer, as a forward needs them."""
-        vectors = (self.mean, self.var, self.noise, self._expect(self.mix))
-        parts = zip(*(torch.split(vector, self.sizes, -1) for vector in vectors), self.age.unbind(), strict=True)
-        self._levels = [Level(*part) for part in parts]
-        self._skew = skew_of(self.mix) if len(self.mix) else 1.0
-        self._windows = torch.split(self.window, self.sizes, -1)
-        self._least_vars = torch.split(self.least_var, self.sizes)
-        self._widths = torch.tensor(self.sizes, device=self.mean.device)
+        """The vectors layer by layer, as every forward needs them; the rest once it is asked for."""
+        self._lent = torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)
+        for name in ("_expected", "_skew"):
+            vars(self).pop(name, None)
 
+    @cached_property
+    def _expected(self) -> Tensor:
+        return self._expect(self.mix)
 
-def skew_of(mix: Tensor) -> float:
-    """0 for an even mix of classes, 1 for a single class."""
-    classes = len(mix)
-    return UNKNOWN_SKEW if classes == 1 else float(classes * mix.square().sum() - 1) / (classes - 1)
+    @cached_property
+    def _skew(self) -> float:
+        return skew_of(self.mix, self._shares) if len(self.mix) else 1.0
 
-
-def tracked_norms(net: nn.Module) -> list[_BatchNorm]:
-    """The BatchNorm layers that have statistics of the source; the others use those of each batch whatever is done."""
-    return [layer for layer in batch_norms(net) if layer.running_mean is not None]
+    def _level(self, at: int) -> Level:
+        place = self._places[at]
+        return Level(self.mean[place], self.var[place], self.noise[:, place], self._expected[:, place], self.age[at])
 
 
 def _buffer(layer: _BatchNorm, name: str) -> Tensor:
@@ -294,6 +312,8 @@ def _buffer(layer: _BatchNorm, name: str) -> Tensor:
     return value
 
 
-def _lend(layer: _BatchNorm, level: Level) -> None:
-    for name, value in (("running_mean", level.mean), ("running_var", level.var)):
-        layer._buffers[name] = value.to(_buffer(layer, name).dtype)
+def _lend(layer: _BatchNorm, mean: Tensor, var: Tensor) -> None:
+    dtype = _buffer(layer, "running_mean").dtype
+    if dtype is not mean.dtype:
+        mean, var = mean.to(dtype), var.to(dtype)
+    layer._buffers["running_mean"], layer._buffers["running_var"] = mean, var

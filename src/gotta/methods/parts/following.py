@@ -11,7 +11,8 @@ from typing import Any
 from torch import nn
 
 from gotta.errors import unknown
-from gotta.methods.parts.class_statistics import ClassStatistics, tracked_norms
+from gotta.methods.parts.class_statistics import ClassStatistics
+from gotta.methods.parts.normalization import tracked_norms
 from gotta.methods.parts.prior import LABELS, make_prior
 from gotta.types import Prediction
 
@@ -69,7 +70,7 @@ class Following:
             lines.append(f"prior={self.prior.name}: predictions use the order of samples{s}")
         if self.levels is not None:
             layers, jumps, size = len(self.levels.sizes), self.levels.jumps, self.levels.num_bytes
-            lines.append(f"levels of {layers} BatchNorm layers, {jumps} jumps, {size:,} bytes")
+            lines.append(f"levels of {layers} BatchNorm layers, {jumps} jumps, {size:,} bytes{self.levels.grouping}")
         return lines
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """How the level of a BatchNorm layer jumps when the domain changes: comparing, gathering, and how far to go."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ WINDOW = 16  # samples that are compared together, at least
 SETTLE = 32  # samples that a jump is made of, at least
 FORGET = 1 / 16  # share of the newest sample in them, at least: earlier layers are moving meanwhile
 LEAST_SHARE = 0.2  # of a level's mean square or variance that a mix of classes is thought to have
+
+Moments = tuple[Tensor, Tensor]  # mean and mean square of each sample, [n, c] each
 
 
 class Level(NamedTuple):
@@ -36,6 +39,13 @@ def deviations(moments: Tensor, mean: Tensor, var: Tensor) -> Tensor:
     """Mean and mean square, [2, ..., c], about a level and in its units."""
     first, second = moments
     return torch.stack([(first - mean) / var.sqrt(), (second - mean * (2 * first - mean)) / var])
+
+
+def expected_moments(level: Level) -> Moments:
+    """Mean and mean square of the mix of classes that a layer expects, [1, c] each."""
+    offset, square = level.expected
+    mean = level.mean + offset * level.var.sqrt()
+    return mean[None], (level.var * square + level.mean * (2 * mean - level.mean))[None]
 
 
 def distance(moments: Tensor, level: Level) -> float:
@@ -77,19 +87,33 @@ class Sight:
     resting: bool = False  # while other samples pass
     changed: bool = False
     farthest: float = 0.0
-    moments: dict[int, Tensor] = field(default_factory=dict)  # [2, n, c] by layer
+    moments: dict[int, Moments] = field(default_factory=dict)  # by layer
     calls: dict[int, int] = field(default_factory=dict)
     levels: dict[int, Level] = field(default_factory=dict)
     gathered: dict[int, Gathered] = field(default_factory=dict)
 
-    def note(self, at: int, found: Tensor) -> bool:
+    def note(self, at: int, found: Moments) -> bool:
         """Keep what a layer saw; whether it was called for the first time. Several calls count as their average."""
         calls = self.calls[at] = self.calls.get(at, 0) + 1
-        if calls == 1:
-            self.moments[at] = found
-        elif self.moments[at].shape == found.shape:
-            self.moments[at] = self.moments[at].lerp(found, 1 / calls)
+        before = self.moments.setdefault(at, found)
+        if calls > 1 and before[0].shape == found[0].shape:
+            mean, square = (old.lerp(new, 1 / calls) for old, new in zip(before, found, strict=True))
+            self.moments[at] = mean, square
         return calls == 1
+
+    def rows(self, level_of: Callable[[int], Level], layers: int, count: int) -> Tensor:
+        """What all layers saw of each sample, [2, n, P].
+
+        A layer whose rows are not the samples gives their mean to each; one that was not called, what it expects.
+        """
+        means, squares = [], []
+        for at in range(layers):
+            mean, square = self.moments[at] if at in self.moments else expected_moments(level_of(at))
+            if len(mean) != count:
+                mean, square = (part.mean(0, keepdim=True).expand(count, -1) for part in (mean, square))
+            means.append(mean)
+            squares.append(square)
+        return torch.stack([torch.cat(means, 1), torch.cat(squares, 1)])
 
     def compare(self, moments: Tensor, level: Level, limit: float) -> None:
         """Whether what a layer sees is too far from its level to be the same domain."""

@@ -37,6 +37,10 @@ class Belief:
     def to_state(self) -> dict[str, Any]:
         return {"last": torch.from_numpy(self.last), "marginal": torch.from_numpy(self.marginal), "stay": self.stay}
 
+    def restarted(self) -> "Belief":
+        """Before a sample that has nothing to do with the last one."""
+        return replace(self, last=self.marginal.copy())
+
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Belief":
         return cls(state["last"].cpu().numpy(), state["marginal"].cpu().numpy(), state["stay"])
@@ -54,6 +58,7 @@ class Prior:
         self.order = order
         self.belief: Belief | None = None  # until the number of classes is known
         self.before: Belief | None = None  # as it was before the last batch
+        self.starts: NDArray[np.bool_] | None = None  # which samples begin something new, in the step that is made now
         self.told = False
 
     def follow(self, raw: Prediction) -> Prediction:
@@ -69,7 +74,12 @@ class Prior:
     def boundary(self) -> None:
         """The next sample has nothing to do with the last one."""
         if self.belief is not None:
-            self.belief = replace(self.belief, last=self.belief.marginal.copy())
+            self.belief = self.belief.restarted()
+
+    def pass_starts(self) -> None:
+        """Samples have passed that are not followed; a boundary among them counts."""
+        if self.starts is not None and self.starts.any():
+            self.boundary()
 
     @property
     def stickiness(self) -> float | None:
@@ -103,10 +113,12 @@ class _Filter(Prior):
             belief = Belief(uniform, uniform, self.start)
         own, tempered = logits.log_softmax(1).numpy(), (logits / self.temperature).softmax(1).numpy()
         factor = np.empty_like(own)  # [B, C]
+        starts = np.zeros(len(own), bool) if self.starts is None else self.starts
         if self.order == "none":
-            factor[:], belief = self.step(belief, tempered)
+            factor[:], belief = self.step(belief.restarted() if starts.any() else belief, tempered)
         else:
             for at in range(len(own)):
+                belief = belief.restarted() if starts[at] else belief
                 factor[at], belief = self.step(belief, tempered[at : at + 1])
         # The filter's own posterior, made as sharp as the network is: without a factor it is the network's prediction.
         out = torch.from_numpy(own + self.temperature * np.log(factor)).log_softmax(1).to(raw.logits)

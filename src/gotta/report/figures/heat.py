@@ -8,7 +8,7 @@ from gotta.report.figures.chart import clip, shown, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text
 from gotta.report.figures.figure import WIDTH, Figure, draws
 from gotta.report.figures.wins import LOST, WON
-from gotta.report.panel import AXES, CONTROLS, NONE, SETUP, Panel, column_name, is_source, row_name
+from gotta.report.panel import AXES, CONTROLS, NONE, Panel, column_name, is_source, row_name, set_up_of
 from gotta.report.stored_run import Run
 
 BASELINE = CONTROLS["running_statistics"]
@@ -93,7 +93,7 @@ def _mean(scores: Scores) -> float:
 
 def _other_set_ups(runs: Sequence[Run], axes: Sequence[str]) -> bool:
     """Do runs differ in their data, model or stream by more than the axes?"""
-    rest = [{name: value for name, value in run.section(*SETUP).items() if name not in axes} for run in runs]
+    rest = [{name: value for name, value in set_up_of(run).items() if name not in axes} for run in runs]
     return any(settings != rest[0] for settings in rest)
 
 

@@ -1,4 +1,4 @@
-"""The lines under a table that say which set-up it shows, collected from the specs of its runs."""
+"""The sentences under a table that say which set-up it shows, collected from the specs of its runs."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -6,31 +6,49 @@ from typing import Any
 
 from gotta.report.panel import Panel, Runs
 from gotta.report.provenance import origin_lines
+from gotta.report.stored_run import Run
 from gotta.streams import StreamSpec
 
 SHOWN = 4
-ALWAYS = ("order", "gamma", "schedule", "severity")  # of a stream; its other settings are told where they are unusual
+ORDER = ("order", "gamma", "schedule", "severity")  # of a stream; its other settings are told where they are unusual
 USUAL = asdict(StreamSpec())
+STATISTICS = {
+    "source": "the source's own statistics",
+    "batch": "the statistics of the batch",
+    "class": "class statistics",
+    "gated": "gated statistics",
+}
+TOLD = ("name", "capacity", "statistics", "fed_by", "rate", "embedding")  # settings that have words of their own
+PAIRINGS = {
+    "paper": "each method predicts as its authors have it (pairing paper)",
+    "memory": "every method predicts with running statistics that the memory moves (pairing memory)",
+    "safe": "no prediction depends on which classes share its batch (pairing safe)",
+}
+RESETS = {
+    "never": "nothing is reset between domains (continual)",
+    "each_domain": "the model is reset at each domain (episodic)",
+    "each_batch": "the model is reset at each batch",
+}
 
 
 def setup_lines(panel: Panel) -> list[str]:
-    """Data, model, stream, regime, capacity, pairing, seeds; a value that differs between runs is `several`."""
+    """Data, network, stream, memory, steps, seeds, and what methods and memories are set to; what differs is said."""
     runs = panel.runs
     if not runs:
         return []
     images = [domain.samples for run in runs for domain in run.summary.online.domains if domain.samples]
     capacities = [run.spec.memory.capacity for run in runs if run.spec.memory.capacity is not None]
+    pairings = [PAIRINGS.get(run.spec.pairing, f"pairing {run.spec.pairing}") for run in runs]
     lines = [
-        f"Data: {_section(runs, 'data')}; images per domain: {_values(images)}.",
-        f"Model: {_section(runs, 'model')}.",
-        f"Stream: {_section(runs, 'stream')}.",
-        f"Memory: capacity {_values(capacities)}; pairing: {_values(run.spec.pairing for run in runs)}.",
-        f"Regime: {_section(runs, 'regime')}.",
+        f"Images: {_either(images)} of {_part(runs, 'data')} in each domain.",
+        f"Network: {_part(runs, 'model')}.",
+        f"Stream: {_stream(runs)}.",
+        f"Memory: capacity {_either(capacities)}; {_either(pairings)}.",
+        f"Steps: {_by_row(map(_step, runs))}; {_by_row(map(_regime, runs))}.",
         f"Seeds: {', '.join(map(str, sorted({run.seed for run in runs})))}.",
     ]
     lines = [f"Recipe: {panel.recipe}.", *lines] if panel.recipe else lines
-    lines += [line for line in (_choices(runs, "method"), _choices(runs, "memory")) if line]
-    return [*lines, *origin_lines(runs)]
+    return [*lines, *_choices(runs, "method"), *_choices(runs, "memory"), *origin_lines(runs)]
 
 
 def order_notes(panel: Panel, columns: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -46,32 +64,68 @@ def order_notes(panel: Panel, columns: Iterable[str] | None = None) -> tuple[str
 def environment_lines(panel: Panel) -> list[str]:
     """What the runs were made with, a line for each entry."""
     names = dict.fromkeys(name for run in panel.runs for name in run.environment)
-    return [f"{name}: {_values(run.environment.get(name) for run in panel.runs)}" for name in names]
+    return [f"{name}: {_either(run.environment.get(name) for run in panel.runs)}" for name in names]
 
 
-def _section(runs: Runs, section: str) -> str:
+def _part(runs: Runs, section: str) -> str:
+    """A data set or network by name, with its arguments."""
     values = _by_name(runs, section)
-    parts = []
-    for name, given in values.items():
-        usual = section == "stream" and name not in ALWAYS and all(value == USUAL.get(name) for value in given)
-        if not usual and any(value is not None for value in given):
-            parts.append(_values(given) if name == "name" else f"{name} {_values(given)}")
-    return ", ".join(parts) or "not stated"
+    arguments = [f"{name} {_either(given)}" for name, given in values.items() if name != "name" and any(given)]
+    return _either(values.get("name", [])) + (f" ({', '.join(arguments)})" if arguments else "")
 
 
-def _choices(runs: Runs, section: str) -> str:
-    """The settings of each method or memory that has any besides its name."""
-    described = []
-    named = {run.id: run.settings[f"{section}.name"] for run in runs}
-    for name in dict.fromkeys(named.values()):
-        values = _by_name(tuple(run for run in runs if named[run.id] == name), section)
-        pairs = [
-            f"{key} {_values(given)}"
+def _stream(runs: Runs) -> str:
+    """Order, gamma, schedule and severity always, other settings where they are not the usual ones."""
+    values = _by_name(runs, "stream")
+    told = [f"{name} {_either(values[name])}" for name in ORDER if any(_given(values.get(name, [])))]
+    more = [name for name in values if name not in ORDER and any(value != USUAL.get(name) for value in values[name])]
+    return ", ".join([*told, *(f"{name} {_either(values[name])}" for name in more)]) or "not stated"
+
+
+def _step(run: Run) -> str:
+    """How many samples a step has, and when it adapts."""
+    regime = run.spec.regime
+    size, every = regime.batch_size, regime.adapt_every or regime.batch_size
+    return f"{every} samples" if size == every else f"{every} samples, predicted {size} at a time"
+
+
+def _regime(run: Run) -> str:
+    """What is reset, which prediction is scored, and whether the stream waits."""
+    regime = run.spec.regime
+    parts = [RESETS.get(regime.reset, f"reset {regime.reset}")]
+    parts += ["the prediction after adapting is scored"] if regime.score == "after" else []
+    if regime.clock != "none":
+        parts.append(f"the stream does not wait (clock {regime.clock}, pace {_show(regime.pace)})")
+    return ", ".join(parts)
+
+
+def _choices(runs: Runs, section: str) -> list[str]:
+    """A sentence for each method or memory that has settings: its statistics in words, the others by name."""
+    named: dict[str, list[Run]] = {}
+    for run in runs:
+        named.setdefault(run.settings[f"{section}.name"], []).append(run)
+    lines = []
+    for name, members in sorted(named.items()):
+        words = [f"predicts with {_by_row(map(_statistics, members))}"] if section == "method" else []
+        values = _by_name(tuple(members), section)
+        embeddings = set(_given(values.get("embedding", []))) - {"probs"}
+        words += [f"compares samples by their {_either(sorted(embeddings))}"] if embeddings else []
+        words += [
+            f"{key.removeprefix('arguments.')} {_either(given)}"
             for key, given in values.items()
-            if key not in ("name", "capacity") and any(value is not None for value in given)
+            if key not in TOLD and any(_given(given))
         ]
-        described += [f"{name} ({', '.join(pairs)})"] if pairs else []
-    return f"Settings of each {section}: {'; '.join(sorted(described))}." if described else ""
+        lines += [f"{name}: {'; '.join(words)}."] if words else []
+    return lines
+
+
+def _statistics(run: Run) -> str:
+    """What the predictions of a run are normalised with."""
+    section = {name.removeprefix("method."): value for name, value in run.section("method").items()}
+    source = section.get("statistics")
+    if source == "running":
+        return f"running statistics that the {section.get('fed_by') or 'memory'} moves (rate {_show(section['rate'])})"
+    return STATISTICS.get(str(source), "the method's own statistics" if source is None else f"{source} statistics")
 
 
 def _by_name(runs: Runs, section: str) -> dict[str, list[Any]]:
@@ -83,14 +137,24 @@ def _by_name(runs: Runs, section: str) -> dict[str, list[Any]]:
     return found
 
 
-def _values(values: Iterable[Any]) -> str:
-    """One value, or `several` with the first few of them."""
+def _given(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def _either(values: Iterable[Any]) -> str:
+    """One value, or the first few of them."""
     distinct = list(dict.fromkeys(map(_show, values)))
-    if not distinct:
-        return "not stated"
-    if len(distinct) == 1:
-        return distinct[0]
-    return f"several ({', '.join(distinct[:SHOWN])}{', ...' if len(distinct) > SHOWN else ''})"
+    if len(distinct) < 2:
+        return distinct[0] if distinct else "not stated"
+    shown = distinct[:SHOWN]
+    last = f"{len(distinct) - SHOWN} others" if len(distinct) > SHOWN else shown.pop()
+    return f"{', '.join(shown)} or {last}"
+
+
+def _by_row(values: Iterable[str]) -> str:
+    """The same in the middle of a sentence about rows."""
+    distinct = list(dict.fromkeys(values))
+    return _either(distinct) + (", depending on the row" if len(distinct) > 1 else "")
 
 
 def _show(value: Any) -> str:
