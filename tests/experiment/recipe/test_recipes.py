@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
 EIGHT = {"none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd"}
 PAPER = ("table1", "table2", "table3", "table-m64", "table-vit", "epsilon", "capacity", "settings")
 TABLES = ("table1", "table2", "table3", "table-m64", "table-vit")
-OURS = ("controls", "factors", "severity", "embedding", "refresh", "quota", "realtime", "rivals")
+OURS = ("controls", "factors", "severity", "embedding", "refresh", "quota", "realtime")
 TINY = {"per_class": 1, "domains": ["snow", "fog"]}
 
 
