@@ -47,7 +47,7 @@ def test_a_method_keeps_what_the_source_knew(network, method, memory, stream):
     model = gotta.adapt(net, method=method, num_classes=10, **given)
     adapted = accuracy(model, stream)
     assert adapted >= source - 15
-    if methods.get(method).uses_memory:
+    if methods.get(method).uses_memory and method not in ("lame", "t3a", "cache"):  # which only read
         assert len(model.method.trained) > 0
     model.reset()
     for name, value in net.state_dict().items():

@@ -44,7 +44,7 @@ def test_a_memory_of_one_row(method):
 def test_a_memory_of_one_row_and_maps_of_one_pixel(method):
     """Such a row has no statistics: nothing breaks, the others stay."""
     net = nn.Sequential(nn.Linear(6, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Linear(12, CLASSES))
-    settings = {"augment": lambda x: x + 0.1} if method in ("cotta", "rotta") else {}
+    settings = {"augment": lambda x: x + 0.1} if "augment" in methods.get(method).inputs else {}
     run(build(method, net, "fifo", 1, adapt_every=8, **settings), images(4, shape=(6,)))
 
 
@@ -133,7 +133,7 @@ def test_half_precision_by_autocast(method):
 def test_batch_norm_of_any_dimension(method, layer, conv, shape):
     net = nn.Sequential(conv(3, 8, 3, padding=1), layer(8), nn.ReLU(), nn.Flatten(), nn.LazyLinear(CLASSES))
     net(torch.rand(2, *shape))
-    settings = {"augment": lambda x: x.flip(2)} if method in ("cotta", "rotta") else {}
+    settings = {"augment": lambda x: x.flip(2)} if "augment" in methods.get(method).inputs else {}
     run(build(method, net, "fifo", 8, **settings), images(shape=shape))
 
 
@@ -192,7 +192,7 @@ def test_shared_modules_are_adapted_once(method):
     model = build(method, Shared(), "fifo", 16)
     run(model, images())
     assert model.model.bn is model.model.again[0]
-    if method not in ("source", "norm", "cotta", "deskew", "lame"):
+    if method not in ("source", "norm", "cotta", "deskew", "lame", "t3a", "cache"):
         assert set(model.method.trained) == {"bn.weight", "bn.bias"}
 
 

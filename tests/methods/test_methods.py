@@ -14,7 +14,15 @@ from gotta.methods import methods
 
 CLASSES = 10
 DOCS = Path(__file__).parents[2] / "docs" / "methods.md"
-STILL = ("source", "deskew", "norm", "lame")  # train nothing
+EVERY_ROW = {  # settings with which every row is selected
+    "pl": {"threshold": 0.0},
+    **{name: {"e_margin": 9.0, "d_margin": 2.0} for name in ("eta", "eata", "rdumb")},
+    **{name: {"e_margin": 9.0} for name in ("sar", "delta")},
+    "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0},
+    "tribe": {"margin": 9.0},
+}
+RUNNING = ("delta", "note", "petta", "resitta", "rotta", "sotta", "tribe")  # predict with running statistics
+STILL = ("source", "deskew", "norm", "lame", "t3a", "cache")  # train nothing
 FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}  # what takes long and changes nothing here
 
 
@@ -65,8 +73,8 @@ def build(method, memory="none", net=None, **settings):
 
 def test_all_methods_are_there():
     assert list_methods() == [
-        "cotta", "deskew", "eata", "energy", "eta", "lame", "norm", "note", "pl", "rotta", "sar", "shot", "source",
-        "tent",
+        "cache", "cotta", "delta", "deskew", "deyo", "eata", "energy", "eta", "lame", "norm", "note", "petta", "pl",
+        "rdumb", "resitta", "roid", "rotta", "sar", "shot", "sotta", "source", "t3a", "tent", "tribe",
     ]  # fmt: skip
 
 
@@ -92,9 +100,9 @@ def test_any_memory_with_any_method(method, norm, memory):
 
 
 @pytest.mark.parametrize("pairing", ["paper", "memory"])
-@pytest.mark.parametrize("method", [name for name in list_methods() if name not in (*STILL, "pl", "sar")])
+@pytest.mark.parametrize("method", [name for name in list_methods() if name not in (*STILL, "pl", "sar", "deyo")])
 def test_every_training_method_moves_its_parameters(method, pairing):
-    model = build(method, "fifo", pairing=pairing, **({"e_margin": 9.0} if method in ("eata", "eta") else {}))
+    model = build(method, "fifo", pairing=pairing, **EVERY_ROW.get(method, {}))
     start = state_of(model.model)
     for x in batches():
         model(x)
@@ -102,9 +110,7 @@ def test_every_training_method_moves_its_parameters(method, pairing):
     assert {name for name in model.method.trained if not torch.equal(now[name], start[name])} == set(
         model.method.trained
     )
-    assert model.method.statistics.source == (
-        "running" if pairing == "memory" or method in ("note", "rotta") else "batch"
-    )
+    assert model.method.statistics.source == ("running" if pairing == "memory" or method in RUNNING else "batch")
     shifted = not torch.equal(now["bn1.running_mean"], start["bn1.running_mean"])
     assert shifted == (model.method.statistics.source == "running")
 
@@ -161,7 +167,7 @@ def test_running_statistics_move_by_the_rate_towards_the_memory():
     torch.testing.assert_close(model.model.bn1.running_var, 0.75 + 0.25 * variance)
 
 
-@pytest.mark.parametrize("method", ["tent", "shot", "eta", "sar", "energy", "cotta", "note"])
+@pytest.mark.parametrize("method", ["tent", "shot", "eta", "sar", "energy", "cotta", "note", "roid", "sotta"])
 def test_with_pairing_memory_the_statistics_move_once_per_adaptation(method):
     """Second forwards (SAR's, the dreams of Energy, the copies of CoTTA) must not move them again."""
     keep = {"lr": 1e-12} | ({"iabn": False, "rate": 0.25} if method == "note" else {})
@@ -238,27 +244,22 @@ def counted_rows():
     row = re.compile(r"^\| `(\w+)`(?: \((\w+)\))? \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
     found = [(name, case, tuple(map(int, counts))) for name, case, *counts in row.findall(DOCS.read_text())]
     assert {name for name, _, _ in found} == set(list_methods())
-    assert len(found) == 15
+    assert len(found) == len(list_methods()) + 1  # cotta has two
     return found
 
 
 @pytest.mark.parametrize(("method", "case", "counts"), counted_rows())
 def test_no_forward_is_done_twice(method, case, counts):
     """Everything is selected here: where nothing is, a method has no backward and SAR no second forward."""
-    everything = {
-        "pl": {"threshold": 0.0},
-        "eta": {"e_margin": 9.0, "d_margin": 2.0},
-        "eata": {"e_margin": 9.0, "d_margin": 2.0},
-        "sar": {"e_margin": 9.0},
-        "cotta": {"anchor_threshold": 2.0 if case == "averaged" else 0.0},
-    }
     got = []
     for memory in ("none", "fifo"):
         capacity = 16 if memory == "fifo" else None
         if capacity and not methods.get(method).uses_memory:
             got += got
             continue
-        more = {"pairing": "paper", **everything.get(method, {})}
+        more = {"pairing": "paper", **EVERY_ROW.get(method, {})}
+        if case:
+            more["anchor_threshold"] = 2.0 if case == "averaged" else 0.0
         model = adapt(seeded_net(), method, memory, capacity, CLASSES, **more)
         totals = []
         for x in batches(3):
@@ -272,10 +273,10 @@ def test_no_forward_is_done_twice(method, case, counts):
 
 def test_a_model_on_which_nothing_would_happen_is_refused_by_name():
     net = nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, CLASSES))
-    for method in set(list_methods()) - {"source", "cotta", "deskew", "lame"}:
+    for method in set(list_methods()) - {"source", "cotta", "deskew", "lame", "t3a", "cache"}:
         with pytest.raises(GottaError, match=f"'{method}'.*none"):
             build(method, net=net)
-    for method in ("source", "cotta", "deskew", "lame"):
+    for method in ("source", "cotta", "deskew", "lame", "t3a", "cache"):
         build(method, net=net)(batches(1)[0])
     for norm in ("group", "layer"):
         with pytest.raises(GottaError, match="would equal 'source'"):

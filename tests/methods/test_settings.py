@@ -12,7 +12,10 @@ from gotta.methods.parts.losses import margin
 
 CLASSES = 10
 X = torch.rand(16, 3, 8, 8, generator=torch.Generator().manual_seed(0))
-QUIRKS = {"keep_ema", "keep_momentum", "step_on_empty", "keep_q", "weight_decay"}
+QUIRKS = {
+    *("keep_ema", "keep_momentum", "step_on_empty", "keep_q", "weight_decay", "scaled_logits", "move_twice"),
+    *("mixed_logarithms", "creeping_variance", "first_batch"),
+}
 
 
 def build(method, **settings):
@@ -61,6 +64,27 @@ def test_every_preset_builds_with_the_values_it_shows(method):
         ("sar", "imagenet-vit", {"lr": 1e-3, "e_margin": 0.4 * log(1000)}),
         ("sar", "official", {"lr": 1e-3, "rho": 0.05, "e_margin": None, "recover_below": 0.2}),
         ("sar", "tea", {"lr": 1e-2, "e_margin": 0.4 * log(1000)}),
+        ("roid", "official", {"lr": 1e-3, "momentum": 0.99, "probs_momentum": 0.9, "temperature": 1 / 3}),
+        ("roid", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "nesterov"}),
+        ("sotta", "official", {"lr": 1e-3, "rho": 0.05, "weight_decay": 0.0, "optimizer": "adam"}),
+        ("t3a", "official", {"shots": 20}),
+        ("cache", "official", {"shots": 3, "alpha": 2.0, "beta": 5.0, "negative_shots": 2, "negative_alpha": 0.117}),
+        ("cache", "official", {"negative_from": 0.2, "negative_to": 0.5, "possible_above": 0.03, "negative_beta": 1.0}),
+        ("cache", "positive", {"negative_alpha": 0.0, "alpha": 2.0}),
+        ("delta", "official", {"lr": 1e-3, "e_margin": None, "class_momentum": 0.95, "weighting": True}),
+        ("delta", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "sgd"}),
+        ("tribe", "official", {"lr": 1e-3, "margin": 0.05, "share": 0.0, "anchor_weight": 0.5}),
+        ("tribe", "cifar100", {"margin": 0.2, "share": 0.1}),
+        ("tribe", "imagenet-resnet50", {"lr": 5e-4, "margin": 0.4, "share": 0.5}),
+        ("resitta", "official", {"lr": 1e-3, "nu": 0.001, "pull": 0.05}),
+        ("resitta", "imagenet-resnet50", {"lr": 1e-6, "pull": 0.05}),
+        ("petta", "official", {"lr": 1e-3, "nu": 0.001, "pull": 10.0, "anchor_weight": 1.0, "feature_rate": 0.05}),
+        ("petta", "imagenet-resnet50", {"symmetric": False}),
+        ("rdumb", "official", {"lr": 1e-3, "optimizer": "adam", "e_margin": None, "d_margin": 0.4}),
+        ("rdumb", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "sgd", "d_margin": 0.05}),
+        ("deyo", "official", {"lr": 1e-3, "e_margin": None, "weight_margin": None, "plpd_threshold": 0.2}),
+        ("deyo", "imagenet-resnet50", {"lr": 2.5e-4, "optimizer": "sgd", "plpd_threshold": 0.3}),
+        ("deyo", "imagenet-vit", {"lr": 1e-3, "optimizer": "sgd", "plpd_threshold": 0.2}),
         ("energy", "official", {"steps": 20, "step_size": 0.1, "noise": 0.01, "buffer_size": 10_000, "reinit": 0.05}),
     ],
 )
@@ -81,7 +105,7 @@ def test_values_that_no_author_gave_are_said_to_be_chosen_here():
         for method in list_methods()
         if describe(method)["values from"].get("official", "").startswith("chosen here")
     }
-    assert chosen == {"sar", "shot", "pl"}
+    assert chosen == {"sar", "shot", "pl", "resitta", "delta"}
     assert {describe("rotta")["values from"][name] for name in ("imagenet-resnet50", "imagenet-vit")} == {
         "chosen here: those of CIFAR"
     }

@@ -11,10 +11,11 @@ from gotta import adapt, list_methods
 from gotta.methods import methods
 
 CLASSES = 10
-STATELESS = ("source", "lame")  # whatever the stream, nothing of the method itself changes
+STATELESS = ("source", "lame", "t3a", "cache")  # whatever the stream, nothing of the method itself changes
 FAST = {"cotta": {"copies": 2, "anchor_threshold": 2.0}, "energy": {"steps": 2, "buffer_size": 40}}
-FAST |= {"pl": {"threshold": 0.0}, "sar": {"e_margin": 9.0}}
-FAST["eta"] = FAST["eata"] = {"e_margin": 9.0, "d_margin": 9.0}
+FAST |= {"pl": {"threshold": 0.0}, "sar": {"e_margin": 9.0}, "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0}}
+FAST |= {"delta": {"e_margin": 9.0}, "tribe": {"margin": 9.0}}
+FAST["eta"] = FAST["eata"] = FAST["rdumb"] = {"e_margin": 9.0, "d_margin": 9.0}
 
 
 def batches(count=6, size=16, seed=0):
@@ -98,8 +99,12 @@ def test_what_is_saved_does_not_change_afterwards():
 def test_every_network_and_memory_of_a_method_is_in_its_state():
     expected = {
         "rotta": {"teacher"},
+        "resitta": {"teacher"},
+        "petta": {"teacher", "anchor"},
+        "tribe": {"teacher", "anchor"},
         "cotta": {"teacher", "anchor", "remembers/turn"},
         "eata": {"remembers/q"},
+        "roid": {"remembers/mean_probs"},
         "sar": {"remembers/ema"},
         "energy": {"remembers/turn", "remembers/buffer"},
     }

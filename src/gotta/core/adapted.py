@@ -168,6 +168,8 @@ class Adapted(Shared):
                     undo.expect_adaptation()
                     held = self.memory.batch()
                     diagnostics = self.method.adapt(held) if len(held) else {}
+                    if self.method.reset_every and self.adaptations % self.method.reset_every == 0:
+                        self.method.start_over()
                 if every and self.adaptations % every == 0:
                     with phase("refresh"), self.method.unaware_of_memory():
                         self.memory.refresh(self.method.predict)

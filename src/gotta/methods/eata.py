@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.fisher import information, like
-from gotta.methods.parts.losses import entropy, margin
+from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.normalization import batch_statistics
 from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Presets, Texts
@@ -26,7 +26,7 @@ class Eta(Method):
     native = Statistics("batch")
     paired = Statistics("batch")
     presets: ClassVar[Presets] = {
-        "official": {"lr": 5e-3, "optimizer": "sgd", "e_margin": None, "d_margin": 0.4},
+        "official": {"lr": 5e-3, "optimizer": "sgd", "e_margin": None, "d_margin": 0.4, "loss": "entropy"},
         "tea": TEA,
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": {**IMAGENET, "lr": 1e-3},
@@ -42,11 +42,12 @@ class Eta(Method):
     q: Tensor | None = None
 
     def configure(self) -> torch.optim.Optimizer:
+        self.entropy = choose_entropy(self.hyper.loss)
         return self.make_optimizer(train_affine(self.model, type(self).__name__.lower()))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)
-        uncertain, limit = entropy(logits), margin(self.hyper.e_margin, logits)
+        uncertain, limit = self.entropy(logits), margin(self.hyper.e_margin, logits)
         probs = logits.detach().softmax(1)
         keep = uncertain.detach() < limit
         measured = {"kept1": float(keep.sum())}

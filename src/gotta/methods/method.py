@@ -25,7 +25,7 @@ from gotta.methods.parts.normalization import (
 )
 from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
-from gotta.methods.settings import Presets, Texts, choose_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import Presets, Texts, check_reset_every, choose_quirks, hyper_parameters, preset_of
 from gotta.methods.settings import Statistics as Statistics
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
@@ -57,6 +57,8 @@ class Method:
     native: ClassVar[Statistics] = Statistics()
     paired: ClassVar[Statistics] = Statistics()
     native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
+    native_labels: ClassVar[str] = "filtered"  # whether the memory goes by the scored prediction or the network's own
+    native_reset_every: ClassVar[int | None] = None  # adaptations between two returns to the source
     uses_memory: ClassVar[bool] = True  # whether it adapts on samples, or reads them, at all
     reads_memory: ClassVar[bool] = False  # whether its predictions depend on the rows of the memory
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
@@ -78,14 +80,16 @@ class Method:
         preset: str = "official",
         quirks: str | Iterable[str] | None = (),
         prior: str | None = None,
-        labels: str = "filtered",
+        labels: str | None = None,
         order_in_batch: str = "time",
+        reset_every: int | None = None,
         **hyper: Any,
     ) -> None:
         self.model, self.embed = model, embed
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
         self.quirks = choose_quirks(type(self), quirks)
         self.statistics = statistics or self.usual_statistics(False, preset)
+        self.reset_every = check_reset_every(self, self.native_reset_every if reset_every is None else reset_every)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
         self.keep_graph = False  # while the batch that is predicted is the very batch to adapt on
@@ -98,7 +102,11 @@ class Method:
         shield_group_norms(model)
         self.optimizer = self.configure()
         self.following = Following(
-            self.statistics.source, prior or self.native_prior, labels, order_in_batch, self.predictor
+            self.statistics.source,
+            prior or self.native_prior,
+            labels or self.native_labels,
+            order_in_batch,
+            self.predictor,
         )
         self._snapshot = deepcopy(self._state())
 
@@ -190,6 +198,11 @@ class Method:
     def reset(self) -> None:
         """Back to the source, bit for bit."""
         self._restore(deepcopy(self._snapshot))
+
+    def start_over(self) -> None:
+        """Networks, optimizer and what is remembered as at the start; generators, levels and prior go on."""
+        going_on = {"generators": self._state()["generators"], **self.following.state_dict()}
+        self._restore(deepcopy({**self._snapshot, **going_on}))
 
     def state_dict(self) -> dict[str, Any]:
         """Everything to go on from: nested dicts of tensors, numbers, text and None."""

@@ -38,10 +38,12 @@ class Rotta(Method):
         "augment": "in place of the random augmentation of what the student sees: a function of the batch"
     }
 
+    layer: ClassVar[type[RobustBN]] = RobustBN
+
     def configure(self) -> torch.optim.Optimizer:
-        replace_batch_norms(self.model, RobustBN)
+        replace_batch_norms(self.model, self.layer)
         self.teacher = frozen_copy(self.model)
-        return self.make_optimizer(train_affine(self.model, "rotta"))
+        return self.make_optimizer(train_affine(self.model, type(self).__name__.lower()))
 
     def networks(self) -> dict[str, nn.Module]:
         return {"model": self.model, "teacher": self.teacher}
@@ -58,13 +60,15 @@ class Rotta(Method):
         with torch.no_grad():
             target = self.training_logits(batch.x, self.teacher).detach()
         student = self.training_logits(augment(batch.x, self.hyper.augment, self.generators["augment"]))
-        # exp(-a) / (1 + exp(-a)) of the age a in units of the capacity
-        weight = torch.sigmoid(-batch.age.to(student) / batch.capacity)
-        loss = (weight * soft_cross_entropy(student, target)).mean()
+        loss = (self.weigh(batch).to(student) * soft_cross_entropy(student, target)).mean()
         self.descend(loss)
         names = self.trained
         follow((self.teacher.get_parameter(name) for name in names), names.values(), self.hyper.nu)
         return {"loss": float(loss.detach())}
+
+    def weigh(self, batch: MemoryBatch) -> Tensor:
+        """exp(-a) / (1 + exp(-a)) of the age a in units of the capacity."""
+        return torch.sigmoid(-batch.age.to(next(self.model.parameters())) / batch.capacity)
 
     @contextmanager
     def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:

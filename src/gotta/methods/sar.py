@@ -6,19 +6,11 @@ from typing import ClassVar
 import torch
 
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.parts.losses import entropy, margin
-from gotta.methods.parts.params import load_plain_state, train_affine
+from gotta.methods.parts.losses import choose_entropy, margin
+from gotta.methods.parts.params import load_plain_state, near_the_top, train_affine
 from gotta.methods.parts.sam import displace
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
-
-
-def near_the_top(name: str) -> bool:
-    """The layers that are not trained: the last stage of a ResNet, the last blocks and final norm of a ViT-B."""
-    for wrapper in ("_orig_mod.", "module.", "model."):  # compiled, data-parallel, behind its normalisation
-        name = name.removeprefix(wrapper)
-    top = ("layer4", "blocks.9", "blocks.10", "blocks.11", "norm.")
-    return name == "norm" or any(part in name for part in top)
 
 
 @methods.register("sar")
@@ -28,7 +20,14 @@ class Sar(Method):
     native = Statistics("batch")
     paired = Statistics("batch")
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "sgd", "rho": 0.05, "e_margin": None, "recover_below": 0.2},
+        "official": {
+            "lr": 1e-3,
+            "optimizer": "sgd",
+            "rho": 0.05,
+            "e_margin": None,
+            "recover_below": 0.2,
+            "loss": "entropy",
+        },
         "tea": {"lr": 1e-2, "e_margin": 0.4 * log(1000)},
         "imagenet-resnet50": {"lr": 2.5e-4, "e_margin": 0.4 * log(1000)},
         "imagenet-vit": {"lr": 1e-3, "e_margin": 0.4 * log(1000)},
@@ -48,11 +47,12 @@ class Sar(Method):
     ema: float | None = None
 
     def configure(self) -> torch.optim.Optimizer:
+        self.entropy = choose_entropy(self.hyper.loss)
         return self.make_optimizer(train_affine(self.model, "sar", near_the_top))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)
-        uncertain, limit = entropy(logits), margin(self.hyper.e_margin, logits)
+        uncertain, limit = self.entropy(logits), margin(self.hyper.e_margin, logits)
         reliable = uncertain.detach() < limit
         measured = {"kept1": float(reliable.sum()), "kept2": 0.0}
         if reliable.any():
@@ -60,7 +60,7 @@ class Sar(Method):
             measured["loss"] = float(loss.detach())
             self.backward(loss)
             with displace(list(self.trained.values()), self.hyper.rho):
-                uncertain = entropy(self.training_logits(batch.x, moving=False))
+                uncertain = self.entropy(self.training_logits(batch.x, moving=False))
                 still = reliable & (uncertain.detach() < limit)
                 if still.any():
                     loss = uncertain[still].mean()

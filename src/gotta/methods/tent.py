@@ -5,7 +5,7 @@ from typing import ClassVar
 import torch
 
 from gotta.methods.method import Method, Statistics, methods
-from gotta.methods.parts.losses import entropy
+from gotta.methods.parts.losses import choose_entropy
 from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
@@ -18,7 +18,7 @@ class Tent(Method):
     native = Statistics("batch")
     paired = Statistics("batch")
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam"},
+        "official": {"lr": 1e-3, "optimizer": "adam", "loss": "entropy"},
         "tea": {},
         "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd"},
         "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
@@ -31,9 +31,10 @@ class Tent(Method):
     }
 
     def configure(self) -> torch.optim.Optimizer:
+        self.entropy = choose_entropy(self.hyper.loss)
         return self.make_optimizer(train_affine(self.model, "tent"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        loss = entropy(self.training_logits(batch.x)).mean()
+        loss = self.entropy(self.training_logits(batch.x)).mean()
         self.descend(loss)
         return {"loss": float(loss.detach())}

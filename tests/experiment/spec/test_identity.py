@@ -80,6 +80,16 @@ def test_the_name_covers_what_every_method_takes():
     assert usual.id != chosen.id
 
 
+def test_settings_that_came_later_count_only_where_they_are_changed():
+    settings = spec().identity["parts"]["method"]["settings"]
+    assert not {"loss", "reset_every"} & settings.keys()
+    for later in ({"loss": "come"}, {"reset_every": 7}):
+        changed = spec(method={"name": "tent", **later})
+        assert later.items() <= changed.identity["parts"]["method"]["settings"].items()
+        assert changed.id != spec().id
+    assert spec(method={"name": "rdumb"}).identity["parts"]["method"]["settings"]["reset_every"] == 1000
+
+
 def test_the_name_covers_how_often_a_memory_is_refreshed_by_default():
     settings = spec(memory={"name": "fpsd", "capacity": 8}).identity["parts"]["memory"]["settings"]
     assert settings["refresh_every"] == 10

@@ -27,6 +27,9 @@ from gotta.streams import StreamSpec
 from gotta.streams.order import ORDERS
 from gotta.streams.schedule import SCHEDULES
 
+# Settings that came later: where nobody changes them, a run is what it was before and keeps its name.
+LATER = {"loss": "entropy", "reset_every": None}
+
 if TYPE_CHECKING:
     from gotta.experiment.spec.run_spec import MemorySpec, MethodSpec, RunSpec
 
@@ -85,9 +88,12 @@ def _of_method(method: "MethodSpec") -> dict[str, Any]:
     hyper = {name: value for name, value in method.arguments.items() if name not in usual}
     resolved = {
         "prior": taken.get("prior") or cls.native_prior,
+        "labels": taken.get("labels") or cls.native_labels,
+        "reset_every": taken.get("reset_every") or cls.native_reset_every,
         "quirks": sorted(choose_quirks(cls, taken.get("quirks", ()))),
     }
-    return {**hyper_parameters(cls, taken.get("preset", "official"), hyper), **taken, **resolved}
+    settings = {**hyper_parameters(cls, taken.get("preset", "official"), hyper), **taken, **resolved}
+    return {name: value for name, value in settings.items() if name not in LATER or value != LATER[name]}
 
 
 def _arguments(function: Callable[..., Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:

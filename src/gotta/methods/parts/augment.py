@@ -1,4 +1,4 @@
-"""The random augmentation that CoTTA and RoTTA share, in plain torch: one draw for the whole batch, noise per pixel."""
+"""The random augmentation that methods share, in plain torch: one draw for the whole batch, noise per pixel."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ Augment = Callable[[Tensor], Tensor]
 BORDER = 2  # half the width of the blur, which needs that many pixels around the image
 
 
-def augment(x: Tensor, given: Augment | None, generator: torch.Generator) -> Tensor:
-    """The batch changed by the given function, or at random."""
-    return random_augmentation(x, generator) if given is None else given(x)
+def augment(x: Tensor, given: Augment | None, generator: torch.Generator, fine: bool = True) -> Tensor:
+    """The batch changed by the given function, or at random; `fine` says whether blur and noise are part of that."""
+    return random_augmentation(x, generator, fine) if given is None else given(x)
 
 
 def augment_copy(x: Tensor, copy: int, given: Any, generator: torch.Generator) -> Tensor:
@@ -29,7 +29,7 @@ def augment_copy(x: Tensor, copy: int, given: Any, generator: torch.Generator) -
     return augment(x, given, generator)
 
 
-def random_augmentation(x: Tensor, generator: torch.Generator) -> Tensor:
+def random_augmentation(x: Tensor, generator: torch.Generator, fine: bool = True) -> Tensor:
     """Colours, a small turn, shift and zoom, blur, flip, noise, for images [B, C, H, W] in [0, 1].
 
     Images in another range are mapped to [0, 1] by the smallest and largest value of the batch, and back at the end.
@@ -42,11 +42,13 @@ def random_augmentation(x: Tensor, generator: torch.Generator) -> Tensor:
     low, high = (float(value) for value in torch.aminmax(x))
     low, span = (0.0, 1.0) if low >= 0 and high <= 1 else (low, max(high - low, 1e-8))
     out = colours((x - low) / span, generator) if span != 1.0 else colours(x, generator)
-    out = blur(warp(out, generator), generator)
+    out = warp(out, generator)
+    out = blur(out, generator) if fine else out[:, :, BORDER:-BORDER, BORDER:-BORDER]
     if _uniform(0, 1, generator) < 0.5:
         out = out.flip(3)
-    noise = torch.randn(out.shape, generator=generator).to(out)
-    out = out.add(noise, alpha=0.005).clamp_(0, 1)
+    if fine:
+        out = out.add(torch.randn(out.shape, generator=generator).to(out), alpha=0.005)
+    out = out.clamp(0, 1)
     return out * span + low if span != 1.0 else out
 
 

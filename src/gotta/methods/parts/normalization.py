@@ -116,6 +116,13 @@ class ReplacedBatchNorm(_BatchNorm):
     def with_running_statistics(self, x: Tensor) -> Tensor:
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
 
+    def scaled(self, x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        """x times `scale` plus `shift`, [C] both, and then the layer's own weight and bias."""
+        if self.affine:
+            scale, shift = scale * self.weight, shift * self.weight + self.bias
+        # One product and one sum, so that the large tensor is written as rarely as can be.
+        return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)
+
 
 def replace_batch_norms(model: nn.Module, make: Callable[[_BatchNorm], nn.Module]) -> None:
     """Put a new layer in the place of every BatchNorm; one that is used in several places stays one."""

@@ -42,6 +42,14 @@ def train_affine(model: nn.Module, method: str, skip: Callable[[str], bool] = la
     return train(parameters)
 
 
+def near_the_top(name: str) -> bool:
+    """Layers that SAR and its followers do not train: last stage of a ResNet, last blocks and final norm of a ViT-B."""
+    for wrapper in ("_orig_mod.", "module.", "model."):  # compiled, data-parallel, behind its normalisation
+        name = name.removeprefix(wrapper)
+    top = ("layer4", "blocks.9", "blocks.10", "blocks.11", "norm.")
+    return name == "norm" or any(part in name for part in top)
+
+
 def train_all(model: nn.Module) -> list[nn.Parameter]:
     """Switch gradients on for every parameter that can have one."""
     return train([parameter for parameter in model.parameters() if parameter.is_floating_point()])

@@ -1,9 +1,8 @@
 """RobustBN of RoTTA (Yuan et al., CVPR 2023): the running statistics normalise in training, too."""
 
-import torch
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widen
+from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, widen
 
 
 class RobustBN(ReplacedBatchNorm):
@@ -12,10 +11,13 @@ class RobustBN(ReplacedBatchNorm):
     The gradient flows through the batch's share of them. Where nothing may move, the batch alone normalises.
     """
 
+    through_statistics = True
+
     def forward(self, x: Tensor) -> Tensor:
         if not self.sees_batch:
             return self.with_running_statistics(x)
-        mean, var = moments(widen(x), (0, *range(2, x.ndim)), unbiased=False)
+        seen = x if self.through_statistics else x.detach()
+        mean, var = moments(widen(seen), (0, *range(2, x.ndim)), unbiased=False)
         if self.moves:
             assert self.running_mean is not None
             assert self.running_var is not None
@@ -25,8 +27,10 @@ class RobustBN(ReplacedBatchNorm):
             self.running_mean.copy_(mean.detach())
             self.running_var.copy_(var.detach())
         scale = (var + self.eps).rsqrt()
-        shift = -mean * scale
-        if self.affine:
-            scale, shift = scale * self.weight, shift * self.weight + self.bias
-        # One product and one sum, so that the large tensor is written as rarely as can be.
-        return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)
+        return self.scaled(x, scale, -mean * scale)
+
+
+class SteadyBN(RobustBN):
+    """RobustBN as ResiTTA has it: no gradient flows through the statistics."""
+
+    through_statistics = False

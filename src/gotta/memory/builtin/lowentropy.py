@@ -1,0 +1,30 @@
+"""Low-entropy sampling (ResiTTA)."""
+
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import REPLACED_RANDOM, ROOM, UNCERTAIN, Candidate, Decision, Policy, policies, reject
+from gotta.memory.rules import balance
+from gotta.memory.table import Table
+
+
+@policies.register("lowentropy")
+@dataclass(frozen=True)
+class LowEntropy(Policy):
+    """Only samples with an entropy below `margin` ln C enter; in a full memory they replace a random row of a random
+    largest class, whatever their own class is.
+    """
+
+    margin: float = 0.4
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        if new.uncertainty >= self.margin * log(table.num_classes):
+            return reject(UNCERTAIN)
+        if not table.full:
+            return Decision(table.free(), ROOM)
+        return Decision(balance.random_row(table, table.largest(), -1, rng), REPLACED_RANDOM)

@@ -1,0 +1,92 @@
+"""DELTA: renormalised batches, and rare classes that count for more (Zhao et al., ICLR 2023)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.parts.losses import choose_entropy, margin
+from gotta.methods.parts.normalization import batch_statistics, replace_batch_norms
+from gotta.methods.parts.params import train_affine
+from gotta.methods.parts.renorm import RenormBN
+from gotta.methods.settings import Presets, Texts
+from gotta.types import MemoryBatch
+
+
+@methods.register("delta")
+class Delta(Method):
+    """One step on the entropy of sure samples, weighted by how sure they are and how rarely their class is predicted.
+
+    Samples are trained on under the running statistics that also predict, and that move with them.
+    """
+
+    native = Statistics("running", fed_by="memory", rate=0.05)
+    paired = Statistics("running", fed_by="memory", rate=0.05)
+    presets: ClassVar[Presets] = {
+        "official": {
+            "lr": 1e-3,
+            "optimizer": "adam",
+            "e_margin": None,
+            "weighting": True,
+            "class_momentum": 0.95,
+            "loss": "entropy",
+        },
+        "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd"},
+        "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
+    }
+    origins: ClassVar[Texts] = {
+        "official": "chosen here: TENT's optimizer, the rest from the authors, who gave ImageNet's",
+        "imagenet-resnet50": "the authors'",
+        "imagenet-vit": "chosen here: the learning rate of TENT",
+    }
+    known_quirks: ClassVar[Texts] = {"first_batch": "the running statistics begin as those of the first samples"}
+    remembers = ("frequency", "turn")
+    frequency: Tensor | None = None
+    turn = 0
+
+    def configure(self) -> torch.optim.Optimizer:
+        replace_batch_norms(self.model, RenormBN)
+        self.entropy = choose_entropy(self.hyper.loss)
+        return self.make_optimizer(train_affine(self.model, "delta"))
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        logits = self.training_logits(batch.x)
+        self.turn += 1
+        uncertain = self.entropy(logits)
+        weight = self.weigh(logits.detach())
+        kept = torch.ones_like(weight, dtype=torch.bool)
+        if self.hyper.weighting:
+            sure = (margin(self.hyper.e_margin, logits, 0.5) - uncertain.detach()).exp()
+            weight, kept = weight * sure, sure > 1
+        measured = {"kept": float(kept.sum())}
+        if kept.any():
+            loss = (weight * uncertain)[kept].mean()
+            self.descend(loss)
+            measured["loss"] = float(loss.detach())
+        return measured
+
+    def weigh(self, logits: Tensor) -> Tensor:
+        """One over how often the predicted class was predicted so far; 1 on average. Then these samples count, too."""
+        probs = logits.softmax(1)
+        before = torch.full_like(probs[0], 1 / len(probs[0])) if self.frequency is None else self.frequency.to(probs)
+        weight = before.reciprocal()[probs.argmax(1)]
+        self.frequency = before + (1 - self.hyper.class_momentum) * (probs.mean(0) - before)
+        return weight / weight.mean()
+
+    @property
+    def begins(self) -> bool:
+        """Whether there are no running statistics yet."""
+        return "first_batch" in self.quirks and not self.turn and self.moves_statistics
+
+    @contextmanager
+    def _prediction_mode(self, net: nn.Module) -> Iterator[None]:
+        with batch_statistics(net, 0.0) if self.begins else super()._prediction_mode(net):
+            yield
+
+    @contextmanager
+    def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
+        with batch_statistics(net, 1.0) if self.begins and moving else super()._training_mode(net, moving):
+            yield

@@ -1,0 +1,25 @@
+"""RDumb: ETA that forgets everything at regular intervals, and lasts (Press et al., NeurIPS 2023)."""
+
+from typing import ClassVar
+
+from gotta.methods.eata import IMAGENET, Eta
+from gotta.methods.method import methods
+from gotta.methods.settings import Presets, Texts
+
+
+@methods.register("rdumb")
+class Rdumb(Eta):
+    """ETA, and every 1000 adaptations back to the source. Any other method does the same with `reset_every`."""
+
+    native_reset_every = 1000
+    presets: ClassVar[Presets] = {
+        "official": {**Eta.presets["official"], "lr": 1e-3, "optimizer": "adam"},
+        "imagenet-resnet50": IMAGENET,
+        "imagenet-vit": {**IMAGENET, "lr": 1e-3},
+    }
+    origins: ClassVar[Texts] = {
+        "official": "those of the code of Marsden et al. (2024): the authors' are for ImageNet",
+        "imagenet-resnet50": "the authors'",
+        "imagenet-vit": "chosen here: those of ETA",
+    }
+    known_quirks: ClassVar[Texts] = {}
