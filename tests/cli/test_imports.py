@@ -163,7 +163,9 @@ def test_a_plug_in_is_not_imported_to_be_listed(mine, monkeypatch):
     monkeypatch.syspath_prepend(str(mine))
     policies.names()
     monkeypatch.setitem(policies._plug_ins, "plugged", EntryPoint("plugged", "mine:Newest", "gotta.memory"))
-    command = ("bench", "mini", "--quick", "--method", "norm", "--out", mine / "out", "--jobs", 1)
+    every = "title: Every memory\nbase: {memory: {capacity: 8}}\nseeds: [0]\ncells: [{method: [norm], memory: ['*']}]\n"
+    (mine / "every.yaml").write_text(every)
+    command = ("bench", "every.yaml", "--out", mine / "out", "--jobs", 1)
     assert "norm + plugged, seed 0" in gotta(*command, "--dry-run", "--ids", cwd=mine)
     assert not imported(mine)
     assert policies.get("plugged").__name__ == "Newest"

@@ -36,13 +36,14 @@ def test_the_guard_keeps_the_source_as_it_was_and_one_account():
     assert model.guard.source.cost is model.method.cost
 
 
-def test_an_adapted_model_writes_into_none_of_its_parts():
+def test_an_adapted_model_writes_into_none_of_its_parts_but_lets_the_method_read_the_memory():
     net = seeded_net()
     method = gotta.methods.methods.build("tent", model=net)
     memory = Memory("fps", 6, CLASSES)
     before = {name: dict(vars(part)) for name, part in (("method", method), ("memory", memory))}
     hooks = [dict(module._forward_hooks) | dict(module._forward_pre_hooks) for module in net.modules()]
     gotta.Adapted(method, memory, 6)
+    before["method"]["peek"] = memory.peek
     assert {name: dict(vars(part)) for name, part in (("method", method), ("memory", memory))} == before
     assert [dict(module._forward_hooks) | dict(module._forward_pre_hooks) for module in net.modules()] == hooks
 

@@ -71,7 +71,7 @@ def stream(**settings):
 
 
 def records(method, memory, clock, reset="never", **settings):
-    adapted = adapt(seeded_net(classes=3), method, memory, 16, num_classes=3)
+    adapted = adapt(seeded_net(classes=3), method, memory, None if memory == "none" else 16, num_classes=3)
     return adapted, list(evaluate(adapted, stream(**settings), reset, clock=clock))
 
 

@@ -193,7 +193,8 @@ def test_logits_that_are_not_finite_are_a_collapse(net):
 
 @pytest.mark.parametrize("memory", ["none", "fps"])
 def test_the_cost_is_counted_and_at_most_half_a_forward_per_sample(net, memory):
-    model = adapt(net, "tent", memory, 64, lr=1e-4, pairing="memory", guard="freeze")
+    capacity = None if memory == "none" else 64
+    model = adapt(net, "tent", memory, capacity, lr=1e-4, pairing="memory", guard="freeze")
     labels = shuffled(64 * 45, 0)
     spent = [model.step(x).cost.get("guard", {}) for x in draw(labels, 0).split(64)]
     looks = len(labels) // EVERY * SEGMENT // ROWS
@@ -201,7 +202,7 @@ def test_the_cost_is_counted_and_at_most_half_a_forward_per_sample(net, memory):
     assert sum(cost.get("forwards", 0) for cost in spent) == 2 * looks == model.guard.spent.forwards
     company = sum(min(COMPANY, look * NEWCOMERS) for look in range(looks))
     assert sum(cost.get("samples", 0) for cost in spent) == looks * 2 * ROWS + company <= len(labels) / 2
-    bare = adapt(net, "tent", memory, 64, lr=1e-4, pairing="memory")
+    bare = adapt(net, "tent", memory, capacity, lr=1e-4, pairing="memory")
     for x in draw(labels, 0).split(64):
         bare(x)
     with_guard, without = model.method.cost.summary(), bare.method.cost.summary()

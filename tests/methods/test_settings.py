@@ -5,6 +5,7 @@ from math import log
 import pytest
 import torch
 from tiny import seeded_net
+from torch import nn
 
 from gotta import GottaError, adapt, list_methods
 from gotta.methods import describe, methods
@@ -188,9 +189,10 @@ def test_wrong_settings_are_told_before_anything_is_built():
     methods.check_arguments("rotta", {"nu": 0.1, "preset": "imagenet-vit"})
 
 
-def test_features_are_asked_for_in_vain_of_a_plain_model():
-    with pytest.raises(GottaError, match="features"):
-        adapt(seeded_net(), "tent", num_classes=CLASSES, embedding="features")(X)
+def test_features_are_asked_for_in_vain_of_a_model_without_a_linear_layer():
+    net = nn.Sequential(nn.BatchNorm2d(3), nn.Conv2d(3, CLASSES, 8), nn.Flatten())
+    with pytest.raises(GottaError, match="no features"):
+        adapt(net, "tent", "fps", 8, num_classes=CLASSES, embedding="features")(torch.rand(4, 3, 8, 8))
 
 
 def test_a_description_is_complete():

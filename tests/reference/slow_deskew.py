@@ -52,11 +52,15 @@ class SlowStatistics:
             first = np.array([one.mean(1) for one in maps])
             second = np.array([(one**2).mean(1) for one in maps])
             self.seen.append((first, second))
-            if self.samples == 0 and count >= 8:
-                layer.noise = np.maximum([units.var(0) for units in layer.units(first, second)], 1e-4)
             together = len(self.waiting) + count
             if number == 0 and together >= 16:
                 self.compare_samples(first, second)
+            if self.since == 0 and together >= 16:
+                firsts, seconds = (
+                    np.array([*(seen[number][row] for seen, _ in self.waiting), *now])
+                    for row, now in enumerate((first, second))
+                )
+                layer.noise = np.maximum([units.var(0) for units in layer.units(firsts, seconds)], 1e-4)
             comparing = number < max(1, len(self.layers) // 2) and together >= 16 and self.newness >= 0.6
             if comparing and self.since == 0:
                 self.open = True
@@ -78,7 +82,7 @@ class SlowStatistics:
         ratios = []
         for series in np.stack(rows, -1).reshape(-1, len(rows)):
             steps = np.mean([(b - a) ** 2 for a, b in pairwise(series)])
-            ratios.append(steps / (2 * series.var()))
+            ratios.append(steps / (2 * series.var()) if series.var() else 1.0)
         share = len(rows) / (len(rows) + 256) if self.since else 1
         self.newness = self.newness + share * (np.mean(ratios) - self.newness)
 

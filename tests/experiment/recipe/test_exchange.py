@@ -76,7 +76,7 @@ def test_a_method_of_the_recipe_is_kept_alone_and_another_takes_the_place_of_all
     assert cells(specs)[:3] == [("norm", "none"), ("norm", "fps"), ("norm", "same_samples")]
     assert cells(specs)[3:] == [("note", name) for name in ("none", "fps", "same_samples", "fifo")]
     assert all(spec.method.arguments.get("preset", "official") == "official" for spec in specs)
-    assert {spec.method.name for spec in made.runs(seeds=[0], methods=["s*"])} == {"source", "sar", "shot"}
+    assert {spec.method.name for spec in made.runs(seeds=[0], methods=["s*"])} == {"source", "sar", "shot", "sotta"}
 
 
 def test_methods_and_memories_are_exchanged_together():

@@ -150,7 +150,8 @@ class ClassStatistics:
             enough = len(self.labels) + len(moments[0]) >= WINDOW
             if first and enough:
                 self._compare_samples(sight, at, moments)
-            if sight.open or not self.samples or (shallow and enough and sight.newness >= FRAMES):
+            shallow = shallow and sight.newness >= FRAMES
+            if sight.open or (enough and (shallow or not self.settled)):
                 self._consider(sight, at, moments, shallow and enough)
 
     def _compare_samples(self, sight: Sight, at: int, moments: Moments) -> None:
@@ -162,14 +163,14 @@ class ClassStatistics:
     def _consider(self, sight: Sight, at: int, moments: Moments, comparing: bool) -> None:
         """Whether the domain has changed, and where to the level goes then. The first samples count as a change."""
         found, level = torch.stack(moments), self._level(at)
-        count = found.shape[1]
-        if not self.samples and count >= WINDOW // 2:
-            chance = deviations(found, level.mean, level.var).var(1, correction=0)
+        window, count = torch.cat([self.waiting[:, :, self._places[at]], found], 1), found.shape[1]
+        together = window.shape[1]
+        if not self.settled and together >= WINDOW:
+            chance = deviations(window, level.mean, level.var).var(1, correction=0)
             level = sight.levels[at] = level._replace(noise=chance.clamp_min(LEAST_NOISE))
-        if comparing and not sight.open and sight.newness >= FRAMES:
-            together, waiting = len(self.labels) + count, self.waiting[:, :, self._places[at]]
+        if comparing and not sight.open:
             if self.settled:
-                sight.compare((waiting.sum(1) + found.sum(1)) / together, level, CHANGED + 2 / together)
+                sight.compare(window.sum(1) / together, level, CHANGED + 2 / together)
             sight.open = sight.open or not self.settled
         if sight.open:
             before = None if sight.changed else self.gathered.get(at)
