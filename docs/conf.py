@@ -16,6 +16,7 @@ release = version = gotta.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "reference/extra"]
+suppress_warnings = ["myst.header"]  # tables of results are a level deeper than a page with one panel needs
 highlight_language = "none"
 
 myst_enable_extensions = ["deflist"]
