@@ -186,7 +186,9 @@ def test_wrong_settings_are_told_before_anything_is_built():
         methods.check_arguments("rotta", {"mu": 0.1})
     with pytest.raises(GottaError, match="quirk"):
         methods.check_arguments("rotta", {"quirks": ["keep_q"]})
-    methods.check_arguments("rotta", {"nu": 0.1, "preset": "imagenet-vit"})
+    with pytest.raises(GottaError, match="reset_every must be a whole number of at least 1 "):
+        methods.check_arguments("rotta", {"reset_every": -1})
+    methods.check_arguments("rotta", {"nu": 0.1, "preset": "imagenet-vit", "reset_every": 5})
 
 
 def test_features_are_asked_for_in_vain_of_a_model_without_a_linear_layer():

@@ -25,7 +25,15 @@ from gotta.methods.parts.normalization import (
 )
 from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
-from gotta.methods.settings import Presets, Texts, check_reset_every, choose_quirks, hyper_parameters, preset_of
+from gotta.methods.settings import (
+    Presets,
+    Texts,
+    check_number_of_adaptations,
+    check_reset_every,
+    choose_quirks,
+    hyper_parameters,
+    preset_of,
+)
 from gotta.methods.settings import Statistics as Statistics
 from gotta.registry import Registry
 from gotta.types import MemoryBatch, Prediction
@@ -41,6 +49,7 @@ class Methods(Registry[type["Method"]]):
             own = {argument: value for argument, value in arguments.items() if argument not in signature}
             hyper_parameters(cls, arguments.get("preset", "official"), own)
             choose_quirks(cls, arguments.get("quirks", ()))
+        check_number_of_adaptations(arguments.get("reset_every"))
 
 
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")

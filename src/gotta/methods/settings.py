@@ -86,12 +86,16 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     return frozenset(names)
 
 
+def check_number_of_adaptations(every: Any) -> None:
+    if every is not None and (isinstance(every, bool) or not isinstance(every, Integral) or int(every) < 1):
+        raise GottaError(f"reset_every must be a whole number of at least 1 (got {every!r}).")
+
+
 def check_reset_every(method: "Method", every: Any) -> int | None:
     """So many adaptations between two returns to the source; a method that never adapts has none to count."""
+    check_number_of_adaptations(every)
     if every is None:
         return None
-    if isinstance(every, bool) or not isinstance(every, Integral) or int(every) < 1:
-        raise GottaError(f"reset_every must be a whole number of at least 1 (got {every!r}).")
     if not method.adapts:
         raise GottaError(
             f"reset_every has no effect with method '{type(method).__name__.lower()}', which never adapts."

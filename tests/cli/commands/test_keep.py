@@ -35,3 +35,11 @@ def test_kept_runs_are_not_watched(tmp_path):
     gotta("keep", "runs/made", "results/made.jsonl", cwd=tmp_path)
     for path in ("results", "results/made.jsonl"):
         assert "holds kept runs, which do not change" in gotta("watch", path, cwd=tmp_path, code=2)
+
+
+def test_a_file_without_a_sound_run_makes_no_report(tmp_path):
+    (tmp_path / "bad.jsonl").write_text('{"x": 1}\n')
+    told = gotta("report", tmp_path / "bad.jsonl", "--out", tmp_path / "page", code=2)
+    assert "every run in" in told
+    assert "line 1: it holds no run" in told
+    assert not (tmp_path / "page").exists()

@@ -34,6 +34,10 @@ def report(
     results = read_results(folder)
     if not results.runs and not results.damaged:
         raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    if not results.runs:
+        raise GottaError(
+            f"every run in '{folder}' is damaged: {'; '.join(f'{id}: {reason}' for id, reason in results.damaged[:3])}."
+        )
     found = [(part.panel.title, str(part.answer), part.table(metric)) for part in results.parts]
     path = write_report(results, to=out)  # before anything is printed, which may go to a pipe that closes early
     console = Console()
