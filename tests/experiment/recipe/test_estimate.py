@@ -73,3 +73,7 @@ def test_durations_as_one_says_them():
 def test_video_is_timed_by_clips():
     video = {"data": {"name": "cifar10-mini-video"}, "stream": {"clips": 3, "frames": 4, "domains": ["snow"]}}
     assert estimate([RunSpec.of(video)], 1).seconds > 0
+
+
+def test_a_cell_without_effect_is_counted_as_the_source_model():
+    assert count_passes(spec("norm", control="running_statistics"), 10, False) == 1

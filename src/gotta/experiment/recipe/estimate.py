@@ -11,7 +11,7 @@ from torch import nn
 
 from gotta.core.build import build
 from gotta.core.clock import forwards
-from gotta.errors import GottaError
+from gotta.errors import GottaError, NoEffect
 from gotta.experiment.run.run import data_of, model_of, run
 from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import RunSpec
@@ -87,7 +87,10 @@ def count_passes(spec: RunSpec, num_classes: int, batch_norm: bool) -> float:
     regime = spec.regime.model_dump(include={"batch_size", "adapt_every", "score"})
     capacity = spec.memory.capacity if spec.has_memory else None
     key = json.dumps([settings, regime, capacity], sort_keys=True)
-    passes = max(_probe(key, num_classes, batch_norm, sure) for sure in (False, True))
+    try:
+        passes = max(_probe(key, num_classes, batch_norm, sure) for sure in (False, True))
+    except NoEffect:  # it runs as the source model
+        return 1.0
     every = spec.memory.refresh_every
     if every and spec.regime.adapt_every and capacity:
         passes += capacity / (every * spec.regime.adapt_every)
