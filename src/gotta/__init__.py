@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gotta import data, models, streams
+    from gotta.advice import advise
     from gotta.core.adapted import Adapted
     from gotta.core.build import adapt, load
     from gotta.memory import Memory
@@ -17,6 +18,7 @@ __all__ = [
     "Plan",
     "Result",
     "adapt",
+    "advise",
     "bench",
     "data",
     "list_memories",
@@ -36,6 +38,7 @@ from gotta.renamed import Renamed
 sys.meta_path.append(Renamed())
 
 _HOMES = {
+    "gotta.advice": ("advise",),
     "gotta.core.adapted": ("Adapted",),
     "gotta.core.build": ("adapt", "load"),
     "gotta.memory": ("Memory",),

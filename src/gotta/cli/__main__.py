@@ -7,6 +7,7 @@ import typer
 
 import gotta
 from gotta.cli.commands import (
+    advise,
     bench,
     check,
     diff,
@@ -56,6 +57,7 @@ app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(imports_from_here(show.show))
 app.command("check")(imports_from_here(check.check))
+app.command("advise")(imports_from_here(reads_data(advise.advise)))
 app.command("doctor")(imports_from_here(doctor.doctor))
 app.command("replay")(imports_from_here(replay.replay))
 app.command("train")(imports_from_here(train.train))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gotta.cli.__main__ import main
-from gotta.experiment.recipe.no_effect import no_effect, without_effect
+from gotta.experiment.recipe.no_effect import settle_cell, without_effect
 from gotta.experiment.recipe.recipe import Recipe
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
@@ -44,13 +44,20 @@ def finished(spec):
 
 def test_norm_has_no_effect_on_layer_norm_and_tent_has(vit):
     model = load(vit)
-    assert "BatchNorm" in no_effect(cell(vit, "norm"), model)
-    assert no_effect(cell(vit, "tent"), model) == ""
+    assert "BatchNorm" in settle_cell(cell(vit, "norm"), model)[1]
+    assert settle_cell(cell(vit, "tent"), model)[1] == ""
     resnet = load("resnet20")
-    assert no_effect(cell("resnet20", "norm"), resnet) == ""
+    assert settle_cell(cell("resnet20", "norm"), resnet)[1] == ""
     control = {"memory": {"capacity": 8}, "control": "running_statistics"}
-    assert "same_samples" in no_effect(cell(vit, "tent", **control), model)
-    assert no_effect(cell("resnet20", "tent", **control), resnet) == ""
+    assert "same_samples" in settle_cell(cell(vit, "tent", **control), model)[1]
+    assert settle_cell(cell("resnet20", "tent", **control), resnet)[1] == ""
+
+
+def test_running_statistics_of_norm_without_batch_norm_are_run_as_the_source_model(vit):
+    spec = cell(vit, "norm", memory={"capacity": 8}, control="running_statistics")
+    ran, source = finished(spec), finished(cell(vit, "source"))
+    assert ran.scores() == source.scores()
+    assert "BatchNorm" in ran.summary.no_effect
 
 
 def test_each_kind_of_cell_is_told_once(vit):

@@ -15,23 +15,22 @@ from gotta.models import Backbone
 ANY = 2  # classes of a network without weights: its layers are the same for any number
 
 
-def no_effect(spec: RunSpec, model: Backbone) -> str:
-    """Why the cell says nothing of its own, or nothing. The model is left as it is."""
+def settle_cell(spec: RunSpec, model: Backbone) -> tuple[RunSpec, str]:
+    """The run to do, and why the cell says nothing of its own, or nothing. The model is left as it is.
+
+    A method without effect is the source model, and runs as it.
+    """
     try:
         methods.build(
             spec.method.name, model=deepcopy(model), **without_samples(spec.method.name, spec.method.arguments)
         )
     except NoEffect as reason:
-        return str(reason)
+        kept = spec.method.model_dump(include={"embedding"})
+        source = MethodSpec(name="source", statistics="source", **kept)
+        return spec.model_copy(update={"method": source, "control": None}), str(reason)
     if spec.control == "running_statistics" and not has_batch_norm(model):
-        return "this model has no BatchNorm layers, so there are no running statistics: it equals 'same_samples'."
-    return ""
-
-
-def as_source(spec: RunSpec) -> RunSpec:
-    """The same run with the method that a method without effect equals."""
-    kept = spec.method.model_dump(include={"embedding"})
-    return spec.model_copy(update={"method": MethodSpec(name="source", statistics="source", **kept)})
+        return spec, "this model has no BatchNorm layers, so there are no running statistics: it equals 'same_samples'."
+    return spec, ""
 
 
 def without_effect(specs: Iterable[RunSpec]) -> dict[str, str]:
@@ -42,5 +41,5 @@ def without_effect(specs: Iterable[RunSpec]) -> dict[str, str]:
         if name not in found:
             found[name] = ""
             with suppress(GottaError):  # whatever else is wrong, the run will say
-                found[name] = no_effect(spec, share_model(**dict(spec.model), num_classes=ANY))
+                _, found[name] = settle_cell(spec, share_model(**dict(spec.model), num_classes=ANY))
     return {name: reason for name, reason in found.items() if reason}

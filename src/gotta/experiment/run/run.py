@@ -20,7 +20,7 @@ from gotta.core.undo import UndoneWarning
 from gotta.data import DATASETS, dataset
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.recipe.no_effect import as_source, no_effect
+from gotta.experiment.recipe.no_effect import settle_cell
 from gotta.experiment.run.clean_images import images_used, method_arguments
 from gotta.experiment.run.content_used import inputs_used
 from gotta.experiment.run.memory_film import Recorder
@@ -96,8 +96,7 @@ def run(
     inputs |= images_used(spec, model)
     if snapshots is not None:
         snapshots.beside = inputs
-    pointless = no_effect(spec, model)
-    done = as_source(spec) if pointless and spec.control != "running_statistics" else spec
+    done, pointless = settle_cell(spec, model)
 
     def measure() -> dict[str, float]:
         spare = deepcopy(model)  # building an adapted model changes its network
