@@ -40,7 +40,7 @@ def test_a_row_is_what_it_adds_to_deskew(all_runs):
 
 def test_the_sentence_counts_what_is_certain(all_runs):
     told = tell(list_rows(all_runs))
-    assert "Of 4 rows 2 are (tent + fps, tent + none) above deskew for certain and 1 is (sar + none) below" in told
+    assert "Of 4 rows 2 are above deskew for certain (tent + fps, tent + none) and 1 below (sar + none);" in told
     assert "tent +1.0, sar +5.1" in told
 
 

@@ -54,8 +54,9 @@ def tell(rows: dict[str, dict[str, Difference]]) -> str:
     }
     over = ", ".join(f"{method} {gain:+.1f}" for method, gain in gains.items())
     return (
-        f"Of {len(found)} rows {_listed(above)} above deskew for certain and {_listed(below)} below; the others cannot be told from it. "
-        f"The best of the memories is, over training on the batch alone: {over}."
+        f"Of {len(found)} rows {len(above)} are above deskew for certain{_listed(above)} and {len(below)} below"
+        f"{_listed(below)}; the others cannot be told from it. What the best memory adds to training on the batch "
+        f"alone, in points: {over}."
     )
 
 
@@ -98,9 +99,7 @@ def _place(row: tuple[str, object]) -> tuple[bool, str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    if not names:
-        return "none is"
-    return f"{len(names)} {'is' if len(names) == 1 else 'are'} ({', '.join(names)})"
+    return f" ({', '.join(names)})" if names else ""
 
 
 def main(*folders: str) -> None:
