@@ -165,20 +165,17 @@ class SlowStatistics:
             layer.old = None if self.open and self.since >= 32 else layer.old
 
 
-class SlowSticky:
-    """The forward filter of the two-parameter hidden Markov model, class by class."""
+class SlowFilter:
+    """The forward filter of the two-parameter hidden Markov model, class by class, at one temperature."""
 
-    def __init__(self, classes):
+    def __init__(self, classes, temperature):
         self.post, self.marginal, self.stay = [1 / classes] * classes, [1 / classes] * classes, 0.5
-
-    def restart(self):
-        """The next sample has nothing to do with the last one."""
-        self.post = self.marginal
+        self.temperature, self.evidence = temperature, 0.0
 
     def __call__(self, logits):
         """Log-probabilities of one sample, as sharp as the network's own."""
         biggest = max(logits)
-        weight = [np.exp((value - biggest) / 1.5) for value in logits]
+        weight = [np.exp((value - biggest) / self.temperature) for value in logits]
         q = [value / sum(weight) for value in weight]
         stay = [self.stay * p * a / m for p, a, m in zip(self.post, q, self.marginal, strict=True)]
         leave = [(1 - self.stay) * a for a in q]
@@ -187,29 +184,63 @@ class SlowSticky:
         self.stay = min(0.99, max(0.02, self.stay + 0.02 * (sum(stay) / total - self.stay)))
         marginal = [max(m + 0.005 * (a - m), 1e-3 / len(q)) for m, a in zip(self.marginal, q, strict=True)]
         self.marginal = [m / sum(marginal) for m in marginal]
-        sharp = [1.5 * np.log(p) for p in self.post]
+        self.evidence += 0.002 * (np.log(total) - self.evidence)
+        sharp = [self.temperature * np.log(p) for p in self.post]
         return np.array(sharp) - np.log(np.sum(np.exp(sharp)))
 
-
-class SlowShuffled(SlowSticky):
-    """The same for batches whose order means nothing: one step per batch, with the mean of what its samples say."""
-
     def batch(self, rows):
-        answers, posts, stays, given = [], [], [], []
-        before = self.post, self.marginal, self.stay
+        """Samples whose order means nothing: one step, with the mean of what they say."""
+        answers, posts, stays, given, totals = [], [], [], [], []
+        before = self.post, self.marginal, self.stay, self.evidence
         for logits in rows:
-            self.post, self.marginal, self.stay = before
+            self.post, self.marginal, self.stay, self.evidence = before
             answers.append(self(logits))
             posts.append(self.post)
-            weight = np.exp(np.array(logits) / 1.5)
+            weight = np.exp(np.array(logits) / self.temperature)
             q = weight / weight.sum()
             given.append(q)
             stay = before[2] * np.array(before[0]) * q / np.array(before[1])
             stays.append(stay.sum() / (stay.sum() + (1 - before[2])))
-        count, (_, marginal, s) = len(rows), before
+            totals.append(np.log(stay.sum() + (1 - before[2])))
+        count, (_, marginal, s, evidence) = len(rows), before
         self.post = list(np.mean(posts, 0))
         self.stay = min(0.99, max(0.02, s + (1 - 0.98**count) * (np.mean(stays) - s)))
         moved = np.array(marginal) + (1 - 0.995**count) * (np.mean(given, 0) - np.array(marginal))
         moved = np.maximum(moved, 1e-3 / len(moved))
         self.marginal = list(moved / moved.sum())
+        self.evidence = evidence + (1 - 0.998**count) * (np.mean(totals) - evidence)
         return np.array(answers)
+
+
+class SlowSticky:
+    """Three filters side by side; one answers until another one has foreseen the samples better by 0.1."""
+
+    def __init__(self, classes):
+        self.filters = [SlowFilter(classes, temperature) for temperature in (1.5, 3.0, 6.0)]
+        self.now = self.filters[0]
+
+    @property
+    def stay(self):
+        return self.now.stay
+
+    @property
+    def marginal(self):
+        return self.now.marginal
+
+    def restart(self):
+        """The next sample has nothing to do with the last one."""
+        for one in self.filters:
+            one.post = one.marginal
+
+    def __call__(self, logits):
+        return self._answer([one(logits) for one in self.filters])
+
+    def batch(self, rows):
+        return self._answer([one.batch(rows) for one in self.filters])
+
+    def _answer(self, answers):
+        answer = answers[self.filters.index(self.now)]
+        for one in self.filters:
+            if one.evidence > self.now.evidence + 0.1 and one.evidence == max(each.evidence for each in self.filters):
+                self.now = one
+        return answer

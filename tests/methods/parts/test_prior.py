@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from reference.slow_deskew import SlowShuffled, SlowSticky
+from reference.slow_deskew import SlowSticky
 from tiny import seeded_net
 from torch import nn
 
@@ -52,8 +52,8 @@ def test_it_equals_the_slow_filter_at_the_ends_of_its_range(run, stickiness):
     slow, prior = SlowSticky(CLASSES), make_prior("sticky")
     expected = np.stack([slow(row) for row in logits.double().tolist()])
     np.testing.assert_allclose(follow(prior, logits), expected, atol=1e-4)
-    assert prior.belief.marginal[2:] == pytest.approx([1e-3 / CLASSES] * 4, rel=0.01)
-    np.testing.assert_allclose(prior.belief.marginal, slow.marginal)
+    assert prior.belief.answering.marginal[2:] == pytest.approx([1e-3 / CLASSES] * 4, rel=0.01)
+    np.testing.assert_allclose(prior.belief.answering.marginal, slow.marginal)
     most = max if stickiness > 0.5 else min
     reached = most(look_at_stickiness(logits))
     assert reached == pytest.approx(stickiness)
@@ -69,10 +69,52 @@ def look_at_stickiness(logits):
 @pytest.mark.parametrize("size", [1, 7, 50])
 def test_without_an_order_in_the_batch_it_equals_the_slow_filter_too(size):
     logits, _ = stream(300, 40)
-    slow, prior = SlowShuffled(CLASSES), make_prior("sticky", "none")
+    slow, prior = SlowSticky(CLASSES), make_prior("sticky", "none")
     expected = np.concatenate([slow.batch(part.double().tolist()) for part in logits.split(size)])
     np.testing.assert_allclose(follow(prior, logits, size), expected, atol=1e-5)
     assert prior.stickiness == pytest.approx(slow.stay)
+
+
+def test_it_takes_a_network_that_is_too_sure_less_at_its_word():
+    """Logits eight times as large: right as often, and far surer of every error."""
+    logits, labels = stream(3000, 40)
+    loud = 8 * logits
+    slow, prior = SlowSticky(CLASSES), make_prior("sticky")
+    got = follow(prior, loud)
+    np.testing.assert_allclose(got, np.stack([slow(row) for row in loud.double().tolist()]), atol=1e-4)
+    assert prior.belief.chosen > 0
+    assert slow.now is slow.filters[prior.belief.chosen]
+    fixed = make_prior("sticky")
+    fixed.margin = 1e9
+    assert accuracy(got, labels) > accuracy(follow(fixed, loud), labels) + 0.05
+    assert fixed.belief.chosen == 0
+
+
+@pytest.mark.parametrize("size", [7, 50])
+def test_without_an_order_in_the_batch_a_loud_network_equals_the_slow_filter_too(size):
+    logits, _ = stream(2000, 100)
+    slow, prior = SlowSticky(CLASSES), make_prior("sticky", "none")
+    expected = np.concatenate([slow.batch(part.double().tolist()) for part in (6 * logits).split(size)])
+    np.testing.assert_allclose(follow(prior, 6 * logits, size), expected, atol=1e-4)
+    assert slow.now is slow.filters[prior.belief.chosen]
+
+
+def test_a_calibrated_network_is_taken_at_its_word_with_runs_and_without():
+    for run in (None, 3, 40):
+        prior = make_prior("sticky")
+        follow(prior, stream(3000, run)[0])
+        assert prior.belief.chosen == 0
+
+
+def test_a_state_of_an_earlier_version_goes_on_with_its_one_temperature():
+    logits, _ = stream(400, 40)
+    prior, later = make_prior("sticky"), make_prior("sticky")
+    follow(prior, logits[:200])
+    state = prior.state_dict()
+    first = {name: value for name, value in state["belief"]["each"][0].items() if name != "evidence"}
+    later.load_state_dict({"belief": first, "before": None})
+    assert torch.equal(follow(later, logits[200:]), follow(prior, logits[200:]))
+    assert len(later.belief.each) == 1
 
 
 def follow_clips(prior, logits, starts, size):
@@ -231,8 +273,10 @@ def test_a_step_is_told_where_clips_begin():
             model(x, starts=wrong)
     model.freeze()
     model(x, starts=[True] * 6)
-    assert model.method.following.prior.state_dict()["belief"]["stay"] == before["belief"]["stay"]
-    assert torch.equal(model.method.following.prior.state_dict()["belief"]["last"], before["belief"]["last"])
+    after = model.method.following.prior.state_dict()
+    for now, then in zip(after["belief"]["each"], before["belief"]["each"], strict=True):
+        assert (now["stay"], now["evidence"]) == (then["stay"], then["evidence"])
+        assert torch.equal(now["last"], then["last"])
 
 
 def test_a_clip_that_begins_in_a_batch_that_was_left_out_is_not_forgotten():

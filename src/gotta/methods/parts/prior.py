@@ -28,14 +28,23 @@ class OrderWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Belief:
-    """What a prior knows: the last sample's classes, the long-run classes [C], and how often a class stays."""
+    """What a prior knows: the last sample's classes, the long-run classes [C], and how often a class stays.
+
+    `evidence` is how well it foresaw the samples so far: the mean logarithm of their likelihood, over that without it.
+    """
 
     last: Floats
     marginal: Floats
     stay: float
+    evidence: float = 0.0
 
     def to_state(self) -> dict[str, Any]:
-        return {"last": torch.from_numpy(self.last), "marginal": torch.from_numpy(self.marginal), "stay": self.stay}
+        return {
+            "last": torch.from_numpy(self.last),
+            "marginal": torch.from_numpy(self.marginal),
+            "stay": self.stay,
+            "evidence": self.evidence,
+        }
 
     def restarted(self) -> "Belief":
         """Before a sample that has nothing to do with the last one."""
@@ -43,7 +52,39 @@ class Belief:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Belief":
-        return cls(state["last"].cpu().numpy(), state["marginal"].cpu().numpy(), state["stay"])
+        last, marginal = (state[name].cpu().numpy() for name in ("last", "marginal"))
+        return cls(last, marginal, state["stay"], state["evidence"])
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """One for each temperature of the network's predictions, and the number of the one that answers."""
+
+    each: tuple[Belief, ...]
+    chosen: int = 0
+
+    @property
+    def answering(self) -> Belief:
+        return self.each[self.chosen]
+
+    def restarted(self) -> "Beliefs":
+        return replace(self, each=tuple(belief.restarted() for belief in self.each))
+
+    def chosen_again(self, margin: float) -> "Beliefs":
+        """Another one answers once it is clear that it foresees better."""
+        best = max(range(len(self.each)), key=lambda at: self.each[at].evidence)
+        clear = self.each[best].evidence > self.answering.evidence + margin
+        return replace(self, chosen=best) if clear else self
+
+    def to_state(self) -> dict[str, Any]:
+        return {"each": [belief.to_state() for belief in self.each], "chosen": self.chosen}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Beliefs":
+        """States of an earlier version have a single one, of the first temperature, and go on with it."""
+        if "each" not in state:
+            return cls((Belief.from_state({**state, "evidence": 0.0}),))
+        return cls(tuple(Belief.from_state(part) for part in state["each"]), state["chosen"])
 
 
 class Prior:
@@ -56,8 +97,8 @@ class Prior:
         if order not in ORDERS:
             raise unknown("order_in_batch", order, ORDERS)
         self.order = order
-        self.belief: Belief | None = None  # until the number of classes is known
-        self.before: Belief | None = None  # as it was before the last batch
+        self.belief: Beliefs | None = None  # until the number of classes is known
+        self.before: Beliefs | None = None  # as it was before the last batch
         self.starts: NDArray[np.bool_] | None = None  # which samples begin something new, in the step that is made now
         self.told = False
 
@@ -93,35 +134,42 @@ class Prior:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.belief, self.before = (
-            None if state[name] is None else Belief.from_state(state[name]) for name in ("belief", "before")
+            None if state[name] is None else Beliefs.from_state(state[name]) for name in ("belief", "before")
         )
 
-    def _judge(self, raw: Prediction, belief: Belief | None) -> tuple[Prediction, Belief | None]:
+    def _judge(self, raw: Prediction, belief: Beliefs | None) -> tuple[Prediction, Beliefs | None]:
         return raw, belief
 
 
 class _Filter(Prior):
-    """A prior that multiplies the network's probabilities, softened by a temperature, by a factor per class."""
+    """A prior that multiplies the network's probabilities, softened by a temperature, by a factor per class.
 
-    temperature: ClassVar[float] = 1.0
+    Of several temperatures each has its own belief, and the one that foresees the samples best answers: how sure of
+    itself a network may be differs from one to the other, and nobody tells.
+    """
 
-    def _judge(self, raw: Prediction, belief: Belief | None) -> tuple[Prediction, Belief | None]:
+    temperatures: ClassVar[tuple[float, ...]] = (1.0,)
+    margin: ClassVar[float] = 0.1  # of evidence, by which another temperature must be better
+
+    def _judge(self, raw: Prediction, belief: Beliefs | None) -> tuple[Prediction, Beliefs | None]:
         logits = raw.logits.detach().double().cpu()
         classes = logits.shape[1]
         if belief is None:
             uniform = np.full(classes, 1 / classes)
-            belief = Belief(uniform, uniform, self.start)
-        own, tempered = logits.log_softmax(1).numpy(), (logits / self.temperature).softmax(1).numpy()
-        factor = np.empty_like(own)  # [B, C]
+            belief = Beliefs((Belief(uniform, uniform, self.start),) * len(self.temperatures))
+        own = logits.log_softmax(1).numpy()
+        tempered = [(logits / temperature).softmax(1).numpy() for temperature in self.temperatures]
+        factor, sharp = np.empty_like(own), np.empty((len(own), 1))  # [B, C] and [B, 1]
         starts = np.zeros(len(own), bool) if self.starts is None else self.starts
-        if self.order == "none":
-            factor[:], belief = self.step(belief.restarted() if starts.any() else belief, tempered)
-        else:
-            for at in range(len(own)):
-                belief = belief.restarted() if starts[at] else belief
-                factor[at], belief = self.step(belief, tempered[at : at + 1])
+        at_once = len(own) if self.order == "none" else 1
+        for at in range(0, len(own), at_once):
+            part = slice(at, at + at_once)
+            belief = belief.restarted() if starts[part].any() else belief
+            found = [self.step(one, probs[part]) for one, probs in zip(belief.each, tempered, strict=False)]
+            factor[part], sharp[part] = found[belief.chosen][0], self.temperatures[belief.chosen]
+            belief = Beliefs(tuple(after for _, after in found), belief.chosen).chosen_again(self.margin)
         # The filter's own posterior, made as sharp as the network is: without a factor it is the network's prediction.
-        out = torch.from_numpy(own + self.temperature * np.log(factor)).log_softmax(1).to(raw.logits)
+        out = torch.from_numpy(own + sharp * np.log(factor)).log_softmax(1).to(raw.logits)
         return Prediction(out, raw.features, raw.embed, raw), belief
 
     @abstractmethod
@@ -134,25 +182,28 @@ class Sticky(_Filter):
 
     Dividing by that marginal is what makes it safe: what the network says all the time is no sign of a run. s is
     learned by one step of online EM per sample; it falls towards 0 on streams without runs, and the filter with it.
+    A network that is too sure of its errors would overrule it: a higher temperature then has the greater evidence.
     """
 
     name = "sticky"
     start = 0.5
-    temperature, learn, slow = 1.5, 0.02, 0.005
+    temperatures = (1.5, 3.0, 6.0)
+    learn, slow, weigh = 0.02, 0.005, 0.002  # shares of one sample in s, the marginal and the evidence
     least, most = 0.02, 0.99  # of s; without the first, thousands of samples would be needed to come back
     least_marginal = 1e-3  # of a class, times the number of classes
     loud = 0.9  # above it one warning is given
 
     @property
     def stickiness(self) -> float | None:
-        return None if self.belief is None else self.belief.stay
+        return None if self.belief is None else self.belief.answering.stay
 
     def follow(self, raw: Prediction) -> Prediction:
         prediction = super().follow(raw)
-        if not self.told and self.belief is not None and self.belief.stay > self.loud:
+        stay = self.stickiness
+        if not self.told and stay is not None and stay > self.loud:
             self.told = True
             warnings.warn(
-                f"successive samples share their class so often (stickiness {self.belief.stay:.2f}) that predictions "
+                f"successive samples share their class so often (stickiness {stay:.2f}) that predictions "
                 "lean on the order of the samples. Right for video and other streams; on a test set sorted by class "
                 "the score is no accuracy. prior='none' switches it off.",
                 OrderWarning,
@@ -171,7 +222,9 @@ class Sticky(_Filter):
         marginal = marginal + (1 - (1 - self.slow) ** count) * (seen - marginal)
         marginal = np.maximum(marginal, self.least_marginal / len(marginal))
         s = min(self.most, max(self.least, s + (1 - (1 - self.learn) ** count) * (share - s)))
-        return factor, Belief((joint / total[:, None]).mean(0), marginal / marginal.sum(), s)
+        weight = 1 - (1 - self.weigh) ** count
+        evidence = belief.evidence + weight * (float(np.log(total).mean()) - belief.evidence)
+        return factor, Belief((joint / total[:, None]).mean(0), marginal / marginal.sum(), s, evidence)
 
 
 class Ema(_Filter):
