@@ -9,7 +9,7 @@ from gotta.report.part import Part
 def test_a_part_is_named_by_what_tells_it_from_the_others():
     runs = [made(), made(model__name="other")]
     parts = [Part(panel, number, 2) for number, panel in enumerate(place(runs).panels, 1)]
-    assert [(part.anchor, part.title) for part in parts] == [("set-up-1", "name other"), ("set-up-2", "name resnet20")]
+    assert [(part.anchor, part.title) for part in parts] == [("set-up-1", "other"), ("set-up-2", "resnet20")]
     assert Part(panel_of([made()])).title == ""
 
 
