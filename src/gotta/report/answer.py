@@ -52,10 +52,15 @@ class Finding:
         return self.memories > 1 and len(self.tied) == self.memories - 1
 
     @property
-    def sentence(self) -> str:
+    def parts(self) -> list[str]:
+        """What is said of the method, thing by thing."""
         where = "at the usual rates, " if self.at_usual_rates else ""
         parts = [where + self._gain(), self._ties(), self._control(), self.at_best_rates]
-        return f"{self.method}: " + "; ".join(part for part in parts if part) + "."
+        return [part for part in parts if part]
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.method}: {'; '.join(self.parts)}."
 
     def _gain(self) -> str:
         if self.over_none is None:

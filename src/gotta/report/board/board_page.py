@@ -62,7 +62,7 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
         "others": others,
         "damaged": results.damaged,
         "version": gotta.__version__,
-        "data": {"runs": facts, "recorded": [], "curves": curves()},
+        "data": {"runs": facts, "recorded": [], "inside": [], "curves": curves()},
         "live": False,
     }
     return render(context, "board.html.j2")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from gotta.report.figures.chart import POINT, SMALL, Frame, clip, legend, legend_height, room, text_width, y_axis
 from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines
+from gotta.report.figures.figure import CHART, Figure, draws, first_lines, keep_lines
 from gotta.report.figures.palette import Style, styles
 from gotta.report.panel import NONE, Panel, Runs, cell_name
 from gotta.report.tables.comparison import by_seed
@@ -18,7 +18,7 @@ Scores = dict[str, dict[str, float]]  # name of a cell: domain: accuracy over se
 def domain_figures(panel: Panel) -> list[Figure]:
     """One over all methods, where the runs met two domains or more."""
     cells = {cell_name(column, row): (row if row != NONE else column, runs) for column, row, runs in panel.filled}
-    kept, which = best_rows({name: runs for name, (_, runs) in cells.items()})
+    kept, which = keep_lines({name: runs for name, (_, runs) in cells.items()})
     scores = {name: found for name, runs in kept.items() if (found := domain_scores(runs))}
     domains = list(dict.fromkeys(domain for found in scores.values() for domain in found))
     if len(domains) < 2 or len(scores) < 2:

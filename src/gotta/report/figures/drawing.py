@@ -84,6 +84,11 @@ class Drawing:
             self.lines.append((line, list(marks)))
 
     @property
+    def ordered_keys(self) -> list[tuple[str, list[Mark]]]:
+        """The lines that are shown first, then the others."""
+        return sorted(self.keys.items(), key=lambda key: key[0] not in self.first)
+
+    @property
     def all_marks(self) -> list[Mark]:
         return [*self.marks, *(mark for _, marks in self.lines for mark in marks), *self.legend]
 

@@ -99,6 +99,15 @@ def first_lines(lines: Mapping[str, Runs], most: int = FIRST) -> frozenset[str]:
     return frozenset(list(dict.fromkeys(chosen))[:most])
 
 
+def keep_lines(lines: Mapping[str, Runs], most: int = MANY) -> tuple[dict[str, Runs], str]:
+    """All lines in their order if a figure can show them, else those to look at first; and words for that."""
+    if len(lines) <= most:
+        return dict(lines), ""
+    chosen = first_lines(lines, most)
+    told = f" {most} of {len(lines)} rows: the best, and what there is to compare with."
+    return {name: runs for name, runs in lines.items() if name in chosen}, told
+
+
 def mean(runs: Sequence[Run], name: str = "accuracy") -> Cell:
     """The number of these runs over their seeds."""
     return over_seeds(by_seed(runs, number(name)), 1)

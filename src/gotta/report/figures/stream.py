@@ -18,8 +18,8 @@ from gotta.report.figures.chart import (
     x_axis,
     y_axis,
 )
-from gotta.report.figures.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines
+from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
+from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines, keep_lines
 from gotta.report.figures.palette import Style, styles
 from gotta.report.panel import CONTROLS, NONE, SOURCE, Panel, Runs
 from gotta.report.series import Series, Visit, series
@@ -34,7 +34,7 @@ def stream_figures(panel: Panel) -> list[Figure]:
     found = []
     for method, rows in panel.methods.items():
         bare = panel.cells.get((NONE, SOURCE), ())
-        kept, which = best_rows({**({SOURCE: bare} if bare else {}), **rows})
+        kept, which = keep_lines({**({SOURCE: bare} if bare else {}), **rows})
         lines = first_seed(kept)
         if any(name in rows for name in lines):
             found.append(_accuracy(method, lines, first_lines({name: kept[name] for name in lines}), which))
@@ -90,7 +90,7 @@ def _diagnostics(method: str, lines: Lines, first: frozenset[str], which: str) -
     measured = [name for name in MEASURES if any(name in line.state for line in lines.values())]
     top, height, across = 20 + legend_height(looks, CHART - 60), 150.0, CHART / 2
     rows = (len(measured) + 1) // 2
-    drawing = Drawing(CHART, top + rows * (height + 58), title, f"Lines for {', '.join(lines)}.")
+    drawing = Drawing(CHART, top + rows * (height + 70), title, f"Lines for {', '.join(lines)}.")
     drawing.first = first
     legend(drawing, looks, 48, 16, CHART - 60)
     total = max(line.at[-1] for line in lines.values())
@@ -98,10 +98,12 @@ def _diagnostics(method: str, lines: Lines, first: frozenset[str], which: str) -
         values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
         if max(values) == min(values):  # no air of a thousandth around a line that does not move
             values = [0.0, 1.0, *values]
-        place = 48 + (k % 2) * across, top + 22 + (k // 2) * (height + 58)
+        place = 48 + (k % 2) * across, top + 34 + (k // 2) * (height + 70)
         frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
         _bands(drawing, frame, _visits(lines))
-        y_axis(drawing, frame, MEASURES[name].curve, 4)
+        y_axis(drawing, frame, "", 4)
+        what, _, meaning = MEASURES[name].curve.partition(": ")
+        drawing.add(Text(frame.left, frame.top - 21, what, INK, SMALL), Text(frame.left, frame.top - 8, meaning, FAINT, 10))
         marks = [(x, shown(x)) for x in ticks(0, total, 4)]
         x_axis(drawing, frame, "", marks)
         for row, line in lines.items():
