@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gotta.methods.settings import BY_LEVEL
 from gotta.registry import Registry
 from gotta.report.figures.drawing import Drawing
 from gotta.report.panel import NONE, SOURCE, Panel, Runs, is_control
@@ -94,9 +95,14 @@ def first_lines(lines: Mapping[str, Runs], most: int = FIRST) -> frozenset[str]:
     controls = [name for name in ordered if specs[name].control == "running_statistics"]
     source = [name for name in ranked if specs[name].method.name == SOURCE and lines[name][0].prior == "none"]
     memories = [name for name in ranked if specs[name].memory.name != NONE]
-    bare = [name for name in ranked if name not in (*memories, *source)][::-1]
+    bare = [name for name in ranked if name not in memories and _predicts_as_usual(lines[name][0])]
     chosen = [*ranked[:1], *controls[:1], *source, *memories[:1], *bare[:1], *ranked, *ordered]
     return frozenset(list(dict.fromkeys(chosen))[:most])
+
+
+def _predicts_as_usual(run: Run) -> bool:
+    """Is it a method by itself, without a prior or statistics by class?"""
+    return run.prior == "none" and run.spec.method.name != SOURCE and run.spec.method.statistics not in BY_LEVEL
 
 
 def keep_lines(lines: Mapping[str, Runs], most: int = MANY) -> tuple[dict[str, Runs], str]:
