@@ -21,6 +21,14 @@ def test_everything_is_computed_once():
     assert part.table("online.ece").title == "Calibration error (%)"
 
 
+def test_one_figure_stands_beside_the_table_and_the_others_follow():
+    part = Part(panel_of([made(), made("none")]))
+    assert part.explaining.kind == "domains"
+    assert [figure.kind for figure in part.more_figures] == ["cost", "wins"]
+    alone = Part(panel_of([made(scores=(50.0,))]))
+    assert (alone.explaining, alone.more_figures) == (None, [])
+
+
 def test_details_are_of_the_same_panel():
     part = Part(panel_of([made(), made("none", "tent")]))
     assert [table.title for table in part.details] == ["Accuracy (%) per domain", "Memory", "Cost", "Calibration"]
