@@ -59,7 +59,8 @@ def test_only_what_is_inside_is_named_and_marked(tmp_path, monkeypatch):
     monkeypatch.setattr("gotta.report.write.ROOM", size + 100)
     fewer = write_report(read_results(store), pictures=False).read_text(encoding="utf-8")
     assert fewer.count('id="record-') == 1
-    assert 0 < 3 * fewer.count("its memory can be watched") == marks
+    assert fewer.count("its memory can be watched") == 5  # one cell in five readings
+    assert marks > 10
     assert '<li><a href="#run=norm-fps-0">norm + fps, seed 0</a>' in fewer
     assert '<li><a href="#run=norm-fifo-0">' not in fewer
     assert "2 more were recorded" in fewer

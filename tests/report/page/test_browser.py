@@ -77,8 +77,9 @@ def numbers(page):
 def expected(panel, key):
     """What the page shows of a reading: what stands alone, then the rows."""
     short = next(view for view in views(panel) if view.key == key).compact
-    lines = [(name, [shown]) for name, _, shown in short.alone]
+    lines = [(name, [shown]) for name, shown in short.alone]
     lines += [(name, list(cells)) for name, _, cells in short.rows]
+    lines += [(name.replace("control: ", ""), [shown]) for name, shown in short.controls]
     return [[name, [None if s.cell.value is None else s.cell.number for s in cells]] for name, cells in lines]
 
 

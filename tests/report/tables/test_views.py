@@ -30,7 +30,7 @@ def test_the_first_table_has_no_empty_rows_and_columns_and_single_numbers_stand_
     view = views(panel_of(runs))[0]
     assert view.table.columns == ("source", "norm", "sar", "deskew, sticky prior")
     short = view.compact
-    assert [name for name, _, _ in short.alone] == ["the source model", "deskew, sticky prior + cds"]
+    assert [name for name, _ in short.alone] == ["the source model", "deskew, sticky prior + cds"]
     assert short.columns == ("norm",)
     assert [name for name, _, _ in short.rows] == ["none", "fps"]
     assert all(shown.cell.value is not None for shown in short.shown)
@@ -44,3 +44,22 @@ def test_the_star_is_where_the_headline_is_even_if_its_column_has_one_number():
     assert sorted((shown.cell.number, shown.top) for shown in tops) == [("70.0", "☆"), ("90.0", "★")]
     (alone,) = [view for view in views(panel_of([made("fps")])) if view.key == "accuracy"]
     assert alone.compact.stars == {""}
+
+
+def test_a_row_with_one_number_of_many_columns_is_no_row():
+    methods = ("norm", "tent", "note")
+    runs = [made(memory, method) for method in methods for memory in ("none", "fps")]
+    runs += [made("mine"), made("none", control="running_statistics")]
+    short = views(panel_of(runs))[0].compact
+    assert (short.columns, [name for name, _, _ in short.rows]) == (("norm", "note", "tent"), ["none", "fps"])
+    assert [name for name, _ in short.alone] == ["norm + mine"]
+    assert [name for name, _ in short.controls] == ["norm, control: running statistics"]
+    assert "Controls take" in short.caption[-1]
+    two = [run for run in runs if run.spec.method.name != "note"]
+    assert len(views(panel_of(two))[0].compact.rows) == 4  # of two columns one is no reason
+
+
+def test_numbers_that_are_all_single_are_a_list():
+    short = views(panel_of([made("none", method) for method in ("source", "norm", "tent")]))[0].compact
+    assert [name for name, _ in short.alone] == ["the source model", "norm without a memory", "tent"]
+    assert (short.columns, short.rows) == ((), ())

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 
-from gotta.report.panel import Panel, cell_name, is_source
+from gotta.report.panel import CONTROL, Panel, cell_name, is_source
 from gotta.report.tables.cells import Cell, Row, Table
 from gotta.report.tables.comparison import METRICS, explain, table
 from gotta.report.tables.gains import BASELINES, gain_table, has_baseline
 from gotta.report.tables.prior_gains import PRIOR, prior_table
 
 LEVELS = 8  # shades of a scale that goes one way
+FEW = 2  # columns of a table in which a row with one number is no empty row
 SIDES = 4  # shades to each side of zero
 STAR, BARE_STAR = "★", "☆"  # the best of the table; the best without a prior, where that is another
 NAMES = {
@@ -35,13 +36,17 @@ class Shown:
 
 
 Line = tuple[str, bool, tuple[Shown, ...]]  # name, ranked, cells
+Single = tuple[str, Shown]  # name of the cell, its number
 
 
 @dataclass(frozen=True)
 class Compact:
-    """What a page shows first of a table. `alone` are the columns with a single number: its name, ranked, the number."""
+    """What a page shows first of a table. `alone` are the numbers of columns and rows that have but one, by name;
+    `controls` are those of them that are not ranked.
+    """
 
-    alone: tuple[tuple[str, bool, Shown], ...]
+    alone: tuple[Single, ...]
+    controls: tuple[Single, ...]
     columns: tuple[str, ...]
     rows: tuple[Line, ...]
     caption: tuple[str, ...]
@@ -52,7 +57,8 @@ class Compact:
 
     @property
     def shown(self) -> list[Shown]:
-        return [shown for _, _, cells in self.rows for shown in cells] + [shown for _, _, shown in self.alone]
+        rows = [shown for _, _, cells in self.rows for shown in cells]
+        return [shown for _, shown in self.alone] + rows + [shown for _, shown in self.controls]
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class View:
 
     @cached_property
     def compact(self) -> "Compact":
-        """The same without columns and rows that have no number; columns with a single one are a list beside it."""
+        """The same without columns and rows that have no number; single numbers are lists beside it."""
         return _compact(self)
 
 
@@ -141,25 +147,24 @@ def _shade(value: float | None, values: Sequence[float], diverging: bool, higher
 
 
 def _compact(view: View) -> Compact:
-    numbers = {
-        column: [row for row in view.rows if row[2][k].cell.value is not None]
-        for k, column in enumerate(view.table.columns)
-    }
-    alone, kept = [], []
-    for k, (column, rows) in enumerate(numbers.items()):
-        kept += [k] if len(rows) > 1 else []
-        alone += [(cell_name(column, name), ranked, cells[k]) for name, ranked, cells in rows if len(rows) == 1]
-    short = [(name, ranked, tuple(cells[k] for k in kept)) for name, ranked, cells in view.rows]
-    rows = tuple(row for row in short if any(shown.cell.value is not None for shown in row[2]))
-    columns = tuple(view.table.columns[k] for k in kept)
-    caption = view.table.caption if is_gain(view.key) else (_explain(view, alone, columns, rows),)
-    return Compact(tuple(alone), columns, rows, tuple(view.table.footnotes) + caption)
+    columns = view.table.columns
+    known = {name: [k for k, s in enumerate(cells) if s.cell.value is not None] for name, _, cells in view.rows}
+    several = [k for k in range(len(columns)) if sum(k in found for found in known.values()) > 1]
+    most = 1 if len(several) > FEW else 0  # numbers of a row that is taken apart
+    full = {name for name, found in known.items() if sum(k in several for k in found) > most}
+    kept = [k for k in several if any(k in known[name] for name in full)]
+    rows = tuple((name, ranked, tuple(cells[k] for k in kept)) for name, ranked, cells in view.rows if name in full)
+    singles: list[tuple[bool, Single]] = []
+    for name, ranked, cells in view.rows:
+        apart = [k for k in known[name] if name not in full or k not in kept]
+        singles += [(ranked, (cell_name(columns[k], name), cells[k])) for k in apart]
+    alone, controls = (tuple(single for ranked, single in singles if ranked == which) for which in (True, False))
+    caption = view.table.caption if is_gain(view.key) else (_explain(view, rows, singles),)
+    return Compact(alone, controls, tuple(columns[k] for k in kept), rows, tuple(view.table.footnotes) + caption)
 
 
-def _explain(
-    view: View, alone: Sequence[tuple[str, bool, Shown]], columns: tuple[str, ...], rows: Sequence[Line]
-) -> str:
+def _explain(view: View, rows: Sequence[Line], singles: Sequence[tuple[bool, Single]]) -> str:
     """What stands below the table, of what is left in it."""
     lines = [Row((name,), tuple(shown.cell for shown in cells), ranked) for name, ranked, cells in rows]
-    lines += [Row((name,), (shown.cell,), ranked) for name, ranked, shown in alone]
-    return explain(replace(view.table, columns=columns, rows=tuple(lines)), view.key)
+    lines += [Row((name if ranked else CONTROL,), (shown.cell,), ranked) for ranked, (name, shown) in singles]
+    return explain(replace(view.table, rows=tuple(lines)), view.key)
