@@ -123,7 +123,9 @@ def test_without_a_control_the_source_model_is_the_measure_and_else_the_next():
     assert "points above the source model" in told
     told = headline(runs(10, "fps"), runs(1, "fifo"))
     assert "above the next, norm + fifo" in told
-    assert headline(runs(10, "fps"), runs(1, **STICKY)) == "The best of 2 is norm + fps, at 67.5 %."  # not across a prior
+    assert (
+        headline(runs(10, "fps"), runs(1, **STICKY)) == "The best of 2 is norm + fps, at 67.5 %."
+    )  # not across a prior
 
 
 def test_one_entry_is_told_with_what_there_is_to_compare_with():
@@ -135,7 +137,10 @@ def test_one_entry_is_told_with_what_there_is_to_compare_with():
 
 def test_without_an_entry_nothing_wins():
     assert headline() == ""
-    assert headline(runs(0, method="source")) == "There is nothing to choose from: only the source model at 57.5 % was run."
+    assert (
+        headline(runs(0, method="source"))
+        == "There is nothing to choose from: only the source model at 57.5 % was run."
+    )
     assert "only norm, control: running statistics at 62.5 % was run" in headline(control(5, 0.05))
 
 

@@ -9,7 +9,7 @@ from gotta.report.rates import at_best, runs_at_best, told_rates
 from gotta.report.statistics import LEVEL
 from gotta.report.stored_run import Run
 from gotta.report.tables.comparison import cell
-from gotta.report.winner import SAME, Winner, find_winner, without_memory
+from gotta.report.winner import NOBODY, SAME, Winner, find_winner, without_memory
 from gotta.report.words import points, show_signed, side
 
 CONTROL = CONTROLS["running_statistics"]
@@ -127,7 +127,7 @@ class Answer:
     lead: str
     findings: tuple[Finding, ...] = ()
     uncertainty: str = ""
-    winner: Winner = Winner()  # of the table, its margin, and what the margin is due to
+    winner: Winner = NOBODY  # of the table, its margin, and what the margin is due to
 
     @property
     def helped(self) -> tuple[int, int]:

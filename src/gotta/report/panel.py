@@ -231,7 +231,7 @@ def _setup(run: Run) -> dict[str, Any]:
 
 
 def _varying(groups: Sequence[Runs]) -> list[str]:
-    """The settings of data, model and stream that tell the set-ups apart; what only follows from another is left out."""
+    """The settings of data, model and stream that tell the set-ups apart, without what follows from others."""
     known = [_setup(group[0]) for group in groups]
     in_spec = {name for group in groups for name in group[0].section(*SETUP)}
     found = []

@@ -54,6 +54,9 @@ class Winner:
         return " ".join([self.headline, *self.notes]).strip()
 
 
+NOBODY = Winner()
+
+
 def find_winner(panel: Panel, level: float = LEVEL) -> Winner:
     """From the numbers of the table of accuracy, to the precision that it shows."""
     entries = contestants(panel)
@@ -101,7 +104,7 @@ def _without_contest(panel: Panel) -> Winner:
     """There are controls or the source model at most."""
     known = _all_entries(panel)
     if not known:
-        return Winner()
+        return NOBODY
     told = _list([f"{entry.name} at {entry.shown}" for entry in known])
     return Winner(f"There is nothing to choose from: only {told} {'were' if len(known) > 1 else 'was'} run.")
 

@@ -6,10 +6,10 @@ from gotta.errors import GottaError
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
-from gotta.report.films import ROOM, choose_recordings
 from gotta.report.figures import Figure, is_figure_file
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
+from gotta.report.films import ROOM, choose_recordings
 from gotta.report.page.webpage import page
 from gotta.report.results import Results
 from gotta.report.tables.csv_rows import table_csv

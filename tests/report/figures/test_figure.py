@@ -74,7 +74,9 @@ def test_six_lines_are_shown_first_what_there_is_to_compare_with_among_them():
 def test_no_chart_shows_more_than_six_lines_at_first(tmp_path):
     runs = [made(f"mine{k}", scores=(50.0 + k, 51, 52, 53)) for k in range(9)]
     results = read_results(write(tmp_path, [*runs, made("none", "source")]))
-    charts = [figure.drawing for figure in results.parts[0].figures if figure.kind in ("domains", "stream", "diagnostics")]
+    charts = [
+        figure.drawing for figure in results.parts[0].figures if figure.kind in ("domains", "stream", "diagnostics")
+    ]
     assert len(charts) == 3
     for drawing in charts:
         assert len(drawing.keys) >= 9
@@ -82,7 +84,9 @@ def test_no_chart_shows_more_than_six_lines_at_first(tmp_path):
         text = svg(drawing, alone=False)
         assert text.count('class="off"') == sum(name not in drawing.first for name, _ in drawing.lines) > 0
         assert "off" not in svg(drawing)
-        assert [name for name, _ in drawing.ordered_keys][:6] == [name for name in drawing.keys if name in drawing.first]
+        assert [name for name, _ in drawing.ordered_keys][:6] == [
+            name for name in drawing.keys if name in drawing.first
+        ]
 
 
 def test_figures_of_many_rows_stay_small():

@@ -319,7 +319,9 @@ def test_headings_and_pictures_have_names(visit):
     levels = page.eval_on_selector_all("main :is(h1,h2,h3,h4)", "all => all.map(h => Number(h.tagName[1]))")
     assert levels[0] == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
-    assert page.eval_on_selector_all("svg:not([aria-hidden]), [role=img]", "all => all.every(s => s.getAttribute('aria-label'))")
+    assert page.eval_on_selector_all(
+        "svg:not([aria-hidden]), [role=img]", "all => all.every(s => s.getAttribute('aria-label'))"
+    )
 
 
 def test_a_served_page_updates_itself(browser, tmp_path):

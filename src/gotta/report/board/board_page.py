@@ -49,7 +49,9 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
         facts[id] |= {"spec": f"{SPECS}/{id}.yaml", "text": dump(run.stored.spec), "command": rerun_command(run)}
     entries = [entry for board in boards for entry in board.entries]
     choices = {
-        name: sorted({getattr(entry, name) for entry in entries if name != "memory" or not (entry.is_control or entry.variant)})
+        name: sorted(
+            {getattr(entry, name) for entry in entries if name != "memory" or not (entry.is_control or entry.variant)}
+        )
         for name in ("method", "memory", "prior")
     }
     context = {

@@ -203,7 +203,11 @@ def _per_sample(run: Run, name: str, times: int = 1) -> float | None:
 
 
 def _size(panel: Panel) -> tuple[bool, int, int]:
-    return is_whole(panel.runs), max(sum(domain.samples for domain in run.summary.online.domains) for run in panel.runs), len(panel.runs)
+    return (
+        is_whole(panel.runs),
+        max(sum(domain.samples for domain in run.summary.online.domains) for run in panel.runs),
+        len(panel.runs),
+    )
 
 
 def _span(values: set[int] | set[int | None]) -> str:

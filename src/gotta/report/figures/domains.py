@@ -17,7 +17,7 @@ Scores = dict[str, dict[str, float]]  # name of a cell: domain: accuracy over se
 @draws("domains", position=5)
 def domain_figures(panel: Panel) -> list[Figure]:
     """One over all methods, where the runs met two domains or more."""
-    cells = {cell_name(column, row): (row if row != NONE else column, runs) for column, row, runs in panel.filled}
+    cells = {cell_name(column, row): (_kind(column, row), runs) for column, row, runs in panel.filled}
     kept, which = keep_lines({name: runs for name, (_, runs) in cells.items()})
     scores = {name: found for name, runs in kept.items() if (found := domain_scores(runs))}
     domains = list(dict.fromkeys(domain for found in scores.values() for domain in found))
@@ -25,6 +25,11 @@ def domain_figures(panel: Panel) -> list[Figure]:
         return []
     looks = styles({name: cells[name][0] for name in scores})
     return [_figure(scores, domains, looks, {name: kept[name] for name in scores}, which)]
+
+
+def _kind(column: str, row: str) -> str:
+    """What a cell is drawn as: its memory, or its method if that comes without."""
+    return column if row == NONE and column != "norm" else row
 
 
 def domain_scores(runs: Runs) -> dict[str, float]:

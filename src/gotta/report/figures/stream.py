@@ -103,7 +103,9 @@ def _diagnostics(method: str, lines: Lines, first: frozenset[str], which: str) -
         _bands(drawing, frame, _visits(lines))
         y_axis(drawing, frame, "", 4)
         what, _, meaning = MEASURES[name].curve.partition(": ")
-        drawing.add(Text(frame.left, frame.top - 21, what, INK, SMALL), Text(frame.left, frame.top - 8, meaning, FAINT, 10))
+        drawing.add(
+            Text(frame.left, frame.top - 21, what, INK, SMALL), Text(frame.left, frame.top - 8, meaning, FAINT, 10)
+        )
         marks = [(x, shown(x)) for x in ticks(0, total, 4)]
         x_axis(drawing, frame, "", marks)
         for row, line in lines.items():
@@ -114,9 +116,7 @@ def _diagnostics(method: str, lines: Lines, first: frozenset[str], which: str) -
     return Figure(title, caption + which, drawing, method)
 
 
-def add_line(
-    drawing: Drawing, frame: Frame, name: str, xs: Sequence[float], ys: Sequence[float], look: Style
-) -> None:
+def add_line(drawing: Drawing, frame: Frame, name: str, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:
     """A line with some of its markers."""
     points = tuple(frame.at(x, y) for x, y in zip(xs, ys, strict=True))
     if len(points) < 2:
