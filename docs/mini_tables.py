@@ -21,7 +21,7 @@ def main(folder: str) -> None:
     table = "\n".join(line for line in lines if line.startswith("|"))
     notes = "\n".join(line for line in lines if line.startswith("- "))
     answers = "\n\n".join(f"**{_name(part)}** {prose(str(part.answer))}" for part in parts)
-    _renew(TOP / "README.md", table, "\n\n".join(prose(part.answer.closing) for part in parts[:1]))
+    _renew(TOP / "README.md", table, "\n\n".join(prose(str(part.answer.winner)) for part in parts[:1]))
     _renew(TOP / "docs/results/mini.md", f"{table}\n\n{notes}", answers)
 
 
