@@ -28,7 +28,7 @@ class Record:
     step: int
     truth: Truth
     outcome: Outcome
-    missed: bool = False  # predicted only, because the method was still busy with an earlier batch
+    missed: bool = False  # predicted only: the method was busy with an earlier batch, or is not exposed to this one
 
 
 def evaluate(
@@ -39,10 +39,12 @@ def evaluate(
     workers: int | None = None,
     clock: Clock | None = None,
     known: DomainStatistics | None = None,
+    exposed: NDArray[np.bool_] | None = None,
 ) -> Generator[Record]:
     """Each batch once, in stream order: reset if due, predict, observe, adapt. `workers` read the next batches.
 
     The stream waits unless a clock runs. With `known` the networks are lent the statistics of each domain beforehand.
+    `exposed` says of each step whether its batch may be adapted to; a batch that may not is predicted only.
     """
     device = next(adapted.model.parameters()).device
     clock = Clock() if clock is None else clock
@@ -57,7 +59,7 @@ def evaluate(
             if isinstance(adapted.memory, TrueLabelMemory):
                 adapted.memory.reveal(batch.truth.label)
             x, starts = batch.x.to(device), stream.told_starts(step)
-            if clock.ready(step):
+            if clock.ready(step) and (exposed is None or exposed[step]):
                 outcome = adapted.step(x, starts)
                 clock.spend(step, outcome.cost, len(x))
                 yield Record(step, batch.truth, outcome)

@@ -10,7 +10,7 @@ from gotta.report.paper.side_by_side import Beside, beside
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import Table
 from gotta.report.tables.comparison import table
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, exposure_table, memory_table
 from gotta.report.tables.views import View, views
 
 
@@ -44,8 +44,10 @@ class Part:
 
     @cached_property
     def details(self) -> list[Table]:
-        """A line for each method and memory: domains, state of the memory, cost, calibration."""
-        return [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
+        """A line for each method and memory: domains, state of the memory, cost, calibration; exposure if limited."""
+        always = [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
+        found = [make(self.panel) for make in (exposure_table,)]
+        return [*always, *(table for table in found if table.rows)]
 
     @cached_property
     def figures(self) -> list[Figure]:

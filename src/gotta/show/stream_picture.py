@@ -14,11 +14,13 @@ from gotta.streams.stream import Stream
 from gotta.streams.stream_spec import StreamSpec
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 WIDTH, LEFT, RIGHT = 1400, 76, 24
 TITLE, NAME_ROW, STRIP, AXIS, GAP = 62, 20, 90, 44, 14
 BANDS = np.array([[255, 255, 255], [236, 239, 243]], np.float64)
 BAR: Rgb = (70, 90, 120)
+HELD_OUT: Rgb = (190, 203, 220)  # the bar of a batch that is predicted and not adapted to
 LEADER: Rgb = (190, 190, 190)
 
 
@@ -38,8 +40,11 @@ class Label(NamedTuple):
     row: int
 
 
-def draw(stream: Stream, path: str | Path) -> Path:
-    """Write a PNG: time to the right, one row per class, one band per domain, and the classes per batch below."""
+def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path:
+    """Write a PNG: time to the right, one row per class, one band per domain, and the classes per batch below.
+
+    `exposed` says of each batch whether it is adapted to; the bars of the others are pale.
+    """
     classes, plot = stream.num_classes, WIDTH - LEFT - RIGHT
     height = plot_height(classes)
     spans = name_spans(stream, plot)
@@ -49,10 +54,10 @@ def draw(stream: Stream, path: str | Path) -> Path:
     picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
     band = bands(spans, stream.num_samples, plot)
     picture.paste(Image.fromarray(class_rows(stream, band, height)), (LEFT, top))
-    picture.paste(Image.fromarray(batch_strip(stream, plot)), (LEFT, below))
+    picture.paste(Image.fromarray(batch_strip(stream, plot, exposed)), (LEFT, below))
 
     pen = ImageDraw.Draw(picture)
-    _titles(pen, stream)
+    _titles(pen, stream, exposed)
     _names(pen, labels, top)
     for upper, tall in ((top, height), (below, STRIP)):
         pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
@@ -110,13 +115,15 @@ def _widen(share: Floats) -> Floats:
     return np.maximum(np.maximum(padded[:, :-2], padded[:, 2:]), share)
 
 
-def batch_strip(stream: Stream, plot: int) -> Pixels:
+def batch_strip(stream: Stream, plot: int, exposed: Flags | None = None) -> Pixels:
     """The number of distinct classes of the batch that a column's first sample is in, as a bar from the ground."""
     start = np.array([batch.start for batch in stream.batches])
     batch = np.searchsorted(start, _first_sample(stream.num_samples, plot), side="right") - 1
     top = (stream.classes_per_batch[batch] / _most(stream) * (STRIP - 4)).round()
     filled = np.arange(STRIP, 0, -1)[:, None] <= top[None]
-    return np.where(filled[..., None], np.array(BAR), 255).astype(np.uint8)
+    adapted_to = np.ones(len(stream), bool) if exposed is None else exposed
+    colour = np.where(adapted_to[batch][None, :, None], np.array(BAR), np.array(HELD_OUT))
+    return np.where(filled[..., None], colour, 255).astype(np.uint8)
 
 
 def name_spans(stream: Stream, plot: int) -> list[Span]:
@@ -177,7 +184,7 @@ def title(spec: StreamSpec) -> str:
     return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
 
 
-def show_text(stream: Stream) -> str:
+def show_text(stream: Stream, exposed: Flags | None = None) -> str:
     """The stream in a few lines for a terminal."""
     runs = class_runs(stream.label)
     quartile = np.percentile(runs, [25, 50, 75])
@@ -195,6 +202,7 @@ def show_text(stream: Stream) -> str:
             f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
             f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
             f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
+            *([] if exposed is None else [f"adapted to   {exposed.sum()} of {len(stream)} batches; all are scored"]),
         ]
     )
 
@@ -206,12 +214,14 @@ def _clip_lines(stream: Stream) -> list[str]:
     return [f"clips        {len(lengths)} of {lengths.min()} to {lengths.max()} frames, one after the other"]
 
 
-def _titles(pen: ImageDraw.ImageDraw, stream: Stream) -> None:
+def _titles(pen: ImageDraw.ImageDraw, stream: Stream, exposed: Flags | None) -> None:
     runs = class_runs(stream.label)
     facts = (
         f"{stream.num_samples} samples in {len(stream)} batches of {stream.batch_size}; class runs: mean "
         f"{runs.mean():.1f}, median {np.median(runs):g}, longest {runs.max()}; hash {stream.hash[:12]}"
     )
+    if exposed is not None:
+        facts += f"; {exposed.sum()} of {len(stream)} batches are adapted to (dark bars)"
     pen.text((LEFT, 24), title(stream.spec), fill=INK, font=font(20), anchor="ls")
     pen.text((LEFT, 46), facts, fill=FAINT, font=font(13), anchor="ls")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.regime import REGIMES
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.mistakes import in_words
@@ -65,11 +66,11 @@ class Protocol(BaseModel):
         usual = {name: value for name, value in asdict(StreamSpec()).items() if name not in (*FROM_ELSEWHERE, *SIZE)}
         ignored = set(DOMAINS) - set(self.stream) | _unused(self.stream["order"])
         expected = {name: value for name, value in {**usual, **self.stream}.items() if name not in ignored}
-        regime = spec.regime.model_dump()
+        regime, limits = dict(spec.regime), dict.fromkeys(EXPOSURE)
         return (
             spec.data.name in self.data
             and all(_plain(spec.stream.get(name, usual.get(name))) == _plain(value) for name, value in expected.items())
-            and all(regime[name] == value for name, value in self.regime.items())
+            and all(regime[name] == value for name, value in {**limits, **self.regime}.items())
             and _steps_as_named(spec)
             and (self.domains is None or _domains(spec) <= set(DOMAIN_ORDERS[self.domains]))
         )

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from gotta.core.clock import CLOCKS
+from gotta.core.exposure import SETTINGS as EXPOSURE
+from gotta.core.exposure import Exposure
 from gotta.core.loop import TRUE_LABELS
 from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.core.regime import MOST, REGIMES, Regime
@@ -102,6 +104,18 @@ class RegimeSpec(Section):
     score: Literal["before", "after"] | None = None  # the method's own if left open
     clock: str = "none"  # whether the stream waits; if not, what a step costs
     pace: float | None = None  # forwards of a batch in the time between two batches, for a stream that does not wait
+    expose_every: int | None = None  # only every so many batches are adapted to; all of them are scored
+    expose_share: float | None = None  # only this share of the batches, drawn at random
+    expose_first: int | None = None  # only the first so many samples, of the stream or of each domain if that resets
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without limits of exposure if there are none, so that such runs keep the name they had without them."""
+        return {name: value for name, value in inner(self).items() if name not in EXPOSURE or value is not None}
+
+    @property
+    def exposure(self) -> Exposure:
+        return Exposure(**{name: getattr(self, name) for name in EXPOSURE})
 
 
 FIELDS = {"memory": list(MemorySpec.model_fields), "method": list(MethodSpec.model_fields)}
@@ -225,6 +239,7 @@ def _complete(spec: RunSpec) -> RunSpec:
         "stream": _with_boundaries(stream, method.prior, spec.data.name),
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
+            | {name: None for name in EXPOSURE if getattr(spec.regime, name) == 1 and name != "expose_first"}
         ),
         "method": method,
     }
@@ -319,6 +334,7 @@ def _mistakes(spec: RunSpec) -> list[str]:
         lambda: _check_known("pairing", spec.pairing, PAIRINGS),
         lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
         lambda: _check_known("clock", spec.regime.clock, CLOCKS),
+        lambda: spec.regime.exposure,
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
     found = outside.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)

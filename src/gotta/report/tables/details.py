@@ -22,6 +22,12 @@ COST = {  # column: (path in the summary, decimals)
     "peak MB": ("cost.peak_mb", 0),
     "run s": ("seconds", 1),
 }
+EXPOSURE = {
+    "adapted to": ("exposure.samples", 0),
+    "accuracy there": ("exposure.accuracy", 1),
+    "held out": ("exposure.held_out_samples", 0),
+    "accuracy held out": ("exposure.held_out_accuracy", 1),
+}
 CALIBRATION = {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": ("online.entropy", 3)}
 
 
@@ -66,6 +72,12 @@ def calibration_table(panel: Panel) -> Table:
         "Mean over seeds. ECE: 15 equal-width bins of the largest probability. NLL and entropy in natural logarithm."
     )
     return _summary_table("Calibration", panel, CALIBRATION, caption)
+
+
+def exposure_table(panel: Panel) -> Table:
+    """Where a method may adapt to a part of the samples: the accuracy on those, and on all others."""
+    caption = "Samples that were adapted to and samples that were only predicted, mean over seeds; accuracy in percent."
+    return _summary_table("Exposure", panel, EXPOSURE, caption)
 
 
 def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> list[Row]:
