@@ -11,7 +11,9 @@ from gotta.errors import GottaError
 from gotta.show.stream_picture import (
     AXIS,
     BANDS,
+    BAR,
     GAP,
+    HELD_OUT,
     LEFT,
     NAME_ROW,
     RIGHT,
@@ -99,6 +101,14 @@ def test_the_strip_shows_the_classes_of_each_batch():
     found = stream(2, 2, order="sorted", schedule="one", domains="snow", batch_size=3)  # 0 0 1 | 1
     filled = (batch_strip(found, 8) != 255).any(2).sum(0).tolist()
     assert filled == [STRIP - 4] * 6 + [(STRIP - 4) // 2] * 2
+
+
+def test_bars_of_batches_that_are_not_adapted_to_are_pale():
+    found = stream(2, 2, order="sorted", schedule="one", domains="snow", batch_size=2)
+    strip = batch_strip(found, 8, np.array([True, False]))
+    assert [tuple(strip[-1, column].tolist()) for column in (0, 3, 4, 7)] == [BAR, BAR, HELD_OUT, HELD_OUT]
+    assert "adapted to   1 of 2 batches; all are scored" in show_text(found, np.array([True, False]))
+    assert "adapted to" not in show_text(found)
 
 
 def test_class_share_sums_to_one_in_every_column():

@@ -93,3 +93,15 @@ def test_global_randomness_is_neither_used_nor_touched():
     before = torch.random.get_rng_state()
     run(spec("tent", "reservoir"))
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_a_run_of_limited_exposure_scores_everything_and_tells_what_was_held_out():
+    steps, summary = run(spec(regime={"expose_every": 2}))
+    assert [step["missed"] for step in steps] == [False, True, False, True, False]
+    assert summary["online"]["samples"] == 40
+    assert summary["adaptations"] == 3
+    told = summary["exposure"]
+    assert (told["samples"], told["held_out_samples"]) == (24, 16)
+    right = sum(step["correct"] for step in steps)
+    assert (24 * told["accuracy"] + 16 * told["held_out_accuracy"]) / 100 == pytest.approx(right)
+    assert "exposure" not in run(spec())[1]

@@ -5,7 +5,7 @@ from made_runs import domains_of, panel_of
 from made_tables import run
 
 from gotta.errors import GottaError
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, exposure_table, memory_table
 
 
 def test_domains_are_columns_with_the_mean_last():
@@ -52,3 +52,11 @@ def test_the_state_of_the_memory_cost_and_calibration():
         "run s": "2.0",
     }
     assert len(calibration_table(panel).rows) == 2
+
+
+def test_samples_that_were_held_out_have_a_table_only_where_there_are_any():
+    told = {"samples": 24, "accuracy": 75.0, "held_out_samples": 16, "held_out_accuracy": 62.5}
+    found = exposure_table(panel_of([run(summary={"exposure": told}), run("none", "source")]))
+    assert [row.names for row in found.rows] == [("norm", "fps")]
+    assert [cell.number for cell in found.rows[0].cells] == ["24", "75.0", "16", "62.5"]
+    assert not exposure_table(panel_of([run()])).rows
