@@ -12,6 +12,7 @@ from gotta.show.stream_picture import (
     AXIS,
     BANDS,
     BAR,
+    FAINT,
     GAP,
     HELD_OUT,
     LEFT,
@@ -109,6 +110,20 @@ def test_bars_of_batches_that_are_not_adapted_to_are_pale():
     assert [tuple(strip[-1, column].tolist()) for column in (0, 3, 4, 7)] == [BAR, BAR, HELD_OUT, HELD_OUT]
     assert "adapted to   1 of 2 batches; all are scored" in show_text(found, np.array([True, False]))
     assert "adapted to" not in show_text(found)
+
+
+def test_foreign_samples_have_a_row_below_the_classes(tmp_path):
+    class Open(FakeDataset):
+        foreign = np.array([4])
+
+    data = Open(np.array([0, 0, 1, 1, -1]), num_classes=2)
+    found = Stream(data, StreamSpec(order="sorted", schedule="one", domains="snow", foreign=0.2))
+    top, place = TITLE + NAME_ROW + 6, int(np.flatnonzero(found.label == -1)[0])
+    row = pixels(draw(found, tmp_path / "f.png"))[top + 22 * 2 + 10, LEFT : LEFT + PLOT]
+    marked = np.flatnonzero((row == FAINT).all(1))
+    assert (marked.min(), marked.max()) == (PLOT * place // 5, PLOT * (place + 1) // 5 - 1)
+    assert "foreign      1 samples of no class" in show_text(found)
+    assert "20% foreign" in show_text(found)
 
 
 def test_class_share_sums_to_one_in_every_column():

@@ -16,7 +16,7 @@ from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.outcome import Outcome
 from gotta.memory import Memory
 from gotta.streams import Stream, read_ahead
-from gotta.types import IntArray, Truth
+from gotta.types import FOREIGN, IntArray, Truth
 
 TRUE_LABELS = {"true_kcenter": "kcenter", "true_cstu": "cstu", "true_pbrs": "pbrs"}  # the policy of each such memory
 
@@ -93,5 +93,11 @@ class TrueLabelMemory(Memory):
         self._truth = labels
 
     def observe(self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None) -> IntArray:
-        known, self._truth = self._truth[: len(x)], self._truth[len(x) :]
-        return super().observe(x, label=torch.from_numpy(known), uncertainty=uncertainty, embedding=embedding)
+        truth, self._truth = self._truth[: len(x)], self._truth[len(x) :]
+        known = truth != FOREIGN  # a foreign sample has no true label to be stored under
+        slots: IntArray = np.full(len(truth), -1, np.int64)
+        if known.any():
+            kept = torch.from_numpy(known)
+            offered = (None if values is None else values[kept] for values in (uncertainty, embedding))
+            slots[known] = super().observe(x[kept], torch.from_numpy(truth[known]), *offered)
+        return slots

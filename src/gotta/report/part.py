@@ -10,7 +10,7 @@ from gotta.report.paper.side_by_side import Beside, beside
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import Table
 from gotta.report.tables.comparison import table
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, exposure_table, memory_table
+from gotta.report.tables.details import calibration_table, cost_table, domain_table, exposure_table, memory_table, open_set_table
 from gotta.report.tables.views import View, views
 
 
@@ -44,9 +44,9 @@ class Part:
 
     @cached_property
     def details(self) -> list[Table]:
-        """A line for each method and memory: domains, state of the memory, cost, calibration; exposure if limited."""
+        """A line for each method and memory: domains, state of the memory, cost, calibration; others if they apply."""
         always = [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
-        found = [make(self.panel) for make in (exposure_table,)]
+        found = [make(self.panel) for make in (exposure_table, open_set_table)]
         return [*always, *(table for table in found if table.rows)]
 
     @cached_property

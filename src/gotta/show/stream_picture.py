@@ -10,8 +10,9 @@ from PIL import Image, ImageDraw
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
 from gotta.streams.order import USUAL_RUN, class_runs
-from gotta.streams.stream import Stream
+from gotta.streams.stream import Stream, known_labels
 from gotta.streams.stream_spec import StreamSpec
+from gotta.types import FOREIGN, read_pair
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -45,7 +46,7 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
 
     `exposed` says of each batch whether it is adapted to; the bars of the others are pale.
     """
-    classes, plot = stream.num_classes, WIDTH - LEFT - RIGHT
+    classes, plot = count_rows(stream), WIDTH - LEFT - RIGHT
     height = plot_height(classes)
     spans = name_spans(stream, plot)
     labels = stagger(spans, stream.num_samples, plot)
@@ -63,11 +64,17 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
         pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
     for y in _ticks(classes, 20 if classes <= 20 else 8):
         middle = top + (y + 0.5) * height / classes
-        pen.text((LEFT - 8, middle), str(y), fill=INK, font=font(12), anchor="rm")
+        name = str(y) if y < stream.num_classes else "foreign"
+        pen.text((LEFT - 8, middle), name, fill=INK, font=font(12), anchor="rm")
     pen.text((12, top - 8), "class", fill=INK, font=font(13), anchor="ls")
     _strip_axis(pen, stream, below)
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
     return save(picture, path)
+
+
+def count_rows(stream: Stream) -> int:
+    """One for each class, and one below them for foreign samples if there are any."""
+    return stream.num_classes + bool((stream.label == FOREIGN).any())
 
 
 def plot_height(classes: int) -> int:
@@ -84,14 +91,15 @@ def bands(spans: list[Span], samples: int, plot: int) -> Floats:
 
 def class_rows(stream: Stream, background: Floats, height: int) -> Pixels:
     """Each class as a row: the more of a column's samples are of it, the stronger its colour."""
-    classes, plot = stream.num_classes, len(background)
-    share = class_share(stream.label, classes, plot)
+    classes, plot = count_rows(stream), len(background)
+    share = class_share(np.where(stream.label == FOREIGN, stream.num_classes, stream.label), classes, plot)
+    colours = np.concatenate([palette(stream.num_classes), [FAINT]])[:classes]
     thick = height // classes
     if thick < 6 and stream.num_samples <= 4 * plot:
         share = _widen(share)
     least = 0.3 if thick >= 6 else 0.6  # thin rows need more ink to be seen
     strength = np.where(share > 0, least + (1 - least) * share, 0.0)[..., None]  # [C, W, 1]
-    rows = background[None] * (1 - strength) + palette(classes)[:, None] * strength
+    rows = background[None] * (1 - strength) + colours[:, None] * strength
     image: Pixels = rows.round().astype(np.uint8).repeat(thick, 0)
     if thick >= 6:
         image[thick - 1 :: thick] = background.astype(np.uint8)
@@ -135,6 +143,11 @@ def name_spans(stream: Stream, plot: int) -> list[Span]:
         names = tuple(name.rpartition("-")[0] for name in names)
         first = [k for k, name in enumerate(names) if k == 0 or names[k - 1] != name]
         return _spans([names[k] for k in first], [starts[k] for k in first], samples)
+    pairs = [read_pair(name) for name in names]
+    if all(pairs):  # a walk: the points between two corruptions together
+        named = [f"{pair[0][0]} to {pair[1][0]}" for pair in pairs if pair]
+        first = [k for k, name in enumerate(named) if k == 0 or named[k - 1] != name]
+        return _spans([named[k] for k in first], [starts[k] for k in first], samples)
     visits = _spans(names, starts, samples)
     if stream.spec.repeats > 1 and len(stagger(visits, samples, plot)) < len(visits):
         size = len(names) // stream.spec.repeats
@@ -180,13 +193,15 @@ def title(spec: StreamSpec) -> str:
     times = f" x{spec.repeats}" if spec.repeats > 1 else ""
     copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
     copies += f", {spec.frames} frames of each clip" if spec.frames else ""
+    copies += f", {spec.foreign:.0%} foreign" if spec.foreign else ""
     border = ", reset at each domain" if spec.reset_at_domain else ""
     return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
 
 
 def show_text(stream: Stream, exposed: Flags | None = None) -> str:
     """The stream in a few lines for a terminal."""
-    runs = class_runs(stream.label)
+    known = known_labels(stream.label)
+    runs = class_runs(known)
     quartile = np.percentile(runs, [25, 50, 75])
     per_batch = stream.classes_per_batch
     visits = list(dict.fromkeys(stream.domains))
@@ -197,7 +212,8 @@ def show_text(stream: Stream, exposed: Flags | None = None) -> str:
             f"hash         {stream.hash}",
             f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
             *_clip_lines(stream),
-            f"classes      {len(np.unique(stream.label))} of {stream.num_classes}",
+            f"classes      {len(np.unique(known))} of {stream.num_classes}",
+            *_foreign_lines(stream),
             f"domains      {len(stream.domains)}: {shown}",
             f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
             f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
@@ -205,6 +221,11 @@ def show_text(stream: Stream, exposed: Flags | None = None) -> str:
             *([] if exposed is None else [f"adapted to   {exposed.sum()} of {len(stream)} batches; all are scored"]),
         ]
     )
+
+
+def _foreign_lines(stream: Stream) -> list[str]:
+    count = int((stream.label == FOREIGN).sum())
+    return [f"foreign      {count} samples of no class, between the others"] if count else []
 
 
 def _clip_lines(stream: Stream) -> list[str]:
@@ -215,7 +236,7 @@ def _clip_lines(stream: Stream) -> list[str]:
 
 
 def _titles(pen: ImageDraw.ImageDraw, stream: Stream, exposed: Flags | None) -> None:
-    runs = class_runs(stream.label)
+    runs = class_runs(known_labels(stream.label))
     facts = (
         f"{stream.num_samples} samples in {len(stream)} batches of {stream.batch_size}; class runs: mean "
         f"{runs.mean():.1f}, median {np.median(runs):g}, longest {runs.max()}; hash {stream.hash[:12]}"

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from gotta.errors import GottaError
 from gotta.seeds import legacy_generator
+from gotta.streams.foreign import foreign_rows, mix_foreign
 from gotta.streams.items import Items, items_of
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate
 from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
 from gotta.streams.stream_spec import StreamSpec, call, check, require_valid
-from gotta.types import Dataset, Images, IntArray, Step, Truth, torch_images
+from gotta.types import FOREIGN, Dataset, Images, IntArray, Step, Truth, torch_images
 
 __all__ = ["Stream", "StreamSpec", "check"]
 
@@ -135,17 +136,18 @@ class Stream:
 
     @cached_property
     def classes_per_batch(self) -> IntArray:
-        """The number of distinct classes in each batch."""
-        return np.array([len(np.unique(self.label[batch])) for batch in self.batches], np.int64)
+        """The number of distinct classes in each batch; foreign samples have none."""
+        return np.array([len(np.unique(known_labels(self.label[batch]))) for batch in self.batches], np.int64)
 
     def summary(self) -> dict[str, int | float | str]:
         """The stream in a few numbers."""
-        runs = class_runs(self.label)
+        known = known_labels(self.label)
+        runs = class_runs(known)
         return {
             "samples": self.num_samples,
             "batches": len(self),
             "domains": len(self.domains),
-            "classes": len(np.unique(self.label)),
+            "classes": len(np.unique(known)),
             "class_runs": len(runs),
             "class_run_mean": float(runs.mean()),
             "class_run_median": float(np.median(runs)),
@@ -154,6 +156,11 @@ class Stream:
             "hash": self.hash,
             "order_hash": self.order_hash,
         }
+
+
+def known_labels(label: IntArray) -> IntArray:
+    """The labels of the samples that belong to a class."""
+    return label[label != FOREIGN]
 
 
 def shown(dataset: Dataset, request: Request) -> Images:
@@ -169,8 +176,8 @@ def shown(dataset: Dataset, request: Request) -> Images:
     return whole
 
 
-def choose_items(items: Items, num_classes: int, spec: StreamSpec) -> IntArray:
-    """The images or clips of the data set that the stream shows of each domain, ascending."""
+def choose_items(items: Items, num_classes: int, spec: StreamSpec, rng: Rng | None = None) -> IntArray:
+    """The images or clips of the data set that the stream shows of a domain, ascending; `rng` draws them."""
     labels = items.labels
     wrong = labels[(labels < 0) | (labels >= num_classes)]
     if len(wrong):
@@ -181,8 +188,8 @@ def choose_items(items: Items, num_classes: int, spec: StreamSpec) -> IntArray:
         raise GottaError(f"classes={spec.classes}: the data set has no image of class {absent[0]}.")
     if spec.clips is not None and spec.clips > len(chosen):
         raise GottaError(f"clips={spec.clips}, but there are only {len(chosen)}. Use clips <= {len(chosen)}.")
-    if spec.choose == "random" and (spec.per_class or spec.limit or spec.clips):
-        chosen = legacy_generator(spec.seed, "stream-choice").permutation(chosen)
+    if spec.choose != "first" and (spec.per_class or spec.limit or spec.clips):
+        chosen = (legacy_generator(spec.seed, "stream-choice") if rng is None else rng).permutation(chosen)
     if spec.per_class is not None:
         chosen = _first_of_each_class(chosen, items, spec.per_class)
     return np.sort(chosen[: spec.limit or spec.clips])
@@ -214,8 +221,20 @@ def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[Int
     """The row and the visit of each sample, and where each pool starts."""
     rng = legacy_generator(spec.seed, "stream")
     items = items_of(dataset, spec)
-    chosen = choose_items(items, dataset.num_classes, spec)
-    arranged = [_arrange_pool(pool, chosen, items, dataset.num_classes, spec, rng) for pool in pools]
+    choices = legacy_generator(spec.seed, "stream-choice")
+    chosen = choose_items(items, dataset.num_classes, spec, choices)
+    arranged = []
+    for number, pool in enumerate(pools):
+        if spec.choose == "anew" and number:
+            chosen = choose_items(items, dataset.num_classes, spec, choices)
+        arranged.append(_arrange_pool(pool, chosen, items, dataset.num_classes, spec, rng))
+    if spec.foreign:
+        apart = legacy_generator(spec.seed, "foreign")  # so that the known samples come as they do without foreign ones
+        rows = foreign_rows(dataset)
+        arranged = [
+            mix_foreign(index, within, rows, spec.foreign, len(pool), apart)
+            for pool, (index, within) in zip(pools, arranged, strict=True)
+        ]
     visits_before = np.cumsum([0] + [len(pool) for pool in pools])
     domain = [within + before for (_, within), before in zip(arranged, visits_before, strict=False)]
     starts = np.cumsum([0] + [len(index) for index, _ in arranged[:-1]]).tolist()

@@ -11,7 +11,7 @@ from gotta.errors import GottaError, messages, unknown
 from gotta.streams.order import ORDERS, UNDERFLOW
 from gotta.streams.schedule import AS_STORED, SCHEDULES, domain_order, name_list
 
-CHOICES = ("first", "random")
+CHOICES = ("first", "random", "anew")
 BOUNDARIES = ("told", "hidden")
 T = TypeVar("T")
 
@@ -34,6 +34,7 @@ class StreamSpec:
     domains: str | tuple[str, ...] | None = None  # these, in this sequence, instead of domain_order
     severity: int = 5
     repeats: int = 1  # recurring
+    transitions: int | None = None  # walk: from how many corruptions to the next; None is 8
 
     classes: tuple[int, ...] | None = None  # only images of these classes
     per_class: int | None = None  # images (of video: clips) per class and domain, the same ones in every domain
@@ -41,7 +42,8 @@ class StreamSpec:
     clips: int | None = None  # of video, clips per domain, the same ones in every domain
     frames: int | None = None  # of video, the first so many frames of each clip; shorter clips are shown whole
     boundaries: str | None = None  # of video: where clips begin is told to a prior, or hidden (also if left open)
-    choose: str = "first"  # which images or clips per_class, limit and clips take; or random
+    choose: str = "first"  # which images or clips per_class, limit and clips take; or random, or anew for every visit
+    foreign: float = 0.0  # the share of samples that are of no class, of a data set that has such images
     duplicates: int = 1  # each image or clip so many times, before ordering
 
     batch_size: int = 64
@@ -53,7 +55,7 @@ class StreamSpec:
         for name in ("domain_order", "domains", "classes"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("gamma", "beta", "run_length"):
+        for name in ("gamma", "beta", "run_length", "foreign"):
             if _whole(getattr(self, name)):  # 1 and 1.0 are one stream
                 object.__setattr__(self, name, float(getattr(self, name)))
 
@@ -101,7 +103,7 @@ def _numbers(spec: StreamSpec) -> list[str]:
     found = []
     for name in ("min_chunk", "repeats", "duplicates", "batch_size"):
         found += _count(spec, name, least=1)
-    for name in ("slots", "update_every", "per_class", "limit", "clips", "frames"):
+    for name in ("slots", "update_every", "per_class", "limit", "clips", "frames", "transitions"):
         found += [] if getattr(spec, name) is None else _count(spec, name, least=1)
     for name in ("gamma", "beta"):
         value = getattr(spec, name)
@@ -111,6 +113,9 @@ def _numbers(spec: StreamSpec) -> list[str]:
     number = isinstance(length, Real) and not isinstance(length, bool)
     if length is not None and not (number and isfinite(length) and length >= 1):
         found.append(f"run_length must be a number of at least 1, got {length!r}.")
+    share: Any = spec.foreign
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share < 1:
+        found.append(f"foreign must be a share from 0 to below 1, got {share!r}.")
     for name in ("reset_at_domain", "drop_single"):
         if not isinstance(getattr(spec, name), bool):
             found.append(f"{name} must be true or false, got {getattr(spec, name)!r}.")
@@ -129,6 +134,8 @@ def _combinations(spec: StreamSpec) -> list[str]:
         found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
     if spec.schedule != "recurring" and spec.repeats != 1:
         found.append(f"repeats={spec.repeats} is for schedule 'recurring', not '{spec.schedule}'.")
+    if spec.schedule != "walk" and spec.transitions is not None:
+        found.append(f"transitions={spec.transitions} is for schedule 'walk', not '{spec.schedule}'.")
     if spec.schedule == "mixed" and spec.reset_at_domain is True:
         found.append("schedule 'mixed' has no domain borders to reset at. Use 'continual', or reset_at_domain=False.")
     if spec.schedule == "one" and spec.domains is None and spec.domain_order != AS_STORED:

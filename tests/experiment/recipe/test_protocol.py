@@ -9,6 +9,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 
 PINNED = {  # a protocol is never edited: make another version, and add it here
     "limited-1": "c6fe988e35efb45acabe22fcb3623778a28cdf81622557e7ea1935f17f4dd73e",
+    "open-1": "cff4abd3f083fd5712e3a89e36e5dce67100bd352e0d0154d3e80bd0adb02a34",
     "periodic-1": "f70f76eb9d7fc20d671ab8603d8b03291aaa2c43dabe6a203e9a9d4626c19937",
     "iid-1": "3f056cba9c72597f67921025954cee03b38e8197bd364bb69cd19783c1ed4c1a",
     "ptta-1": "beb1b1cf1bcaa51b8728746e792db31163c46397af257987fc0b66c318d5dd3d",
@@ -55,6 +56,9 @@ def test_the_files_of_protocols_are_as_they_were_published():
         ({"regime": {"clock": "analytic"}}, None),
         ({"regime": {"name": "fixed"}}, None),
         ({"regime": {"expose_every": 4}}, None),
+        ({"data": {"name": "open"}, "stream": {"order": "iid", "foreign": 0.2}, "regime": {"name": "fixed"}}, "open-1"),
+        ({"data": {"name": "open"}, "stream": {"order": "iid", "foreign": 0.1}, "regime": {"name": "fixed"}}, None),
+        ({"stream": {"order": "iid", "foreign": 0.2}}, None),
         ({"regime": {"name": "fixed", "expose_every": 4}}, "periodic-1"),
         ({"regime": {"name": "fixed", "expose_every": 4, "expose_share": 0.5}}, None),
         ({"regime": {"name": "fixed", "expose_every": 2}}, None),

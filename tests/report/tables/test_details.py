@@ -5,7 +5,14 @@ from made_runs import domains_of, panel_of
 from made_tables import run
 
 from gotta.errors import GottaError
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, exposure_table, memory_table
+from gotta.report.tables.details import (
+    calibration_table,
+    cost_table,
+    domain_table,
+    exposure_table,
+    memory_table,
+    open_set_table,
+)
 
 
 def test_domains_are_columns_with_the_mean_last():
@@ -60,3 +67,10 @@ def test_samples_that_were_held_out_have_a_table_only_where_there_are_any():
     assert [row.names for row in found.rows] == [("norm", "fps")]
     assert [cell.number for cell in found.rows[0].cells] == ["24", "75.0", "16", "62.5"]
     assert not exposure_table(panel_of([run()])).rows
+
+
+def test_foreign_samples_have_a_table_only_where_there_are_any():
+    told = {"auc_probability": 81.0, "auc_energy": 79.0, "auc_entropy": 80.0, "h_score": 61.8, "rows_share": 0.25}
+    found = open_set_table(panel_of([run(summary={"open_set": told})]))
+    assert [cell.number for cell in found.rows[0].cells] == ["81.0", "79.0", "80.0", "50.0", "61.8", "0.250"]
+    assert not open_set_table(panel_of([run()])).rows

@@ -31,7 +31,7 @@ NOTHING: dict[str, Parameters] = {  # parameters that leave an image as it is, w
     "brightness": (0.0,),
     "contrast": (1.0,),
     "pixelate": (1.0,),
-    "jpeg_compression": (95,),
+    "jpeg_compression": (85,),
 }
 BY_RECIPROCAL = ("shot_noise",)
 

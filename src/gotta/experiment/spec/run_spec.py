@@ -252,7 +252,7 @@ def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> di
 
     Where that says nothing it is left out, as an unused length of runs is, so that such runs keep the name they had.
     """
-    unused = {"boundaries", "run_length"} if stream["run_length"] is None else {"boundaries"}
+    unused = {"boundaries", *(name for name in ("run_length", "foreign", "transitions") if not stream[name])}
     others = {name: value for name, value in stream.items() if name not in unused}
     if stream["boundaries"] is None and (
         prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)

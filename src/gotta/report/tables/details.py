@@ -6,9 +6,11 @@ from dataclasses import replace
 from gotta.errors import unknown
 from gotta.metrics.measures import MEASURES
 from gotta.report.panel import Panel, is_control, is_source
+from gotta.report.stored_run import Run
 from gotta.report.tables.captions import order_notes, setup_lines
 from gotta.report.tables.cells import Row, Table, over_seeds, rank
 from gotta.report.tables.comparison import METRICS, Value, by_seed, number, reason
+from gotta.types import read_pair
 
 HEADING = ("method", "memory")
 
@@ -28,6 +30,14 @@ EXPOSURE = {
     "held out": ("exposure.held_out_samples", 0),
     "accuracy held out": ("exposure.held_out_accuracy", 1),
 }
+OPEN_SET = {
+    "AUC": ("open_set.auc_probability", 1),
+    "AUC by energy": ("open_set.auc_energy", 1),
+    "AUC by entropy": ("open_set.auc_entropy", 1),
+    "accuracy": ("accuracy", 1),
+    "H-score": ("open_set.h_score", 1),
+    "foreign in memory": ("open_set.rows_share", 3),
+}
 CALIBRATION = {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": ("online.entropy", 3)}
 
 
@@ -35,18 +45,28 @@ def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
     """Methods with memories by domains, in the order of the stream; a domain visited again has a column again."""
     if metric not in ("accuracy", "error"):
         raise unknown("metric of a domain", metric, ("accuracy", "error"))
-    domains = list(dict.fromkeys(name for run in panel.runs for name in run.scores(metric)))
+    names = dict.fromkeys(name for run in panel.runs for name in run.scores(metric))
 
-    def of_domain(name: str) -> Value:
-        return lambda run: run.scores(metric).get(name)
+    def of_domain(column: str) -> Value:
+        def mean(run: Run) -> float | None:
+            values = [score for name, score in run.scores(metric).items() if _column_of(name) == column]
+            return sum(values) / len(values) if values else None
 
-    columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number(metric), 1)}
+        return mean
+
+    columns = {name: (of_domain(name), 1) for name in map(_column_of, names)} | {"mean": (number(metric), 1)}
     rows = _rows(panel, columns)
     for index in range(len(columns)):
         rows = _rank_by_prior(panel, rows, index, METRICS[metric].higher)
     title = f"{METRICS[metric].title} per domain"
     caption = (f"{METRICS[metric].title} in each domain, mean over seeds.", *setup_lines(panel))
     return Table(title, HEADING, tuple(columns), tuple(rows), caption, order_notes(panel))
+
+
+def _column_of(visit: str) -> str:
+    """A visit has its own column, but for the many points on the way from one corruption to another."""
+    pair = read_pair(visit.partition(" (visit")[0])
+    return visit if pair is None else f"{pair[0][0]} to {pair[1][0]}"
 
 
 def memory_table(panel: Panel) -> Table:
@@ -78,6 +98,17 @@ def exposure_table(panel: Panel) -> Table:
     """Where a method may adapt to a part of the samples: the accuracy on those, and on all others."""
     caption = "Samples that were adapted to and samples that were only predicted, mean over seeds; accuracy in percent."
     return _summary_table("Exposure", panel, EXPOSURE, caption)
+
+
+def open_set_table(panel: Panel) -> Table:
+    """Where foreign images are in the stream: whether they are told from the known ones."""
+    caption = (
+        "Mean over seeds, in percent. AUC: how often a known sample is surer than a foreign one of its domain, by the "
+        "largest probability, the free energy or the entropy; 50 is chance. Accuracy is that of the known samples. "
+        "H-score: the harmonic mean of accuracy and AUC in each domain. Foreign in memory: share of its rows at the end."
+    )
+    shown = _summary_table("Open set", panel, OPEN_SET, caption)
+    return shown if any("open_set.h_score" in run.numbers for run in panel.runs) else replace(shown, rows=())
 
 
 def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> list[Row]:
