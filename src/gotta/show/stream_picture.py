@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
+from gotta.show.severity_strip import MOST, severities, severity_strip
 from gotta.streams.order import USUAL_RUN, class_runs
 from gotta.streams.stream import Stream, known_labels
 from gotta.streams.stream_spec import StreamSpec
@@ -55,7 +56,9 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
     picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
     band = bands(spans, stream.num_samples, plot)
     picture.paste(Image.fromarray(class_rows(stream, band, height)), (LEFT, top))
-    picture.paste(Image.fromarray(batch_strip(stream, plot, exposed)), (LEFT, below))
+    levels = severities(stream)
+    strip = batch_strip(stream, plot, exposed) if levels is None else severity_strip(stream, levels, plot, STRIP)
+    picture.paste(Image.fromarray(strip), (LEFT, below))
 
     pen = ImageDraw.Draw(picture)
     _titles(pen, stream, exposed)
@@ -67,7 +70,7 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
         name = str(y) if y < stream.num_classes else "foreign"
         pen.text((LEFT - 8, middle), name, fill=INK, font=font(12), anchor="rm")
     pen.text((12, top - 8), "class", fill=INK, font=font(13), anchor="ls")
-    _strip_axis(pen, stream, below)
+    _strip_axis(pen, below, *((_most(stream), "classes\nin a batch") if levels is None else (MOST, "both\nseverities")))
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
     return save(picture, path)
 
@@ -256,12 +259,11 @@ def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
         pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=font(13), anchor="ms")
 
 
-def _strip_axis(pen: ImageDraw.ImageDraw, stream: Stream, below: int) -> None:
-    most = _most(stream)
+def _strip_axis(pen: ImageDraw.ImageDraw, below: int, most: int, name: str) -> None:
     ceiling = below + 4
     pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=font(12), anchor="rm")
     pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=font(12), anchor="rm")
-    pen.multiline_text((8, below + STRIP / 2), "classes\nin a batch", fill=INK, font=font(12), anchor="lm")
+    pen.multiline_text((8, below + STRIP / 2), name, fill=INK, font=font(12), anchor="lm")
 
 
 def _time_axis(pen: ImageDraw.ImageDraw, samples: int, plot: int, ground: int) -> None:

@@ -28,6 +28,7 @@ from gotta.experiment.run.model import share_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
+from gotta.experiment.run.surrogates import count_surrogates, surrogate_summary
 from gotta.experiment.spec.run_spec import PRIOR, DataSpec, RunSpec, statistics_of
 from gotta.heap import keep_freed_memory
 from gotta.memory import Memory, policies
@@ -112,6 +113,10 @@ def run(
     with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock, known, exposed)) as records:
         for record in quietly(records):
             scoring.add(record)
+            if spec.regime.surrogates:
+                with scoring.pause():
+                    x = stream.step(record.step).x.to(device)
+                    scoring.steps[-1] |= count_surrogates(adapted, x, record.outcome)
             if recorder is not None:
                 with scoring.pause():
                     recorder.step(record, adapted.memory, stream)
@@ -126,6 +131,7 @@ def run(
         "gotta": gotta.__version__,
         **inputs,
         **({"guard": guard_summary(spec.guard, scoring.steps)} if spec.guard else {}),
+        **({"surrogates": surrogate_summary(scoring.steps, stream.num_samples)} if spec.regime.surrogates else {}),
         **({"exposure": exposure_summary(scoring.steps)} if exposed is not None else {}),
         **({"no_effect": pointless} if pointless else {}),
     }

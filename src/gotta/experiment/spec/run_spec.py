@@ -108,10 +108,13 @@ class RegimeSpec(Section):
     expose_share: float | None = None  # only this share of the batches, drawn at random
     expose_first: int | None = None  # only the first so many samples, of the stream or of each domain if that resets
 
+    surrogates: bool = False  # whether what needs no labels is recorded, for choosing settings: three forwards more
+
     @model_serializer(mode="wrap")
     def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without limits of exposure if there are none, so that such runs keep the name they had without them."""
-        return {name: value for name, value in inner(self).items() if name not in EXPOSURE or value is not None}
+        """Without what limits nothing and records nothing, so that such runs keep the name they had before it."""
+        later = (*EXPOSURE, "surrogates")
+        return {name: value for name, value in inner(self).items() if name not in later or value}
 
     @property
     def exposure(self) -> Exposure:
