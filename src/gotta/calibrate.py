@@ -1,4 +1,4 @@
-"""How accurate a network is under two corruptions at once, for each pair of them: what CCC streams are calibrated by."""
+"""How accurate a network is under two corruptions at once, for each pair of them: CCC streams are made from that."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product

@@ -66,7 +66,9 @@ def test_limits_that_leave_nothing_to_adapt_to_are_told():
         Exposure(expose_first=15).steps(stream(), 0)
 
 
-@pytest.mark.parametrize(("method", "memory"), [("tent", "fifo"), ("norm", "none"), ("rotta", "fps"), ("deskew", "none")])
+@pytest.mark.parametrize(
+    ("method", "memory"), [("tent", "fifo"), ("norm", "none"), ("rotta", "fps"), ("deskew", "none")]
+)
 def test_a_batch_that_is_held_out_is_predicted_and_changes_nothing(method, memory):
     flow, adapted = stream(), model(method, memory)
     exposed = Exposure(expose_first=64).steps(flow, 0)

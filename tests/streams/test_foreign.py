@@ -56,7 +56,9 @@ def test_a_share_that_is_none_is_refused(share):
 
 
 def test_too_few_foreign_images_and_none_at_all_are_told():
-    with pytest.raises(GottaError, match=r"foreign=0.5 of a domain are 100 images, but there are only 30. Use foreign <= 0.23"):
+    with pytest.raises(
+        GottaError, match=r"foreign=0.5 of a domain are 100 images, but there are only 30. Use foreign <= 0.23"
+    ):
         stream(0.5)
-    with pytest.raises(GottaError, match="this data set has none. Use data set 'open'"):
+    with pytest.raises(GottaError, match=r"this data set has none. Use data set 'open'"):
         stream(0.2, FakeDataset(balanced(5, 20)))

@@ -1,5 +1,7 @@
 """A walk from corruption to corruption."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from streams.fake_data import FakeDataset, balanced
@@ -22,9 +24,11 @@ def test_each_transition_begins_where_the_last_one_ended():
     visits = walk(NAMES, seed=0, transitions=20)
     assert len(visits) == 60
     way = ends(visits)
-    assert all(before[1] == after[0] for before, after in zip(way, way[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in pairwise(way))
     assert {first for first, _ in way} == set(KINDS)
-    assert [name for (name,) in visits[:3]] == [name for name in NAMES if read_pair(name)[0][0] == way[0][0] and read_pair(name)[1][0] == way[0][1]]
+    assert [name for (name,) in visits[:3]] == [
+        name for name in NAMES if read_pair(name)[0][0] == way[0][0] and read_pair(name)[1][0] == way[0][1]
+    ]
 
 
 def test_the_seed_decides_where_it_goes_and_eight_transitions_are_usual():

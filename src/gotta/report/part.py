@@ -10,7 +10,14 @@ from gotta.report.paper.side_by_side import Beside, beside
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import Table
 from gotta.report.tables.comparison import table
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, exposure_table, memory_table, open_set_table
+from gotta.report.tables.details import (
+    calibration_table,
+    cost_table,
+    domain_table,
+    exposure_table,
+    memory_table,
+    open_set_table,
+)
 from gotta.report.tables.views import View, views
 
 

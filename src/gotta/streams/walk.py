@@ -1,4 +1,4 @@
-"""A walk through pairs of corruptions (CCC): each transition begins with the corruption that the last one ended with."""
+"""A walk through pairs of corruptions (CCC): a transition begins with the corruption that the last one ended with."""
 
 from collections.abc import Sequence
 

@@ -60,7 +60,9 @@ def test_the_bundled_calibration_has_a_path_for_every_pair_near_the_baseline():
 
 @pytest.mark.parametrize("baseline", [10, 95, True, "hard", float("nan")])
 def test_a_baseline_that_no_pair_leads_to_is_told(baseline):
-    with pytest.raises(GottaError, match=r"no two corruptions lead there. Expected an accuracy in percent, at least 30 and below 90"):
+    with pytest.raises(
+        GottaError, match=r"no two corruptions lead there. Expected an accuracy in percent, at least 30 and below 90"
+    ):
         Calibration(MADE, "made").paths(baseline)
 
 

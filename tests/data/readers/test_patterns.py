@@ -28,7 +28,10 @@ def test_scrambled_images_keep_their_tiles_and_lose_their_order():
     mixed = scramble(images, 0)
     assert np.array_equal(scramble(images, 0), mixed)
     for before, after in zip(images, mixed, strict=True):
-        tiles = [{whole[y : y + 2, x : x + 2].tobytes() for y in range(0, 8, 2) for x in range(0, 8, 2)} for whole in (before, after)]
+        tiles = [
+            {whole[y : y + 2, x : x + 2].tobytes() for y in range(0, 8, 2) for x in range(0, 8, 2)}
+            for whole in (before, after)
+        ]
         assert tiles[0] == tiles[1]
         assert not np.array_equal(before, after)
     with pytest.raises(GottaError, match="images of 10 x 8 pixels cannot be cut into 4 x 4 tiles"):

@@ -16,7 +16,8 @@ def group() -> None:
 @app.command()
 def show(
     settings: Annotated[
-        list[str] | None, typer.Argument(
+        list[str] | None,
+        typer.Argument(
             help="Settings of the stream as name=value, such as gamma=0.1 schedule=mixed; also expose_every=4."
         ),
     ] = None,

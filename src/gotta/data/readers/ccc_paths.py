@@ -104,7 +104,9 @@ class Calibration:
         chosen: Mapping[str, Floats] = {
             pair: grid for pair, grid in self.accuracy.items() if set(pair.split("+")) <= set(hard)
         }
-        return {pair: _name_points(pair, refine(grid.tolist(), self.severities), baseline) for pair, grid in chosen.items()}
+        return {
+            pair: _name_points(pair, refine(grid.tolist(), self.severities), baseline) for pair, grid in chosen.items()
+        }
 
 
 def _name_points(pair: str, accuracy: Floats, baseline: float) -> tuple[str, ...]:

@@ -19,7 +19,9 @@ class Blended:
 
     def __init__(self, known: Dataset, paths: dict[str, tuple[str, ...]], table: str, seed: int = 0) -> None:
         if CLEAN not in known.domains or hasattr(known, "clips"):
-            raise GottaError("two corruptions need clean images to begin with. Name a data set of images that has them.")
+            raise GottaError(
+                "two corruptions need clean images to begin with. Name a data set of images that has them."
+            )
         self.known, self.table, self.seed = known, table, check_seed(seed)
         self.labels, self.num_classes = known.labels, known.num_classes
         self.domains: Sequence[str] = tuple(name for path in paths.values() for name in path)
@@ -37,9 +39,7 @@ class Blended:
 
 
 @DATASETS.register("ccc")
-def ccc(
-    known: str = "cifar10-mini", baseline: float = 55.0, calibration: str | None = None, seed: int = 0
-) -> Blended:
+def ccc(known: str = "cifar10-mini", baseline: float = 55.0, calibration: str | None = None, seed: int = 0) -> Blended:
     """Two corruptions on each image, changing smoothly at constant accuracy of a network; for the schedule `walk`."""
     measured = Calibration.read(None if calibration is None else Path(calibration).expanduser())
     own: Dataset = DATASETS.get(known)()

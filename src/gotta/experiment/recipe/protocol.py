@@ -20,7 +20,14 @@ from gotta.streams import DOMAIN_ORDERS, StreamSpec
 
 FOLDER = Path(__file__).parents[2] / "protocols"
 VERSIONED = re.compile(r"[a-z][a-z0-9-]*-[1-9]\d*")  # ptta-1
-SIZE = ("per_class", "limit", "clips", "frames", "choose", "transitions")  # settings of a stream that a protocol leaves open
+SIZE = (
+    "per_class",
+    "limit",
+    "clips",
+    "frames",
+    "choose",
+    "transitions",
+)  # settings of a stream that a protocol leaves open
 DOMAINS = ("domain_order", "domains")  # told by `domains` of a protocol, unless its stream names them
 
 

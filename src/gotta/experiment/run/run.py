@@ -202,7 +202,7 @@ def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def exposure_summary(steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """How many samples were adapted to, and the accuracy in percent on those and on the ones that were only predicted."""
+    """How many samples were adapted to, and the accuracy in percent on those and on the ones that were held out."""
     seen, held_out = ([step for step in steps if step["missed"] == missed] for missed in (False, True))
     return {
         "samples": sum(step["samples"] for step in seen),

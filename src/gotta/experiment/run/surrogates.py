@@ -1,4 +1,4 @@
-"""What can be known of a run without labels, for choosing its settings: three more forwards a batch, on request only."""
+"""What can be known of a run without labels, for choosing its settings; on request, by three more forwards a batch."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -55,7 +55,7 @@ def choice_table(panel: Panel) -> Table:
     told = [f"{name}: {surrogate.meaning}" for name, surrogate in SURROGATES.items()]
     caption = (
         "Which value of a setting would have been chosen without labels, and what that costs in points of accuracy "
-        f"against the best value in hindsight; means over seeds. {'; '.join(told)}; {CHANCE}: the mean over all values. "
+        f"against the best value in hindsight; means over seeds. {'; '.join(told)}; {CHANCE}: the mean over all. "
         "Consistency and agreement are known where the runs have regime.surrogates.",
     )
     return Table("Settings chosen without labels", HEADING, COLUMNS, tuple(rows), caption)

@@ -105,7 +105,7 @@ def open_set_table(panel: Panel) -> Table:
     caption = (
         "Mean over seeds, in percent. AUC: how often a known sample is surer than a foreign one of its domain, by the "
         "largest probability, the free energy or the entropy; 50 is chance. Accuracy is that of the known samples. "
-        "H-score: the harmonic mean of accuracy and AUC in each domain. Foreign in memory: share of its rows at the end."
+        "H-score: harmonic mean of accuracy and AUC in each domain. Foreign in memory: share of its rows at the end."
     )
     shown = _summary_table("Open set", panel, OPEN_SET, caption)
     return shown if any("open_set.h_score" in run.numbers for run in panel.runs) else replace(shown, rows=())
