@@ -160,7 +160,8 @@ class Stream:
 
 def known_labels(label: IntArray) -> IntArray:
     """The labels of the samples that belong to a class."""
-    return label[label != FOREIGN]
+    known: IntArray = label[label != FOREIGN]
+    return known
 
 
 def shown(dataset: Dataset, request: Request) -> Images:

@@ -114,7 +114,7 @@ def _numbers(spec: StreamSpec) -> list[str]:
     if length is not None and not (number and isfinite(length) and length >= 1):
         found.append(f"run_length must be a number of at least 1, got {length!r}.")
     share: Any = spec.foreign
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share < 1:
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
         found.append(f"foreign must be a share from 0 to below 1, got {share!r}.")
     for name in ("reset_at_domain", "drop_single"):
         if not isinstance(getattr(spec, name), bool):

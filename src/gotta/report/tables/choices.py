@@ -34,7 +34,8 @@ def information(run: Run) -> float | None:
     shares, entropy = run.stored.summary.get("online", {}).get("predicted"), run.numbers.get("online.entropy")
     if not isinstance(shares, list) or entropy is None or not all(isinstance(share, int | float) for share in shares):
         return None
-    return -sum(share / 100 * log(share / 100) for share in shares if share > 0) - entropy
+    spread = -sum(share / 100 * log(share / 100) for share in shares if share > 0)
+    return float(spread) - entropy
 
 
 SURROGATES = {
