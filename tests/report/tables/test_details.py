@@ -74,3 +74,11 @@ def test_foreign_samples_have_a_table_only_where_there_are_any():
     found = open_set_table(panel_of([run(summary={"open_set": told})]))
     assert [cell.number for cell in found.rows[0].cells] == ["81.0", "79.0", "80.0", "50.0", "61.8", "0.250"]
     assert not open_set_table(panel_of([run()])).rows
+
+
+def test_the_points_between_two_corruptions_share_a_column():
+    names = ("snow-1+fog-0", "snow-0.5+fog-0.5", "snow-0+fog-1", "fog-1+frost-0")
+    visits = domains_of((10.0, 20.0, 30.0, 50.0), names)
+    found = domain_table(panel_of([run(summary={"online": {"domains": visits}})]))
+    assert found.columns == ("snow to fog", "fog to frost", "mean")
+    assert [cell.value for cell in found.rows[0].cells] == [20.0, 50.0, 50.0]
