@@ -12,6 +12,7 @@ from gotta.report.tables.cells import Table
 from gotta.report.tables.comparison import table
 from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
 from gotta.report.tables.views import View, views
+from gotta.report.tables.visits import visits_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,9 @@ class Part:
 
     @cached_property
     def details(self) -> list[Table]:
-        """A line for each method and memory: domains, state of the memory, cost, calibration."""
-        return [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
+        """A line for each method and memory: domains, visits, state of the memory, cost, calibration."""
+        made = (domain_table, visits_table, memory_table, cost_table, calibration_table)
+        return [make(self.panel) for make in made]
 
     @cached_property
     def figures(self) -> list[Figure]:

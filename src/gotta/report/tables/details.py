@@ -6,6 +6,7 @@ from dataclasses import replace
 from gotta.errors import unknown
 from gotta.metrics.measures import MEASURES
 from gotta.report.panel import Panel, is_control, is_source
+from gotta.report.stored_run import Run
 from gotta.report.tables.captions import order_notes, setup_lines
 from gotta.report.tables.cells import Row, Table, over_seeds, rank
 from gotta.report.tables.comparison import METRICS, Value, by_seed, number, reason
@@ -26,16 +27,21 @@ CALIBRATION = {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": 
 
 
 def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
-    """Methods with memories by domains, in the order of the stream; a domain visited again has a column again."""
+    """Methods with memories by domains, in the order of the stream.
+
+    A domain visited again has a column again, unless all are visited again and again: then it is the mean over visits.
+    """
     if metric not in ("accuracy", "error"):
         raise unknown("metric of a domain", metric, ("accuracy", "error"))
-    domains = list(dict.fromkeys(name for run in panel.runs for name in run.scores(metric)))
+    domains = list(dict.fromkeys(name for run in panel.runs for name in _scores(run, metric)))
 
     def of_domain(name: str) -> Value:
-        return lambda run: run.scores(metric).get(name)
+        return lambda run: _scores(run, metric).get(name)
 
     columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number(metric), 1)}
-    rows = _rows(panel, columns)
+    if metric == "accuracy" and any(run.stream.class_imbalance > 1 for run in panel.runs):
+        columns |= {"mean over classes": (number("online.class_accuracy"), 1)}
+    rows = line_for_each(panel, columns)
     for index in range(len(columns)):
         rows = _rank_by_prior(panel, rows, index, METRICS[metric].higher)
     title = f"{METRICS[metric].title} per domain"
@@ -68,6 +74,15 @@ def calibration_table(panel: Panel) -> Table:
     return _summary_table("Calibration", panel, CALIBRATION, caption)
 
 
+def _scores(run: Run, metric: str) -> dict[str, float]:
+    if run.stream.repeats == 1:
+        return run.scores(metric)
+    values: dict[str, list[float]] = {}
+    for name, value in run.scores(metric).items():
+        values.setdefault(run.domains[name].name, []).append(value)
+    return {name: sum(found) / len(found) for name, found in values.items()}
+
+
 def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> list[Row]:
     """The best among those without a prior, and the best among those with one."""
     groups = [[row for row in rows if (panel.priors[row.names[0]] == "none") == bare] for bare in (True, False)]
@@ -76,12 +91,13 @@ def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> 
 
 
 def _summary_table(title: str, panel: Panel, columns: Mapping[str, tuple[str, int]], caption: str) -> Table:
-    rows = _rows(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
+    rows = line_for_each(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
     filled = [row for row in rows if any(cell.value is not None for cell in row.cells)]
     return Table(title, HEADING, tuple(columns), tuple(filled), (caption,), order_notes(panel))
 
 
-def _rows(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
+def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
+    """Of each method with its memory these values, by the name of the column; with how many decimals."""
     return [
         Row(
             (column, row),
