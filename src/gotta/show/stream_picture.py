@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 WIDTH, LEFT, RIGHT = 1400, 76, 24
 TITLE, NAME_ROW, STRIP, AXIS, GAP = 62, 20, 90, 44, 14
+DOMAIN_ROW = 14  # pixels of a domain where they are mixed
 BANDS = np.array([[255, 255, 255], [236, 239, 243]], np.float64)
 BAR: Rgb = (70, 90, 120)
 LEADER: Rgb = (190, 190, 190)
@@ -45,29 +46,34 @@ def draw(stream: Stream, path: str | Path) -> Path:
     spans = name_spans(stream, plot)
     labels = stagger(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
-    below = top + height + GAP
+    mixed = len(stream.starts) < len(stream.domains)
+    middle = top + height + GAP
+    domain_height = plot_height(len(stream.domains), DOMAIN_ROW) if mixed else 0
+    below = middle + domain_height + (GAP if mixed else 0)
     picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
     band = bands(spans, stream.num_samples, plot)
-    picture.paste(Image.fromarray(class_rows(stream, band, height)), (LEFT, top))
+    picture.paste(Image.fromarray(rows_of(stream.label, classes, band, height)), (LEFT, top))
+    if mixed:
+        shown = rows_of(stream.domain, len(stream.domains), band, domain_height)
+        picture.paste(Image.fromarray(shown), (LEFT, middle))
     picture.paste(Image.fromarray(batch_strip(stream, plot)), (LEFT, below))
 
     pen = ImageDraw.Draw(picture)
     _titles(pen, stream)
     _names(pen, labels, top)
-    for upper, tall in ((top, height), (below, STRIP)):
+    for upper, tall in ((top, height), *([(middle, domain_height)] if mixed else []), (below, STRIP)):
         pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
-    for y in _ticks(classes, 20 if classes <= 20 else 8):
-        middle = top + (y + 0.5) * height / classes
-        pen.text((LEFT - 8, middle), str(y), fill=INK, font=font(12), anchor="rm")
-    pen.text((12, top - 8), "class", fill=INK, font=font(13), anchor="ls")
+    _row_axis(pen, "class", classes, top, height)
+    if mixed:
+        _row_axis(pen, "domain", len(stream.domains), middle, domain_height)
     _strip_axis(pen, stream, below)
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
     return save(picture, path)
 
 
-def plot_height(classes: int) -> int:
+def plot_height(rows: int, thickest: int = 22) -> int:
     """Rows of 22 pixels for few classes, down to one pixel for a thousand."""
-    return classes * min(22, max(1, 600 // classes))
+    return rows * min(thickest, max(1, 600 // rows))
 
 
 def bands(spans: list[Span], samples: int, plot: int) -> Floats:
@@ -77,12 +83,12 @@ def bands(spans: list[Span], samples: int, plot: int) -> Floats:
     return BANDS[span % 2].astype(np.float64)
 
 
-def class_rows(stream: Stream, background: Floats, height: int) -> Pixels:
-    """Each class as a row: the more of a column's samples are of it, the stronger its colour."""
-    classes, plot = stream.num_classes, len(background)
-    share = class_share(stream.label, classes, plot)
+def rows_of(label: NDArray[np.int64], classes: int, background: Floats, height: int) -> Pixels:
+    """Each class, or domain, as a row: the more of a column's samples are of it, the stronger its colour."""
+    plot = len(background)
+    share = class_share(label, classes, plot)
     thick = height // classes
-    if thick < 6 and stream.num_samples <= 4 * plot:
+    if thick < 6 and len(label) <= 4 * plot:
         share = _widen(share)
     least = 0.3 if thick >= 6 else 0.6  # thin rows need more ink to be seen
     strength = np.where(share > 0, least + (1 - least) * share, 0.0)[..., None]  # [C, W, 1]
@@ -121,9 +127,10 @@ def batch_strip(stream: Stream, plot: int) -> Pixels:
 
 def name_spans(stream: Stream, plot: int) -> list[Span]:
     """The visits; or what they form together: a mixed pool, a gradual rise and fall, a round that recurs."""
-    names, starts, samples = stream.domains, stream.starts, stream.num_samples
-    if len(starts) < len(names):
-        return [Span(f"{len(names)} domains mixed", 0, samples)]
+    starts, samples = stream.starts, stream.num_samples
+    if len(starts) < len(stream.domains):
+        return [Span(f"{len(stream.domains)} domains mixed", 0, samples)]
+    names = tuple(stream.domains[stream.domain[start]] for start in starts)
     if stream.spec.schedule == "gradual":
         names = tuple(name.rpartition("-")[0] for name in names)
         first = [k for k, name in enumerate(names) if k == 0 or names[k - 1] != name]
@@ -168,13 +175,22 @@ def title(spec: StreamSpec) -> str:
         "dirichlet": gamma,
         "note": f" beta={spec.beta:g}",
         "runs": f" of {spec.run_length or USUAL_RUN:g}{gamma}",
+        "markov": f" (class {_chain(spec.class_stay)}, domain {_chain(spec.domain_stay)})",
     }
     shape = shapes.get(spec.order, "")
     times = f" x{spec.repeats}" if spec.repeats > 1 else ""
-    copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
+    times += f" delta={spec.delta:g}" if spec.schedule == "cdc" else ""
+    copies = f", classes {spec.class_imbalance:g} to 1" if spec.class_imbalance > 1 else ""
+    copies += ", drawn for each domain" if spec.head == "random" else ""
+    copies += f", domains {spec.domain_imbalance:g} to 1" if spec.domain_imbalance > 1 else ""
+    copies += f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
     copies += f", {spec.frames} frames of each clip" if spec.frames else ""
     border = ", reset at each domain" if spec.reset_at_domain else ""
     return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
+
+
+def _chain(stay: float | None) -> str:
+    return "independent" if stay is None else "one after the other" if stay == 1 else f"stays with {stay:g}"
 
 
 def show_text(stream: Stream) -> str:
@@ -195,8 +211,24 @@ def show_text(stream: Stream) -> str:
             f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
             f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
             f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
+            *_change_lines(stream),
+            *(f"note         {note}" for note in stream.notes),
         ]
     )
+
+
+def _change_lines(stream: Stream) -> list[str]:
+    """Sizes of classes and runs of domains, where they are of interest."""
+    found = []
+    count = np.bincount(stream.label, minlength=stream.num_classes)
+    if stream.spec.class_imbalance > 1:
+        found.append(f"class sizes  {count.max()} at most, {count.min()} at least")
+    if len(stream.starts) != len(stream.domains):
+        runs = class_runs(stream.domain)
+        sizes = np.bincount(stream.domain, minlength=len(stream.domains))
+        found.append(f"domain runs  {len(runs)}; length mean {runs.mean():.1f}, longest {runs.max()}")
+        found.append(f"domain sizes {sizes.max()} at most, {sizes.min()} at least")
+    return found
 
 
 def _clip_lines(stream: Stream) -> list[str]:
@@ -223,6 +255,13 @@ def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
             pen.line((label.middle, base + 5, label.middle, top - 2), fill=LEADER)
     for label in labels:
         pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=font(13), anchor="ms")
+
+
+def _row_axis(pen: ImageDraw.ImageDraw, name: str, rows: int, top: int, height: int) -> None:
+    """Numbers at the rows, and beside the first what they are of."""
+    for y in _ticks(rows, 20 if rows <= 20 else 8):
+        pen.text((LEFT - 8, top + (y + 0.5) * height / rows), str(y), fill=INK, font=font(12), anchor="rm")
+    pen.text((8, top + 12), name, fill=INK, font=font(13), anchor="ls")
 
 
 def _strip_axis(pen: ImageDraw.ImageDraw, stream: Stream, below: int) -> None:
