@@ -11,6 +11,7 @@ from gotta.errors import GottaError
 from gotta.show.stream_picture import (
     AXIS,
     BANDS,
+    DOMAIN_ROW,
     GAP,
     LEFT,
     NAME_ROW,
@@ -44,20 +45,23 @@ def pixels(path):
 
 
 @pytest.mark.parametrize(
-    ("classes", "arguments", "name_rows"),
+    ("classes", "arguments", "name_rows", "mixed"),
     [
-        (10, {}, 2),
-        (10, {"order": "iid", "schedule": "mixed"}, 1),
-        (2, {"order": "sorted", "schedule": "one", "domains": "snow"}, 1),
-        (200, {"schedule": "gradual"}, 2),
-        (10, {"schedule": "recurring", "repeats": 10}, 1),
+        (10, {}, 2, 0),
+        (10, {"order": "iid", "schedule": "mixed"}, 1, 15),
+        (10, {"order": "markov", "schedule": "mixed", "domains": "snow,fog"}, 1, 2),
+        (10, {"order": "iid", "schedule": "cdc", "domains": "snow,fog", "seed": 2}, 1, 2),
+        (2, {"order": "sorted", "schedule": "one", "domains": "snow"}, 1, 0),
+        (200, {"schedule": "gradual"}, 2, 0),
+        (10, {"schedule": "recurring", "repeats": 10}, 1, 0),
     ],
 )
-def test_draw_writes_a_png_of_the_expected_size_twice_the_same(tmp_path, classes, arguments, name_rows):
+def test_draw_writes_a_png_of_the_expected_size_twice_the_same(tmp_path, classes, arguments, name_rows, mixed):
     found = stream(classes, 3, **arguments)
     path = draw(found, tmp_path / "one.png")
     assert path == tmp_path / "one.png"
     height = TITLE + NAME_ROW * name_rows + 6 + plot_height(classes) + GAP + STRIP + AXIS
+    height += DOMAIN_ROW * mixed + GAP if mixed else 0
     assert pixels(path).shape == (height, WIDTH, 3)
     assert path.read_bytes() == draw(found, tmp_path / "two.png").read_bytes()
     assert found.dataset.asked == 0
@@ -155,3 +159,33 @@ def test_show_text_says_what_matters():
     assert "2: snow-5, fog-5" in text
     assert "20; length mean 20.0, quartiles 20 / 20 / 20, longest 20" in text
     assert "75 different ones" in show_text(stream(schedule="gradual"))
+
+
+def test_mixed_domains_are_rows_below_the_classes(tmp_path):
+    found = stream(2, 4, order="sorted", schedule="mixed", domains=("snow", "fog"), seed=1)
+    image = pixels(draw(found, tmp_path / "m.png"))
+    top = TITLE + NAME_ROW + 6 + plot_height(2) + GAP
+    for k in range(2):
+        row = image[top + DOMAIN_ROW * k + 6, LEFT : LEFT + PLOT]
+        shown = (row == palette(2)[k]).all(1)
+        middles = (np.arange(found.num_samples) + 0.5) * PLOT / found.num_samples
+        assert shown[middles.astype(int)].tolist() == (found.domain == k).tolist()
+
+
+def test_pieces_of_domains_are_named_each():
+    found = stream(5, 20, order="iid", schedule="cdc", domains=("snow", "fog"), seed=2)
+    names = [span.name for span in name_spans(found, PLOT)]
+    assert len(names) == len(found.starts) > 2
+    assert set(names) == {"snow-5", "fog-5"}
+    assert all(one != other for one, other in pairwise(names))
+
+
+def test_the_text_tells_of_chains_sizes_and_a_gamma_that_is_too_large():
+    arguments = {"order": "markov", "schedule": "mixed", "class_stay": 0.9, "class_imbalance": 5, "domains": "snow,fog"}
+    text = show_text(stream(**arguments, domain_stay=1))
+    assert "markov (class stays with 0.9, domain one after the other) x mixed, classes 5 to 1, seed 0" in text
+    assert "domain runs  2;" in text
+    assert "class sizes" in text
+    assert "iid x cdc delta=1" in show_text(stream(order="iid", schedule="cdc"))
+    assert "note         gamma=50 does not make a Dirichlet order i.i.d." in show_text(stream(gamma=50))
+    assert "note " not in show_text(stream())

@@ -1,7 +1,7 @@
 """Global class imbalance: TRIBE's selection to the number."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams.fake_data import FakeDataset, balanced, next_draws, published
 
@@ -39,6 +39,7 @@ def test_a_stream_is_the_published_one(monkeypatch):
         assert (found.domain * len(case["labels"]) + found.index).tolist() == case["order"]
 
 
+@settings(deadline=None)
 @given(
     labels=st.lists(st.sampled_from([1, 3, 4]), min_size=1, max_size=50),
     imbalance=st.sampled_from([1.0, 2.0, 10.0, 200.0]),

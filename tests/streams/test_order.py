@@ -111,7 +111,7 @@ def test_dirichlet_keeps_the_data_sets_order_inside_a_class(labels, seed):
 
 
 def test_all_registered_orders_are_tested():
-    assert ORDERS.names() == ["dirichlet", "iid", "lame", "note", "note_iid", "pairs", "runs", "sorted"]
+    assert ORDERS.names() == ["dirichlet", "iid", "lame", "markov", "note", "note_iid", "pairs", "runs", "sorted"]
 
 
 def test_sorted_is_class_by_class_in_the_data_sets_order():

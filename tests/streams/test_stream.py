@@ -322,7 +322,7 @@ def test_a_dirichlet_order_says_that_it_never_becomes_iid():
     assert not stream(order="iid", gamma=100).notes
     [note] = stream(balanced(10, 100), gamma=100).notes
     assert "gamma=100 does not make a Dirichlet order i.i.d." in note
-    assert "class runs are 10.1 samples long on average (in random order 1.1)" in note
+    assert "class runs are 10.1 samples long on average, in random order 1.1." in note
     assert "use order=iid" in note
 
 

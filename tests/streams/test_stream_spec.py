@@ -99,4 +99,5 @@ def test_runs_have_a_length_of_at_least_one():
 
 
 def test_settings_of_somebody_elses_order_are_not_judged():
-    assert not check(StreamSpec(order="mine:order", class_stay=0.5))
+    [found] = check(StreamSpec(order="mine:order", class_stay=0.5))
+    assert "not registered" in found

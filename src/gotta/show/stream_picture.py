@@ -46,7 +46,7 @@ def draw(stream: Stream, path: str | Path) -> Path:
     spans = name_spans(stream, plot)
     labels = stagger(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
-    mixed = len(stream.starts) < len(stream.domains)
+    mixed = _interleaved(stream)
     middle = top + height + GAP
     domain_height = plot_height(len(stream.domains), DOMAIN_ROW) if mixed else 0
     below = middle + domain_height + (GAP if mixed else 0)
@@ -189,6 +189,11 @@ def title(spec: StreamSpec) -> str:
     return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
 
 
+def _interleaved(stream: Stream) -> bool:
+    """Whether domains come back otherwise than round by round: mixed, or in pieces."""
+    return len(stream.starts) != len(stream.domains)
+
+
 def _chain(stay: float | None) -> str:
     return "independent" if stay is None else "one after the other" if stay == 1 else f"stays with {stay:g}"
 
@@ -223,7 +228,7 @@ def _change_lines(stream: Stream) -> list[str]:
     count = np.bincount(stream.label, minlength=stream.num_classes)
     if stream.spec.class_imbalance > 1:
         found.append(f"class sizes  {count.max()} at most, {count.min()} at least")
-    if len(stream.starts) != len(stream.domains):
+    if _interleaved(stream):
         runs = class_runs(stream.domain)
         sizes = np.bincount(stream.domain, minlength=len(stream.domains))
         found.append(f"domain runs  {len(runs)}; length mean {runs.mean():.1f}, longest {runs.max()}")

@@ -17,12 +17,11 @@ from gotta.streams.imbalance import thin_classes
 from gotta.streams.items import Items, items_of
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate, shuffled_run
 from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
-from gotta.streams.stream_spec import StreamSpec, call, check, require_valid
+from gotta.streams.stream_spec import StreamSpec, call, check, notes, require_valid
 from gotta.types import Dataset, Images, IntArray, Step, Truth, torch_images
 
 __all__ = ["Stream", "StreamSpec", "check"]
 
-LARGE_GAMMA = 1.0  # from here on a Dirichlet order looks as if it were meant to be i.i.d.
 Request = tuple[list[str], IntArray]  # for each sample its domain and its row
 
 
@@ -143,17 +142,12 @@ class Stream:
         """The number of distinct classes in each batch."""
         return np.array([len(np.unique(self.label[batch])) for batch in self.batches], np.int64)
 
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """What somebody who chose these settings may not know."""
-        spec, mean = self.spec, float(class_runs(self.label).mean())
-        if spec.order != "dirichlet" or spec.gamma < LARGE_GAMMA:
-            return ()
-        return (
-            f"gamma={spec.gamma:g} does not make a Dirichlet order i.i.d., nor does any other: what a slot has of a "
-            f"class stays together, so class runs are {mean:.1f} samples long on average (in random order "
-            f"{shuffled_run(self.label):.1f}). For an i.i.d. stream use order=iid.",
-        )
+    @property
+    def notes(self) -> list[str]:
+        """What somebody who chose these settings may not know, with what it comes to here."""
+        mean, random = float(class_runs(self.label).mean()), shuffled_run(self.label)
+        here = f"Here class runs are {mean:.1f} samples long on average, in random order {random:.1f}."
+        return [f"{note} {here}" for note in notes(self.spec)]
 
     def summary(self) -> dict[str, int | float | str]:
         """The stream in a few numbers."""

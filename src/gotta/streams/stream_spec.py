@@ -20,6 +20,7 @@ OF_MARKOV = ("class_stay", "domain_stay", "domain_imbalance", "again")
 ONE_BY_ONE = ("continual", "one", "gradual", "recurring", "cdc")
 OF_CDC = ("delta", "domain_slots")
 BOUNDARIES = ("told", "hidden")
+LARGE_GAMMA = 1.0  # from here on a Dirichlet order looks as if it were meant to be i.i.d.
 T = TypeVar("T")
 
 
@@ -91,6 +92,16 @@ def call(function: Callable[..., T], spec: StreamSpec, **given: Any) -> T:
 def check(spec: StreamSpec) -> list[str]:
     """Every mistake that can be seen without the data set; empty if there is none."""
     return [*_names(spec), *_numbers(spec), *_combinations(spec)]
+
+
+def notes(spec: StreamSpec) -> list[str]:
+    """What somebody who chose these settings may not know."""
+    if spec.order != "dirichlet" or spec.gamma < LARGE_GAMMA:
+        return []
+    return [
+        f"gamma={spec.gamma:g} does not make a Dirichlet order i.i.d., nor does any other: what a slot has of a class "
+        "stays together. For an i.i.d. stream use order=iid."
+    ]
 
 
 def require_valid(spec: StreamSpec) -> None:
