@@ -77,3 +77,10 @@ def test_pieces_do_not_depend_on_the_size_of_batches():
 def test_one_domain_has_nothing_to_change_to():
     with pytest.raises(GottaError, match=r"schedule 'cdc' changes between domains, got 1\. Name more, or use 'one'"):
         cdc(["snow-5"])
+
+
+def test_the_published_number_of_pieces_is_usual():
+    usual = cdc(STANDARD_ORDER)
+    assert isinstance(usual, Blocks)
+    assert (usual.delta, usual.slots) == (1.0, 3)
+    assert (StreamSpec().delta, StreamSpec().domain_slots) == (1.0, 3)

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from gotta.errors import GottaError
-from gotta.streams import StreamSpec, check
+from gotta.streams import ORDERS, StreamSpec, check
 
 
 def test_the_default_and_every_schedule_pass():
@@ -98,6 +98,8 @@ def test_runs_have_a_length_of_at_least_one():
     assert not check(StreamSpec(order="runs", run_length=1))
 
 
-def test_settings_of_somebody_elses_order_are_not_judged():
+def test_settings_of_somebody_elses_order_are_not_judged(monkeypatch):
     [found] = check(StreamSpec(order="mine:order", class_stay=0.5))
     assert "not registered" in found
+    monkeypatch.setitem(ORDERS._items, "of_mine", lambda labels, class_stay: labels)
+    assert not check(StreamSpec(order="of_mine", class_stay=0.5))

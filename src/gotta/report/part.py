@@ -46,8 +46,9 @@ class Part:
     @cached_property
     def details(self) -> list[Table]:
         """A line for each method and memory: domains, visits, state of the memory, cost, calibration."""
-        made = (domain_table, visits_table, memory_table, cost_table, calibration_table)
-        return [make(self.panel) for make in made]
+        visits = visits_table(self.panel)
+        others = [make(self.panel) for make in (memory_table, cost_table, calibration_table)]
+        return [domain_table(self.panel), *([visits] if visits.rows else []), *others]
 
     @cached_property
     def figures(self) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""A picture and a few lines of text of what a stream shows over time."""
+"""A picture of what a stream shows over time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
-from gotta.streams.order import USUAL_RUN, class_runs
+from gotta.show.stream_text import interleaved, title
+from gotta.streams.order import class_runs
 from gotta.streams.stream import Stream
-from gotta.streams.stream_spec import StreamSpec
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def draw(stream: Stream, path: str | Path) -> Path:
     spans = name_spans(stream, plot)
     labels = stagger(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
-    mixed = _interleaved(stream)
+    mixed = interleaved(stream)
     middle = top + height + GAP
     domain_height = plot_height(len(stream.domains), DOMAIN_ROW) if mixed else 0
     below = middle + domain_height + (GAP if mixed else 0)
@@ -166,81 +166,6 @@ def _label(span: Span, row: int, samples: int, plot: int) -> Label:
 def _apart(left: Label, right: Label) -> bool:
     length = font(13).getlength
     return right.middle - left.middle >= (length(left.name) + length(right.name)) / 2 + 8
-
-
-def title(spec: StreamSpec) -> str:
-    """Order x schedule and what shapes them."""
-    gamma = f" gamma={spec.gamma:g}"
-    shapes = {
-        "dirichlet": gamma,
-        "note": f" beta={spec.beta:g}",
-        "runs": f" of {spec.run_length or USUAL_RUN:g}{gamma}",
-        "markov": f" (class {_chain(spec.class_stay)}, domain {_chain(spec.domain_stay)})",
-    }
-    shape = shapes.get(spec.order, "")
-    times = f" x{spec.repeats}" if spec.repeats > 1 else ""
-    times += f" delta={spec.delta:g}" if spec.schedule == "cdc" else ""
-    copies = f", classes {spec.class_imbalance:g} to 1" if spec.class_imbalance > 1 else ""
-    copies += ", drawn for each domain" if spec.head == "random" else ""
-    copies += f", domains {spec.domain_imbalance:g} to 1" if spec.domain_imbalance > 1 else ""
-    copies += f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
-    copies += f", {spec.frames} frames of each clip" if spec.frames else ""
-    border = ", reset at each domain" if spec.reset_at_domain else ""
-    return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
-
-
-def _interleaved(stream: Stream) -> bool:
-    """Whether domains come back otherwise than round by round: mixed, or in pieces."""
-    return len(stream.starts) != len(stream.domains)
-
-
-def _chain(stay: float | None) -> str:
-    return "independent" if stay is None else "one after the other" if stay == 1 else f"stays with {stay:g}"
-
-
-def show_text(stream: Stream) -> str:
-    """The stream in a few lines for a terminal."""
-    runs = class_runs(stream.label)
-    quartile = np.percentile(runs, [25, 50, 75])
-    per_batch = stream.classes_per_batch
-    visits = list(dict.fromkeys(stream.domains))
-    shown = ", ".join(visits[:20]) + (f", ... ({len(visits)} different ones)" if len(visits) > 20 else "")
-    return "\n".join(
-        [
-            f"stream       {title(stream.spec)}",
-            f"hash         {stream.hash}",
-            f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
-            *_clip_lines(stream),
-            f"classes      {len(np.unique(stream.label))} of {stream.num_classes}",
-            f"domains      {len(stream.domains)}: {shown}",
-            f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
-            f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
-            f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
-            *_change_lines(stream),
-            *(f"note         {note}" for note in stream.notes),
-        ]
-    )
-
-
-def _change_lines(stream: Stream) -> list[str]:
-    """Sizes of classes and runs of domains, where they are of interest."""
-    found = []
-    count = np.bincount(stream.label, minlength=stream.num_classes)
-    if stream.spec.class_imbalance > 1:
-        found.append(f"class sizes  {count.max()} at most, {count.min()} at least")
-    if _interleaved(stream):
-        runs = class_runs(stream.domain)
-        sizes = np.bincount(stream.domain, minlength=len(stream.domains))
-        found.append(f"domain runs  {len(runs)}; length mean {runs.mean():.1f}, longest {runs.max()}")
-        found.append(f"domain sizes {sizes.max()} at most, {sizes.min()} at least")
-    return found
-
-
-def _clip_lines(stream: Stream) -> list[str]:
-    if not hasattr(stream.dataset, "clips"):
-        return []
-    lengths = np.diff(np.append(stream.clip_starts, stream.num_samples))
-    return [f"clips        {len(lengths)} of {lengths.min()} to {lengths.max()} frames, one after the other"]
 
 
 def _titles(pen: ImageDraw.ImageDraw, stream: Stream) -> None:

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from gotta.errors import GottaError, messages, unknown
+from gotta.registry import Functions
 from gotta.streams.imbalance import HEADS
 from gotta.streams.order import ORDERS, UNDERFLOW
 from gotta.streams.schedule import AS_STORED, SCHEDULES, domain_order, name_list
@@ -159,7 +160,8 @@ def _combinations(spec: StreamSpec) -> list[str]:
         found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
     if spec.schedule != "recurring" and spec.repeats != 1:
         found.append(f"repeats={spec.repeats} is for schedule 'recurring', not '{spec.schedule}'.")
-    found += _misplaced(spec, "order", "markov", OF_MARKOV) + _misplaced(spec, "schedule", "cdc", OF_CDC)
+    found += _misplaced(spec, ORDERS, spec.order, "markov", OF_MARKOV)
+    found += _misplaced(spec, SCHEDULES, spec.schedule, "cdc", OF_CDC)
     of_domains = [name for name in ("domain_stay", "domain_imbalance") if _changed(spec, name)]
     if spec.order == "markov" and of_domains and spec.schedule in ONE_BY_ONE:
         found.append(
@@ -177,13 +179,12 @@ def _combinations(spec: StreamSpec) -> list[str]:
     return found
 
 
-def _misplaced(spec: StreamSpec, kind: str, name: str, settings: tuple[str, ...]) -> list[str]:
-    """Settings of a part that is not chosen. What somebody else's part makes of them is not known here."""
-    chosen = getattr(spec, kind)
-    if chosen == name or chosen not in {"order": ORDERS, "schedule": SCHEDULES}[kind].names():
+def _misplaced(spec: StreamSpec, known: Functions[Any], chosen: str, name: str, settings: tuple[str, ...]) -> list[str]:
+    """Settings of a part of ours that is not chosen. What somebody else's part makes of them is not known here."""
+    if chosen == name or chosen not in known.names() or not known.module_of(chosen).startswith("gotta."):
         return []
     return [
-        f"{setting}={getattr(spec, setting)} is for {kind} '{name}', not '{chosen}'."
+        f"{setting}={getattr(spec, setting)} is for {known.kind} '{name}', not '{chosen}'."
         for setting in settings
         if _changed(spec, setting)
     ]
@@ -201,8 +202,8 @@ def _count(spec: StreamSpec, name: str, least: int, most: int | None = None) -> 
     return [f"{name} must be a whole number {expected}, got {value!r}."]
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+def _number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
 
 
 def _whole(value: object) -> bool:

@@ -34,7 +34,8 @@ def show(
     """
     from gotta.data import dataset
     from gotta.experiment.spec.given import read_settings
-    from gotta.show.stream_picture import draw, show_text
+    from gotta.show.stream_picture import draw
+    from gotta.show.stream_text import show_text
     from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
     spec = StreamSpec.of(**read_settings(settings or []))
