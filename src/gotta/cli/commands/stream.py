@@ -31,6 +31,10 @@ def show(
     - `gotta stream show order=dirichlet gamma=0.1 per_class=25`
 
     - `gotta stream show order=iid schedule=gradual domain_order=snow,fog per_class=5 --out gradual.png`
+
+    - `gotta stream show order=markov schedule=mixed class_stay=0.95 domain_stay=0.85 per_class=20` : chains
+
+    - `gotta stream show order=iid schedule=cdc per_class=20` : domains in pieces of drawn lengths
     """
     from gotta.data import dataset
     from gotta.experiment.spec.given import read_settings
