@@ -19,6 +19,7 @@ from gotta.report.tables.details import (
     open_set_table,
 )
 from gotta.report.tables.views import View, views
+from gotta.report.tables.visits import visits_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +54,9 @@ class Part:
     def details(self) -> list[Table]:
         """A line for each method and memory: domains, state of the memory, cost, calibration; others if they apply."""
         always = [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
-        found = [make(self.panel) for make in (exposure_table, open_set_table)]
-        return [*always, *(table for table in found if table.rows)]
+        found = [make(self.panel) for make in (visits_table, exposure_table, open_set_table)]
+        visits, *others = ([table] if table.rows else [] for table in found)
+        return [always[0], *visits, *always[1:], *(table for tables in others for table in tables)]
 
     @cached_property
     def figures(self) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""A picture and a few lines of text of what a stream shows over time."""
+"""A picture of what a stream shows over time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +10,9 @@ from PIL import Image, ImageDraw
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
 from gotta.show.severity_strip import MOST, severities, severity_strip
-from gotta.streams.order import USUAL_RUN, class_runs
+from gotta.show.stream_text import interleaved, title
+from gotta.streams.order import class_runs
 from gotta.streams.stream import Stream, known_labels
-from gotta.streams.stream_spec import StreamSpec
 from gotta.types import FOREIGN, read_pair
 
 Floats = NDArray[np.float64]
@@ -20,6 +20,7 @@ Flags = NDArray[np.bool_]
 
 WIDTH, LEFT, RIGHT = 1400, 76, 24
 TITLE, NAME_ROW, STRIP, AXIS, GAP = 62, 20, 90, 44, 14
+DOMAIN_ROW = 14  # pixels of a domain where they are mixed
 BANDS = np.array([[255, 255, 255], [236, 239, 243]], np.float64)
 BAR: Rgb = (70, 90, 120)
 HELD_OUT: Rgb = (190, 203, 220)  # the bar of a batch that is predicted and not adapted to
@@ -52,10 +53,16 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
     spans = name_spans(stream, plot)
     labels = stagger(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
-    below = top + height + GAP
+    mixed = interleaved(stream)
+    middle = top + height + GAP
+    domain_height = plot_height(len(stream.domains), DOMAIN_ROW) if mixed else 0
+    below = middle + domain_height + (GAP if mixed else 0)
     picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
     band = bands(spans, stream.num_samples, plot)
     picture.paste(Image.fromarray(class_rows(stream, band, height)), (LEFT, top))
+    if mixed:
+        shown = rows_of(stream.domain, palette(len(stream.domains)), band, domain_height)
+        picture.paste(Image.fromarray(shown), (LEFT, middle))
     levels = severities(stream)
     strip = batch_strip(stream, plot, exposed) if levels is None else severity_strip(stream, levels, plot, STRIP)
     picture.paste(Image.fromarray(strip), (LEFT, below))
@@ -63,13 +70,11 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
     pen = ImageDraw.Draw(picture)
     _titles(pen, stream, exposed)
     _names(pen, labels, top)
-    for upper, tall in ((top, height), (below, STRIP)):
+    for upper, tall in ((top, height), *([(middle, domain_height)] if mixed else []), (below, STRIP)):
         pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
-    for y in _ticks(classes, 20 if classes <= 20 else 8):
-        middle = top + (y + 0.5) * height / classes
-        name = str(y) if y < stream.num_classes else "foreign"
-        pen.text((LEFT - 8, middle), name, fill=INK, font=font(12), anchor="rm")
-    pen.text((12, top - 8), "class", fill=INK, font=font(13), anchor="ls")
+    _row_axis(pen, "class", classes, top, height, stream.num_classes)
+    if mixed:
+        _row_axis(pen, "domain", len(stream.domains), middle, domain_height, len(stream.domains))
     _strip_axis(pen, below, *((_most(stream), "classes\nin a batch") if levels is None else (MOST, "both\nseverities")))
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
     return save(picture, path)
@@ -80,9 +85,9 @@ def count_rows(stream: Stream) -> int:
     return stream.num_classes + bool((stream.label == FOREIGN).any())
 
 
-def plot_height(classes: int) -> int:
+def plot_height(rows: int, thickest: int = 22) -> int:
     """Rows of 22 pixels for few classes, down to one pixel for a thousand."""
-    return classes * min(22, max(1, 600 // classes))
+    return rows * min(thickest, max(1, 600 // rows))
 
 
 def bands(spans: list[Span], samples: int, plot: int) -> Floats:
@@ -93,12 +98,18 @@ def bands(spans: list[Span], samples: int, plot: int) -> Floats:
 
 
 def class_rows(stream: Stream, background: Floats, height: int) -> Pixels:
-    """Each class as a row: the more of a column's samples are of it, the stronger its colour."""
-    classes, plot = count_rows(stream), len(background)
-    share = class_share(np.where(stream.label == FOREIGN, stream.num_classes, stream.label), classes, plot)
-    colours = np.concatenate([palette(stream.num_classes), [FAINT]])[:classes]
+    """The classes, and below them the foreign samples, as rows."""
+    label = np.where(stream.label == FOREIGN, stream.num_classes, stream.label)
+    colours = np.concatenate([palette(stream.num_classes), [FAINT]])[: count_rows(stream)]
+    return rows_of(label, colours, background, height)
+
+
+def rows_of(label: NDArray[np.int64], colours: Floats, background: Floats, height: int) -> Pixels:
+    """Each class, or domain, as a row: the more of a column's samples are of it, the stronger its colour."""
+    classes, plot = len(colours), len(background)
+    share = class_share(label, classes, plot)
     thick = height // classes
-    if thick < 6 and stream.num_samples <= 4 * plot:
+    if thick < 6 and len(label) <= 4 * plot:
         share = _widen(share)
     least = 0.3 if thick >= 6 else 0.6  # thin rows need more ink to be seen
     strength = np.where(share > 0, least + (1 - least) * share, 0.0)[..., None]  # [C, W, 1]
@@ -139,9 +150,10 @@ def batch_strip(stream: Stream, plot: int, exposed: Flags | None = None) -> Pixe
 
 def name_spans(stream: Stream, plot: int) -> list[Span]:
     """The visits; or what they form together: a mixed pool, a gradual rise and fall, a round that recurs."""
-    names, starts, samples = stream.domains, stream.starts, stream.num_samples
-    if len(starts) < len(names):
-        return [Span(f"{len(names)} domains mixed", 0, samples)]
+    starts, samples = stream.starts, stream.num_samples
+    if len(starts) < len(stream.domains):
+        return [Span(f"{len(stream.domains)} domains mixed", 0, samples)]
+    names = tuple(stream.domains[stream.domain[start]] for start in starts)
     if stream.spec.schedule == "gradual":
         names = tuple(name.rpartition("-")[0] for name in names)
         first = [k for k, name in enumerate(names) if k == 0 or names[k - 1] != name]
@@ -184,60 +196,6 @@ def _apart(left: Label, right: Label) -> bool:
     return right.middle - left.middle >= (length(left.name) + length(right.name)) / 2 + 8
 
 
-def title(spec: StreamSpec) -> str:
-    """Order x schedule and what shapes them."""
-    gamma = f" gamma={spec.gamma:g}"
-    shapes = {
-        "dirichlet": gamma,
-        "note": f" beta={spec.beta:g}",
-        "runs": f" of {spec.run_length or USUAL_RUN:g}{gamma}",
-    }
-    shape = shapes.get(spec.order, "")
-    times = f" x{spec.repeats}" if spec.repeats > 1 else ""
-    copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
-    copies += f", {spec.frames} frames of each clip" if spec.frames else ""
-    copies += f", {spec.foreign:.0%} foreign" if spec.foreign else ""
-    border = ", reset at each domain" if spec.reset_at_domain else ""
-    return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
-
-
-def show_text(stream: Stream, exposed: Flags | None = None) -> str:
-    """The stream in a few lines for a terminal."""
-    known = known_labels(stream.label)
-    runs = class_runs(known)
-    quartile = np.percentile(runs, [25, 50, 75])
-    per_batch = stream.classes_per_batch
-    visits = list(dict.fromkeys(stream.domains))
-    shown = ", ".join(visits[:20]) + (f", ... ({len(visits)} different ones)" if len(visits) > 20 else "")
-    return "\n".join(
-        [
-            f"stream       {title(stream.spec)}",
-            f"hash         {stream.hash}",
-            f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
-            *_clip_lines(stream),
-            f"classes      {len(np.unique(known))} of {stream.num_classes}",
-            *_foreign_lines(stream),
-            f"domains      {len(stream.domains)}: {shown}",
-            f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
-            f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
-            f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
-            *([] if exposed is None else [f"adapted to   {exposed.sum()} of {len(stream)} batches; all are scored"]),
-        ]
-    )
-
-
-def _foreign_lines(stream: Stream) -> list[str]:
-    count = int((stream.label == FOREIGN).sum())
-    return [f"foreign      {count} samples of no class, between the others"] if count else []
-
-
-def _clip_lines(stream: Stream) -> list[str]:
-    if not hasattr(stream.dataset, "clips"):
-        return []
-    lengths = np.diff(np.append(stream.clip_starts, stream.num_samples))
-    return [f"clips        {len(lengths)} of {lengths.min()} to {lengths.max()} frames, one after the other"]
-
-
 def _titles(pen: ImageDraw.ImageDraw, stream: Stream, exposed: Flags | None) -> None:
     runs = class_runs(known_labels(stream.label))
     facts = (
@@ -257,6 +215,14 @@ def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
             pen.line((label.middle, base + 5, label.middle, top - 2), fill=LEADER)
     for label in labels:
         pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=font(13), anchor="ms")
+
+
+def _row_axis(pen: ImageDraw.ImageDraw, name: str, rows: int, top: int, height: int, numbered: int) -> None:
+    """Numbers at the rows, or that they are foreign, and beside the first what they are of."""
+    for y in _ticks(rows, 20 if rows <= 20 else 8):
+        text = str(y) if y < numbered else "foreign"
+        pen.text((LEFT - 8, top + (y + 0.5) * height / rows), text, fill=INK, font=font(12), anchor="rm")
+    pen.text((8, top + 12), name, fill=INK, font=font(13), anchor="ls")
 
 
 def _strip_axis(pen: ImageDraw.ImageDraw, below: int, most: int, name: str) -> None:

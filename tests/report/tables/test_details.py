@@ -1,7 +1,7 @@
 """The tables with a line for each method and memory."""
 
 import pytest
-from made_runs import domains_of, panel_of
+from made_runs import domains_of, made, panel_of
 from made_tables import run
 
 from gotta.errors import GottaError
@@ -30,6 +30,17 @@ def test_a_domain_visited_again_has_its_own_column():
     found = domain_table(panel_of([run(summary={"online": {"domains": visits}})]))
     assert found.columns == ("fog", "snow", "fog (visit 2)", "mean")
     assert [cell.value for cell in found.rows[0].cells] == [10.0, 20.0, 30.0, 50.0]
+
+
+def test_with_imbalanced_classes_their_mean_is_told_as_well():
+    rare = run(summary={"online": {"domains": domains_of((10.0, 20.0)), "class_accuracy": 7.5}})
+    even = domain_table(panel_of([rare]))
+    assert even.columns[-1] == "mean"
+    imbalanced = made(summary=rare.stored.summary, stream__class_imbalance=10.0)
+    found = domain_table(panel_of([imbalanced]))
+    assert found.columns[-1] == "mean over classes"
+    assert found.rows[0].cells[-1].value == 7.5
+    assert domain_table(panel_of([imbalanced]), "error").columns[-1] == "mean"
 
 
 def test_a_domain_has_no_seconds():

@@ -36,11 +36,16 @@ def show(
     - `gotta stream show per_class=25 expose_every=4`, with the batches that a method adapts to in dark
 
     - `gotta stream show order=iid schedule=gradual domain_order=snow,fog per_class=5 --out gradual.png`
+
+    - `gotta stream show order=markov schedule=mixed class_stay=0.95 domain_stay=0.85 per_class=20` : chains
+
+    - `gotta stream show order=iid schedule=cdc per_class=20` : domains in pieces of drawn lengths
     """
     from gotta.core.exposure import SETTINGS, Exposure
     from gotta.data import dataset
     from gotta.experiment.spec.given import read_settings
-    from gotta.show.stream_picture import draw, show_text
+    from gotta.show.stream_picture import draw
+    from gotta.show.stream_text import show_text
     from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
     read = read_settings(settings or [])

@@ -33,6 +33,7 @@ from gotta.methods.settings import StatisticsName
 from gotta.models.zoo import check as check_model
 from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
+from gotta.streams.stream_spec import LATER
 
 FORMER = {"oracle": "true_kcenter"}  # controls by the names that they had
 CONTROLS = {  # names, and what each of them is
@@ -253,9 +254,10 @@ def _complete(spec: RunSpec) -> RunSpec:
 def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> dict[str, Any]:
     """A prior is told where the clips of a video begin, unless the spec hides it.
 
-    Where that says nothing it is left out, as an unused length of runs is, so that such runs keep the name they had.
+    Where that says nothing it is left out, as later settings are that are as usual, so that such runs keep the name
+    they had.
     """
-    unused = {"boundaries", *(name for name in ("run_length", "foreign", "transitions") if not stream[name])}
+    unused = {"boundaries", *(name for name in LATER if stream[name] == getattr(StreamSpec, name))}
     others = {name: value for name, value in stream.items() if name not in unused}
     if stream["boundaries"] is None and (
         prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)

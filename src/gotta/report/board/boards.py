@@ -97,12 +97,13 @@ def _entries(protocol: Protocol, panel: Panel) -> tuple[Entry, ...]:
     entries.sort(key=lambda entry: (-(entry.score.value or 0.0), entry.method, entry.memory))
     contest = [entry for entry in entries if not entry.is_control and (entry.method, entry.prior) != (SOURCE, NO_PRIOR)]
     ranks = {entry.ids: rank for rank, entry in enumerate(contest, 1)}
-    return tuple(_placed(entry, ranks.get(entry.ids), contest) for entry in entries)
+    rivals = contest if protocol.score.number == "accuracy" else []  # differences are known of the accuracy alone
+    return tuple(_placed(entry, ranks.get(entry.ids), rivals) for entry in entries)
 
 
 def _placed(entry: Entry, rank: int | None, contest: Sequence[Entry]) -> Entry:
     """With its rank, and a mark if it cannot be told from the first, which must take steps of the same size."""
-    tied = rank is not None and rank > 1 and fair_difference(entry.runs, contest[0].runs).tied
+    tied = bool(contest) and rank is not None and rank > 1 and fair_difference(entry.runs, contest[0].runs).tied
     return replace(entry, rank=rank, score=replace(entry.score, tied=tied))
 
 

@@ -42,20 +42,21 @@ CALIBRATION = {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": 
 
 
 def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
-    """Methods with memories by domains, in the order of the stream; a domain visited again has a column again."""
+    """Methods with memories by domains, in the order of the stream.
+
+    A domain visited again has a column again, unless all are visited again and again: then it is the mean over visits.
+    """
     if metric not in ("accuracy", "error"):
         raise unknown("metric of a domain", metric, ("accuracy", "error"))
-    names = dict.fromkeys(name for run in panel.runs for name in run.scores(metric))
+    domains = list(dict.fromkeys(name for run in panel.runs for name in _scores(run, metric)))
 
-    def of_domain(column: str) -> Value:
-        def mean(run: Run) -> float | None:
-            values = [score for name, score in run.scores(metric).items() if _column_of(name) == column]
-            return sum(values) / len(values) if values else None
+    def of_domain(name: str) -> Value:
+        return lambda run: _scores(run, metric).get(name)
 
-        return mean
-
-    columns = {name: (of_domain(name), 1) for name in map(_column_of, names)} | {"mean": (number(metric), 1)}
-    rows = _rows(panel, columns)
+    columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number(metric), 1)}
+    if metric == "accuracy" and any(run.stream.class_imbalance > 1 for run in panel.runs):
+        columns |= {"mean over classes": (number("online.class_accuracy"), 1)}
+    rows = line_for_each(panel, columns)
     for index in range(len(columns)):
         rows = _rank_by_prior(panel, rows, index, METRICS[metric].higher)
     title = f"{METRICS[metric].title} per domain"
@@ -63,10 +64,12 @@ def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
     return Table(title, HEADING, tuple(columns), tuple(rows), caption, order_notes(panel))
 
 
-def _column_of(visit: str) -> str:
-    """A visit has its own column, but for the many points on the way from one corruption to another."""
-    pair = read_pair(visit.partition(" (visit")[0])
-    return visit if pair is None else f"{pair[0][0]} to {pair[1][0]}"
+def _column_of(run: Run, visit: str) -> str:
+    """A visit has its own column; not so rounds that recur, and the many points on the way between two corruptions."""
+    name = run.domains[visit].name
+    if pair := read_pair(name):
+        return f"{pair[0][0]} to {pair[1][0]}"
+    return visit if run.stream.repeats == 1 else name
 
 
 def memory_table(panel: Panel) -> Table:
@@ -111,6 +114,13 @@ def open_set_table(panel: Panel) -> Table:
     return shown if any("open_set.h_score" in run.numbers for run in panel.runs) else replace(shown, rows=())
 
 
+def _scores(run: Run, metric: str) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for visit, value in run.scores(metric).items():
+        values.setdefault(_column_of(run, visit), []).append(value)
+    return {name: sum(found) / len(found) for name, found in values.items()}
+
+
 def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> list[Row]:
     """The best among those without a prior, and the best among those with one."""
     groups = [[row for row in rows if (panel.priors[row.names[0]] == "none") == bare] for bare in (True, False)]
@@ -119,12 +129,13 @@ def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> 
 
 
 def _summary_table(title: str, panel: Panel, columns: Mapping[str, tuple[str, int]], caption: str) -> Table:
-    rows = _rows(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
+    rows = line_for_each(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
     filled = [row for row in rows if any(cell.value is not None for cell in row.cells)]
     return Table(title, HEADING, tuple(columns), tuple(filled), (caption,), order_notes(panel))
 
 
-def _rows(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
+def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
+    """Of each method with its memory these values, by the name of the column; with how many decimals."""
     return [
         Row(
             (column, row),
