@@ -8,6 +8,7 @@ from gotta.experiment.recipe.recipe import load_recipe, read_recipe
 from gotta.experiment.spec.run_spec import RunSpec
 
 PINNED = {  # a protocol is never edited: make another version, and add it here
+    "ccc-1": "1fc085b3e5abda2e47c4b60450254f7810a96d2182380c0111d80821f5ad64cb",
     "limited-1": "c6fe988e35efb45acabe22fcb3623778a28cdf81622557e7ea1935f17f4dd73e",
     "open-1": "cff4abd3f083fd5712e3a89e36e5dce67100bd352e0d0154d3e80bd0adb02a34",
     "periodic-1": "f70f76eb9d7fc20d671ab8603d8b03291aaa2c43dabe6a203e9a9d4626c19937",
