@@ -79,4 +79,6 @@ def test_a_walk_and_a_stream_with_foreign_images_can_be_estimated():
     walk = {"schedule": "walk", "domain_order": "dataset", "transitions": 1, "limit": 4, "choose": "anew"}
     assert estimate([RunSpec.of({"data": {"name": "ccc"}, "stream": walk})], 1).seconds > 0
     mixed = {"per_class": 2, "domains": ["snow"], "foreign": 0.2}  # 5 of the 5 there are
-    assert estimate([RunSpec.of({"data": {"name": "open", "arguments": {"number": 5}}, "stream": mixed})], 1).seconds > 0
+    assert (
+        estimate([RunSpec.of({"data": {"name": "open", "arguments": {"number": 5}}, "stream": mixed})], 1).seconds > 0
+    )
