@@ -49,3 +49,16 @@ def test_a_sweep_is_of_runs_that_differ_in_one_number_and_what_follows_from_it()
     assert not find_sweeps([sizes[0], other])
     assert not find_sweeps([run(seed=0), run(seed=1)])
     assert not choice_table(panel_of([run()])).rows
+
+
+def test_sweeps_of_the_same_names_are_told_apart_by_what_else_differs():
+    runs = [
+        run(
+            "fps", "tent", accuracy, summary={"online": {"entropy": 0.1}}, method__arguments={"lr": lr}, stream__gamma=g
+        )
+        for g in (0.5, 0.1)
+        for lr, accuracy in ((0.1, 40.0), (0.01, 60.0))
+    ]
+    found = choice_table(panel_of(runs))
+    assert found.heading[0] == "set-up"
+    assert [row.names[0] for row in found.rows] == ["gamma 0.1"] * 2 + ["gamma 0.5"] * 2

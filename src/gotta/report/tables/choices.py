@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
+from gotta.experiment.spec.dotted import tell_apart
 from gotta.report.panel import Panel, column_name, is_source, row_name
 from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell, Row, Table
@@ -15,6 +16,7 @@ SWEPT = ("method.", "memory.")  # sections whose numbers may be chosen
 FOLLOWS = {"memory.capacity": ("regime.batch_size", "regime.adapt_every")}  # what changes with a setting
 CHANCE = "chance"
 HEADING = ("method", "memory", "setting", "chosen by")
+SET_UP = "set-up"  # a column before these, where sweeps are told apart by other settings
 COLUMNS = ("chosen", "accuracy", "best", "accuracy of the best", "cost")
 
 ByValue = dict[float, list[Run]]
@@ -52,14 +54,21 @@ SURROGATES = {
 
 def choice_table(panel: Panel) -> Table:
     """A line for each swept number and surrogate; no lines where no number was swept."""
-    rows = [row for group in find_sweeps(panel.runs) for row in _rows(*group)]
+    sweeps = find_sweeps(panel.runs)
+    others = _tell_apart(sweeps)
+    found = [
+        Row((*([other] if any(others) else []), *row.names), row.cells, row.ranked)
+        for other, sweep in sorted(zip(others, sweeps, strict=True), key=lambda pair: (pair[0], _names(*pair[1])))
+        for row in _rows(*sweep)
+    ]
+    heading = (SET_UP, *HEADING) if any(others) else HEADING
     told = [f"{name}: {surrogate.meaning}" for name, surrogate in SURROGATES.items()]
     caption = (
         "Which value of a setting would have been chosen without labels, and what that costs in points of accuracy "
         f"against the best value in hindsight; means over seeds. {'; '.join(told)}; {CHANCE}: the mean over all. "
         "Consistency and agreement are known where the runs have regime.surrogates.",
     )
-    return Table("Settings chosen without labels", HEADING, COLUMNS, tuple(rows), caption)
+    return Table("Settings chosen without labels", heading, COLUMNS, tuple(found), caption)
 
 
 def find_sweeps(runs: Sequence[Run]) -> list[tuple[str, ByValue]]:
@@ -78,8 +87,7 @@ def _rows(setting: str, values: ByValue) -> list[Row]:
     if len(known) < len(accuracy):
         return []
     best = max(known, key=lambda value: known[value])
-    run = values[best][0]
-    names = column_name(run), row_name(run), setting.rpartition(".")[2]
+    names = _names(setting, values)
     seeds = min(len({run.seed for run in runs}) for runs in values.values())
     rows = []
     for name, surrogate in SURROGATES.items():
@@ -90,6 +98,24 @@ def _rows(setting: str, values: ByValue) -> list[Row]:
             rows.append(Row((*names, name), _cells(f"{chosen:g}", known[chosen], best, known[best], seeds)))
     mean = sum(known.values()) / len(known)
     return [*rows, Row((*names, CHANCE), _cells("any", mean, best, known[best], seeds), ranked=False)]
+
+
+def _names(setting: str, values: ByValue) -> tuple[str, str, str]:
+    run = next(iter(values.values()))[0]
+    return column_name(run), row_name(run), setting.rpartition(".")[2]
+
+
+def _tell_apart(sweeps: Sequence[tuple[str, ByValue]]) -> list[str]:
+    """For each sweep the settings that tell it from others of the same names; nothing where there are none."""
+    names = [_names(*sweep) for sweep in sweeps]
+    told = [""] * len(sweeps)
+    for name in set(names):
+        alike = [at for at, other in enumerate(names) if other == name]
+        given = [_others(next(iter(values.values()))[0], setting) for setting, values in map(sweeps.__getitem__, alike)]
+        axes = tell_apart(given) if len(alike) > 1 else []
+        for at, settings in zip(alike, given, strict=True):
+            told[at] = ", ".join(f"{axis.rpartition('.')[2]} {settings.get(axis)}" for axis in axes)
+    return told
 
 
 def _cells(chosen: str, accuracy: float, best: float, highest: float, seeds: int) -> tuple[Cell, ...]:
@@ -114,6 +140,9 @@ def _numbers(run: Run) -> dict[str, float]:
 
 def _rest(run: Run, setting: str) -> str:
     """Everything that a run is besides this setting, what follows from it, and the seed."""
+    return json.dumps(_others(run, setting), sort_keys=True, default=str)
+
+
+def _others(run: Run, setting: str) -> dict[str, Any]:
     left_out = {setting, "seed", *FOLLOWS.get(setting, ())}
-    others: dict[str, Any] = {name: value for name, value in run.settings.items() if name not in left_out}
-    return json.dumps(others, sort_keys=True, default=str)
+    return {name: value for name, value in run.settings.items() if name not in left_out}

@@ -24,11 +24,11 @@ def table_csv(results: Results) -> str:
             prior = part.panel.priors.get(str(method), "none")
             writer.writerow(map(csv_value, (part.panel.title, table, method, memory, prior, *rest)))
     for row in results.choices.rows:
-        method, memory, setting, surrogate = row.names
+        *set_up, method, memory, setting, surrogate = row.names
         for column, cell in zip(results.choices.columns, row.cells, strict=True):
             value = cell.absent if cell.value is None else cell.value
             where = f"choice of {setting} by {surrogate}", method, memory, "none"
-            writer.writerow(map(csv_value, ("", *where, column, value, None, cell.seeds, "", 0)))
+            writer.writerow(map(csv_value, ("".join(set_up), *where, column, value, None, cell.seeds, "", 0)))
     return text.getvalue()
 
 
