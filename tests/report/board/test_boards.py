@@ -63,3 +63,19 @@ def test_other_networks_and_other_protocols_have_boards_of_their_own_and_the_res
     ]
     assert others == 1
     assert [board.anchor for board in boards] == ["ptta-1-1", "ptta-1-2", "iid-1-1"]
+
+
+def test_where_classes_are_rare_the_mean_over_classes_ranks_and_no_tie_is_told():
+    def rare(memory, accuracy, of_classes):
+        for seed in range(3):
+            run = made(memory, "norm", (accuracy,) * 4, seed, stream__class_imbalance=100.0)
+            online = {**run.stored.summary["online"], "class_accuracy": of_classes}
+            yield made(memory, "norm", (accuracy,) * 4, seed, stream__class_imbalance=100.0, summary={"online": online})
+
+    (found,), others = rank_runs([*rare("fps", 60.0, 40.0), *rare("fifo", 60.0, 50.0)])
+    assert (found.protocol.name, others) == ("imbalance-1", 0)
+    assert [(entry.memory, entry.score.value, entry.score.tied) for entry in found.entries] == [
+        ("fifo", 50.0, False),
+        ("fps", 40.0, False),
+    ]
+    assert {entry.published for entry in found.entries} == {None}

@@ -159,6 +159,7 @@ def _caption(found: Beside | None) -> list[str]:
 def _as_published(run: Run) -> bool:
     spec, stream = run.spec, run.stream
     usual = (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
+    usual = usual and stream.class_imbalance == stream.duplicates == 1
     usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
     chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
