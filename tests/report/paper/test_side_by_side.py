@@ -45,6 +45,8 @@ def test_another_setting_has_no_published_number():
         made("fps", data__name="cifar100-c"),
         made("fps", regime__reset="each_domain"),
         made("fps", regime__clock="forwards"),
+        made("fps", regime__expose_every=4),
+        made("fps", stream__foreign=0.2),
     ):
         assert find_published(run) is None, run.id
 

@@ -164,6 +164,7 @@ def _as_published(run: Run) -> bool:
     chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
     usual = usual and plain and spec.memory.refresh_every is None and not spec.control
+    usual = usual and not spec.regime.exposure.is_limited and not stream.foreign
     return usual and run.prior == "none" and _with_usual_statistics(spec)
 
 
