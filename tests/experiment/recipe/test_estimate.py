@@ -73,3 +73,16 @@ def test_durations_as_one_says_them():
 def test_video_is_timed_by_clips():
     video = {"data": {"name": "cifar10-mini-video"}, "stream": {"clips": 3, "frames": 4, "domains": ["snow"]}}
     assert estimate([RunSpec.of(video)], 1).seconds > 0
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        {"order": "markov", "schedule": "mixed", "domain_stay": 0.85, "domain_imbalance": 5.0, "again": True},
+        {"schedule": "cdc", "delta": 0.1},
+        {"class_imbalance": 10.0, "head": "random"},
+        {"schedule": "recurring", "repeats": 2},
+    ],
+)
+def test_every_kind_of_stream_can_be_timed(stream):
+    assert estimate([spec(stream={"per_class": 4, "domains": ["snow", "fog"], **stream})], 1).seconds > 0
