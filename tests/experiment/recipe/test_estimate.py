@@ -82,3 +82,16 @@ def test_a_walk_and_a_stream_with_foreign_images_can_be_estimated():
     assert (
         estimate([RunSpec.of({"data": {"name": "open", "arguments": {"number": 5}}, "stream": mixed})], 1).seconds > 0
     )
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        {"order": "markov", "schedule": "mixed", "domain_stay": 0.85, "domain_imbalance": 5.0, "again": True},
+        {"schedule": "cdc", "delta": 0.1},
+        {"class_imbalance": 10.0, "head": "random"},
+        {"schedule": "recurring", "repeats": 2},
+    ],
+)
+def test_every_kind_of_stream_can_be_timed(stream):
+    assert estimate([spec(stream={"per_class": 4, "domains": ["snow", "fog"], **stream})], 1).seconds > 0
