@@ -153,8 +153,6 @@ def _time_run(setup: str, device: str) -> Pace:
     few = {
         "schedule": "continual",
         "repeats": 1,
-        "transitions": None,
-        "foreign": 0.0,
         "domains": list(dict.fromkeys(domains[k] for k in (0, len(domains) // 2, -1))),
         "per_class": None,
         **({"clips": 2, "limit": None} if is_video else {"clips": None, "limit": size}),
