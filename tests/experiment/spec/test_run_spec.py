@@ -193,3 +193,20 @@ def test_boundaries_of_clips_are_told_to_a_prior_and_named_only_where_they_count
     assert RunSpec.of(again.model_dump()).id == again.id
     with pytest.raises(GottaError, match="boundaries 'tol' is unknown"):
         RunSpec.of({"stream": {"boundaries": "tol"}})
+
+
+def test_a_run_without_limits_of_exposure_is_the_run_it_was_before_there_were_any():
+    usual = spec()
+    assert "expose_every" not in usual.model_dump()["regime"]
+    assert spec(regime={"expose_every": 1, "expose_share": 1}).id == usual.id
+    limited = spec(regime={"expose_every": 4})
+    assert limited.model_dump()["regime"]["expose_every"] == 4
+    assert limited.id != usual.id
+    assert RunSpec.of(limited.model_dump()).id == limited.id
+
+
+def test_wrong_limits_of_exposure_are_told_before_anything_runs():
+    with pytest.raises(GottaError, match=r"expose_share must be a number above 0 and at most 1 \(got 2.0\)"):
+        spec(regime={"expose_share": 2})
+    with pytest.raises(GottaError, match=r"expose_every"):
+        spec(regime={"expose_every": "often"})

@@ -109,3 +109,19 @@ def test_variants_of_a_memory_have_no_rank_beside_it_as_it_comes():
 def test_a_variant_that_is_alone_is_ranked_under_its_name():
     (found,), _ = rank_runs([made("fps", memory__arguments={"epsilon": 0.1}), made("fifo", scores=(20.0,) * 4)])
     assert [(entry.rank, entry.variant) for entry in found.entries] == [(1, False), (2, False)]
+
+
+def test_where_classes_are_rare_the_mean_over_classes_ranks_and_no_tie_is_told():
+    def rare(memory, accuracy, of_classes):
+        for seed in range(3):
+            run = made(memory, "norm", (accuracy,) * 4, seed, stream__class_imbalance=100.0)
+            online = {**run.stored.summary["online"], "class_accuracy": of_classes}
+            yield made(memory, "norm", (accuracy,) * 4, seed, stream__class_imbalance=100.0, summary={"online": online})
+
+    (found,), others = rank_runs([*rare("fps", 60.0, 40.0), *rare("fifo", 60.0, 50.0)])
+    assert (found.protocol.name, others) == ("imbalance-1", 0)
+    assert [(entry.memory, entry.score.value, entry.score.tied) for entry in found.entries] == [
+        ("fifo", 50.0, False),
+        ("fps", 40.0, False),
+    ]
+    assert {entry.published for entry in found.entries} == {None}

@@ -35,6 +35,9 @@ def test_another_setting_has_no_published_number():
         made("fps", stream__gamma=0.5),
         made("fps", stream__severity=3),
         made("fps", stream__order="iid"),
+        made("fps", stream__class_imbalance=10.0),
+        made("fps", stream__duplicates=2),
+        made("fps", stream__schedule="recurring", stream__repeats=20),
         made("fps", memory__arguments={"epsilon": 0.01}),
         made("fps", method__embedding="features"),
         made("none", control="running_statistics"),
@@ -42,6 +45,8 @@ def test_another_setting_has_no_published_number():
         made("fps", data__name="cifar100-c"),
         made("fps", regime__reset="each_domain"),
         made("fps", regime__clock="forwards"),
+        made("fps", regime__expose_every=4),
+        made("fps", stream__foreign=0.2),
     ):
         assert find_published(run) is None, run.id
 

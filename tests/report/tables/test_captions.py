@@ -45,6 +45,12 @@ def test_a_reset_a_score_after_adapting_and_a_clock_are_told():
     assert f"Steps: 32 samples; {told}, the stream does not wait (clock analytic, pace 2.0)." in caption
 
 
+def test_limits_of_exposure_are_told():
+    caption = lines(run(regime__expose_every=4, regime__expose_first=256))
+    told = "the method may adapt to a part of the batches only (expose_every=4, expose_first=256)"
+    assert f"Steps: 32 samples; nothing is reset between domains (continual), {told}." in caption
+
+
 def test_unusual_settings_of_a_stream_are_told_and_long_lists_shortened():
     caption = lines(run(stream__domains=[f"d{i}" for i in range(15)]))
     assert "Stream: order dirichlet, gamma 0.1, schedule continual, severity 5, domains d0 ... d14 (15)." in caption

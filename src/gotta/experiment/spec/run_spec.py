@@ -10,6 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from gotta.core.clock import CLOCKS
+from gotta.core.exposure import SETTINGS as EXPOSURE
+from gotta.core.exposure import Exposure
 from gotta.core.loop import TRUE_LABELS
 from gotta.core.pairing import PAIRINGS, choose_statistics
 from gotta.core.regime import MOST, REGIMES, Regime
@@ -31,6 +33,7 @@ from gotta.methods.settings import StatisticsName
 from gotta.models.zoo import check as check_model
 from gotta.printable import one_line
 from gotta.streams import StreamSpec, check
+from gotta.streams.stream_spec import LATER
 
 FORMER = {"oracle": "true_kcenter"}  # controls by the names that they had
 CONTROLS = {  # names, and what each of them is
@@ -102,6 +105,21 @@ class RegimeSpec(Section):
     score: Literal["before", "after"] | None = None  # the method's own if left open
     clock: str = "none"  # whether the stream waits; if not, what a step costs
     pace: float | None = None  # forwards of a batch in the time between two batches, for a stream that does not wait
+    expose_every: int | None = None  # only every so many batches are adapted to; all of them are scored
+    expose_share: float | None = None  # only this share of the batches, drawn at random
+    expose_first: int | None = None  # only the first so many samples, of the stream or of each domain if that resets
+
+    surrogates: bool = False  # whether what needs no labels is recorded, for choosing settings: three forwards more
+
+    @model_serializer(mode="wrap")
+    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what limits nothing and records nothing, so that such runs keep the name they had before it."""
+        later = (*EXPOSURE, "surrogates")
+        return {name: value for name, value in inner(self).items() if name not in later or value}
+
+    @property
+    def exposure(self) -> Exposure:
+        return Exposure(**{name: getattr(self, name) for name in EXPOSURE})
 
 
 FIELDS = {"memory": list(MemorySpec.model_fields), "method": list(MethodSpec.model_fields)}
@@ -225,6 +243,7 @@ def _complete(spec: RunSpec) -> RunSpec:
         "stream": _with_boundaries(stream, method.prior, spec.data.name),
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
+            | {name: None for name in EXPOSURE if getattr(spec.regime, name) == 1 and name != "expose_first"}
         ),
         "method": method,
     }
@@ -235,9 +254,10 @@ def _complete(spec: RunSpec) -> RunSpec:
 def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> dict[str, Any]:
     """A prior is told where the clips of a video begin, unless the spec hides it.
 
-    Where that says nothing it is left out, as an unused length of runs is, so that such runs keep the name they had.
+    Where that says nothing it is left out, as later settings are that are as usual, so that such runs keep the name
+    they had.
     """
-    unused = {"boundaries", "run_length"} if stream["run_length"] is None else {"boundaries"}
+    unused = {"boundaries", *(name for name in LATER if stream[name] == getattr(StreamSpec, name))}
     others = {name: value for name, value in stream.items() if name not in unused}
     if stream["boundaries"] is None and (
         prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)
@@ -319,6 +339,7 @@ def _mistakes(spec: RunSpec) -> list[str]:
         lambda: _check_known("pairing", spec.pairing, PAIRINGS),
         lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
         lambda: _check_known("clock", spec.regime.clock, CLOCKS),
+        lambda: spec.regime.exposure,
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
     found = outside.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)

@@ -129,7 +129,8 @@ def _entries(protocol: Protocol, panel: Panel, whole: bool) -> tuple[Entry, ...]
     contest = [entry for entry in entries if whole and _can_be_ranked(entry)]
     numbers = [float(entry.score.number) for entry in contest]
     ranks = {entry.ids: rank_in(float(entry.score.number), numbers) for entry in contest}
-    return tuple(_placed(entry, ranks.get(entry.ids), contest) for entry in entries)
+    rivals = contest if protocol.score.number == "accuracy" else []  # differences are known of the accuracy alone
+    return tuple(_placed(entry, ranks.get(entry.ids), rivals) for entry in entries)
 
 
 def _can_be_ranked(entry: Entry) -> bool:
@@ -175,7 +176,7 @@ def _usual_arguments(name: str) -> dict[str, Any]:
 
 def _placed(entry: Entry, rank: int | None, contest: Sequence[Entry]) -> Entry:
     """With its rank, and a mark if it cannot be told from the first, which must take steps of the same size."""
-    tied = rank is not None and rank > 1 and fair_difference(entry.runs, contest[0].runs).tied
+    tied = bool(contest) and rank is not None and rank > 1 and fair_difference(entry.runs, contest[0].runs).tied
     return replace(entry, rank=rank, score=replace(entry.score, tied=tied))
 
 

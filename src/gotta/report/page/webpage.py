@@ -48,6 +48,7 @@ def page(results: Results, records: Mapping[str, Any] | None = None, live: bool 
         "parts": results.parts,
         "overall": overall([part.answer for part in results.parts]),
         "across": results.across,
+        "choices": results.choices,
         "environment": environment_lines(whole),
         "damaged": results.damaged,
         "version": gotta.__version__,

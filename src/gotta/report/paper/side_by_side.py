@@ -170,10 +170,12 @@ def _caption(found: Beside | None) -> list[str]:
 def _as_published(run: Run) -> bool:
     spec, stream = run.spec, run.stream
     usual = (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
+    usual = usual and stream.class_imbalance == stream.duplicates == 1
     usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
     chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
     usual = usual and plain and spec.memory.refresh_every is None and not spec.control
+    usual = usual and not spec.regime.exposure.is_limited and not stream.foreign
     return usual and run.prior == "none" and _with_usual_statistics(spec)
 
 

@@ -96,6 +96,8 @@ def _regime(run: Run) -> str:
     parts += ["the prediction after adapting is scored"] if regime.score == "after" else []
     if regime.clock != "none":
         parts.append(f"the stream does not wait (clock {regime.clock}, pace {_show(regime.pace)})")
+    if regime.exposure.is_limited:
+        parts.append(f"the method may adapt to a part of the batches only ({regime.exposure})")
     return ", ".join(parts)
 
 
