@@ -209,7 +209,7 @@ def frozen_state(model):
 def same(a, b):
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, tuple):
+    if isinstance(a, tuple | list):
         return all(same(*pair) for pair in zip(a, b, strict=True))
     return torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
 
