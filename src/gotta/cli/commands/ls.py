@@ -35,7 +35,7 @@ def everything() -> dict[str, dict[str, str]]:
     from gotta.data import DATASETS, EXTRA, STANDARD
     from gotta.experiment.recipe.protocol import load_protocol, protocols
     from gotta.experiment.recipe.recipe import load_recipe, recipes
-    from gotta.experiment.spec.run_spec import CONTROLS
+    from gotta.experiment.spec.controls import CONTROLS
     from gotta.memory import policies
     from gotta.methods import methods
     from gotta.models import architectures, bundled
