@@ -1,11 +1,14 @@
-"""The table and the answers of `mini` in README.md and docs/results/mini.md: `python docs/mini_tables.py runs/mini`."""
+"""The table and the answers of `mini` in README.md and docs/results/mini.md.
+
+`python docs/mini_tables.py results/mini.jsonl`, or a folder of runs.
+"""
 
 import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from gotta.experiment.sweep.store import Store
+from gotta.cli.stores import existing
 from gotta.report.part import Part
 from gotta.report.results import read_results
 from gotta.report.tables.cells import Cell, Table
@@ -15,7 +18,7 @@ TOP = Path(__file__).parents[1]
 
 
 def main(folder: str) -> None:
-    parts = read_results(Store(folder)).parts
+    parts = read_results(existing(Path(folder))).parts
     shown = _beside(parts)
     lines = markdown(shown).splitlines()
     table = "\n".join(line for line in lines if line.startswith("|"))
@@ -44,7 +47,7 @@ def _beside(parts: tuple[Part, ...]) -> Table:
         replace(row, cells=tuple(found.get((row.names, column), Cell()) for column in columns))
         for row in tables[0].rows
     )
-    caption = [line for line in tables[0].caption if not line.startswith("In brackets")]
+    caption = [line for line in tables[0].caption if not line.startswith(("In brackets", "These runs"))]
     return Table(tables[0].title, tables[0].heading, columns, rows, tuple(caption))
 
 
