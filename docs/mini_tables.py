@@ -15,17 +15,24 @@ from gotta.report.tables.cells import Cell, Table
 from gotta.report.tables.render import markdown, prose
 
 TOP = Path(__file__).parents[1]
+ROWS = ("none", "fps", "class statistics", "control: running statistics", "control: statistics of the whole domain")
 
 
 def main(folder: str) -> None:
     parts = read_results(existing(Path(folder))).parts
     shown = _beside(parts)
     lines = markdown(shown).splitlines()
-    table = "\n".join(line for line in lines if line.startswith("|"))
+    table = [line for line in lines if line.startswith("|")]
     notes = "\n".join(line for line in lines if line.startswith("- "))
     answers = "\n\n".join(f"**{_name(part)}** {prose(str(part.answer))}" for part in parts)
-    _renew(TOP / "README.md", table, "\n\n".join(prose(part.answer.closing) for part in parts[:1]))
-    _renew(TOP / "docs/results/mini.md", f"{table}\n\n{notes}", answers)
+    _renew(TOP / "README.md", "\n".join(_first_rows(table)), prose(parts[0].answer.closing))
+    _renew(TOP / "docs/results/mini.md", "\n".join([*table, "", notes]), answers)
+
+
+def _first_rows(table: list[str]) -> list[str]:
+    """The heading, and of the rows those that tell the story."""
+    kept = [line for line in table[2:] if line.split("|")[1].strip() in ROWS or "at its best rate" in line]
+    return [*table[:2], *kept]
 
 
 def _name(part: Part) -> str:
