@@ -2,27 +2,15 @@
 
 import pytest
 import torch
-from torch import nn
+from methods.parts.trained_norm import SHAPES, assert_plain_in_use, trained_norm, values
 from torch.nn import functional as F
 
 from gotta.methods.parts.balanced_bn import BalancedBN
 from gotta.methods.parts.normalization import batch_statistics
 
-SHAPES = [(12, 3), (12, 3, 4, 4)]
 
-
-def layer_of(classes=4, share=0.0, channels=3):
-    made = nn.BatchNorm2d(channels)
-    with torch.no_grad():
-        made.running_mean.copy_(torch.linspace(-1, 1, channels))
-        made.running_var.copy_(torch.linspace(0.5, 2, channels))
-        made.weight.copy_(torch.linspace(1, 2, channels))
-        made.bias.copy_(torch.linspace(0, 1, channels))
-    return BalancedBN(made.eval(), classes, share)
-
-
-def values(shape, seed=0):
-    return 2 + 3 * torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+def layer_of(share=0.0):
+    return BalancedBN(trained_norm(), 4, share)
 
 
 def told(layer, x, label, rate=0.25):
@@ -33,9 +21,7 @@ def told(layer, x, label, rate=0.25):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_in_use_it_is_a_plain_batch_norm(shape):
-    layer, x = layer_of(), values(shape)
-    plain = F.batch_norm(x, layer.running_mean, layer.running_var, layer.weight, layer.bias)
-    torch.testing.assert_close(layer(x), plain)
+    assert_plain_in_use(layer_of(), shape)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -2,27 +2,15 @@
 
 import pytest
 import torch
-from torch import nn
+from methods.parts.trained_norm import SHAPES, assert_plain_in_use, trained_norm, values
 from torch.nn import functional as F
 
 from gotta.methods.parts.normalization import batch_statistics
 from gotta.methods.parts.renorm import RenormBN
 
-SHAPES = [(12, 3), (12, 3, 4, 4)]
-
 
 def layer_of():
-    made = nn.BatchNorm2d(3)
-    with torch.no_grad():
-        made.running_mean.copy_(torch.linspace(-1, 1, 3))
-        made.running_var.copy_(torch.linspace(0.5, 2, 3))
-        made.weight.copy_(torch.linspace(1, 2, 3))
-        made.bias.copy_(torch.linspace(0, 1, 3))
-    return RenormBN(made.eval())
-
-
-def values(shape):
-    return 2 + 3 * torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    return RenormBN(trained_norm())
 
 
 def run(layer, x, rate):
@@ -32,9 +20,7 @@ def run(layer, x, rate):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_outside_of_training_it_is_a_plain_batch_norm(shape):
-    layer, x = layer_of(), values(shape)
-    plain = F.batch_norm(x, layer.running_mean, layer.running_var, layer.weight, layer.bias)
-    torch.testing.assert_close(layer(x), plain)
+    assert_plain_in_use(layer_of(), shape)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
