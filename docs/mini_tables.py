@@ -25,7 +25,7 @@ def main(folder: str) -> None:
     table = [line for line in lines if line.startswith("|")]
     notes = "\n".join(line for line in lines if line.startswith("- "))
     answers = "\n\n".join(f"**{_name(part)}** {prose(str(part.answer))}" for part in parts)
-    _renew(TOP / "README.md", "\n".join(_first_rows(table)), prose(parts[0].answer.closing))
+    _renew(TOP / "README.md", "\n".join(_first_rows(table)), prose(str(parts[0].answer.winner)))
     _renew(TOP / "docs/results/mini.md", "\n".join([*table, "", notes]), answers)
 
 

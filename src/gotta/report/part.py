@@ -13,6 +13,8 @@ from gotta.report.tables.comparison import table
 from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
 from gotta.report.tables.views import View, views
 
+EXPLAINING = ("domains", "stream")  # kinds of figures, the better one first
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -50,6 +52,16 @@ class Part:
     @cached_property
     def figures(self) -> list[Figure]:
         return figures(self.panel)
+
+    @property
+    def explaining(self) -> Figure | None:
+        """The chart that stands beside the table."""
+        return next((figure for figure in self.figures if figure.kind in EXPLAINING), None)
+
+    @property
+    def more_figures(self) -> list[Figure]:
+        """All others."""
+        return [figure for figure in self.figures if figure is not self.explaining]
 
     @cached_property
     def setup(self) -> list[str]:
