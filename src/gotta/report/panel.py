@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from gotta.experiment.spec.controls import FORMER
 from gotta.experiment.spec.dotted import tell_apart
-from gotta.experiment.spec.run_spec import FORMER
 from gotta.methods import methods
 from gotta.methods.settings import BY_LEVEL
 from gotta.report.rates import AT_BEST, beside_usual, told_rates

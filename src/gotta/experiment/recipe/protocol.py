@@ -14,7 +14,8 @@ from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.regime import REGIMES
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.mistakes import in_words
-from gotta.experiment.spec.run_spec import FROM_ELSEWHERE, RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import FROM_ELSEWHERE
 from gotta.experiment.spec.text import merged, parse, read
 from gotta.streams import DOMAIN_ORDERS, StreamSpec
 

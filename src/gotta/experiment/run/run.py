@@ -29,7 +29,9 @@ from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.run.surrogates import count_surrogates, surrogate_summary
-from gotta.experiment.spec.run_spec import PRIOR, DataSpec, RunSpec, statistics_of
+from gotta.experiment.spec.completing import statistics_of
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import PRIOR, DataSpec
 from gotta.heap import keep_freed_memory
 from gotta.memory import Memory, policies
 from gotta.memory.policy import make_policy

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gotta.experiment.spec.run_spec import RunSpec, statistics_of
+from gotta.experiment.spec.completing import statistics_of
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.methods import methods
 from gotta.report.panel import SOURCE, Panel
 from gotta.report.paper.agreement import Agreement, agreement, rank_in
