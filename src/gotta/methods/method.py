@@ -25,6 +25,7 @@ from gotta.methods.parts.normalization import (
 )
 from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
+from gotta.methods.parts.row_weights import counting_rows
 from gotta.methods.settings import (
     Presets,
     Texts,
@@ -198,10 +199,10 @@ class Method:
         """One adaptation on what the memory holds. What was measured on the way, by name."""
         return {}
 
-    def feed(self, x: Tensor) -> None:
+    def feed(self, x: Tensor, weight: Tensor | None = None) -> None:
         """Move the running statistics by one forward of these samples."""
         for net in self.networks().values():
-            with torch.no_grad(), batch_statistics(net, self.statistics.rate):
+            with torch.no_grad(), batch_statistics(net, self.statistics.rate), counting_rows(net, weight):
                 self.logits(x, net)
 
     def reset(self) -> None:
@@ -282,17 +283,19 @@ class Method:
         with running_statistics(net):
             return self._read(net(x))
 
-    def training_logits(self, x: Tensor, net: nn.Module | None = None, moving: bool = True) -> Tensor:
+    def training_logits(
+        self, x: Tensor, net: nn.Module | None = None, moving: bool = True, weight: Tensor | None = None
+    ) -> Tensor:
         """The logits to compute a loss on, under the statistics of these samples.
 
         Where prediction and adaptation see the same batch, the forward of the prediction is used and not done again.
-        Unless `moving`, the forward leaves running statistics as they are.
+        Unless `moving`, the forward leaves running statistics as they are. `weight` says how often each sample counts.
         """
         net = self.model if net is None else net
         kept, self._kept = self._kept, None
         if kept is not None and net is self.model and len(kept) == len(x):
             return kept
-        with torch.enable_grad(), self._training_mode(net, moving):
+        with torch.enable_grad(), self._training_mode(net, moving), counting_rows(net, weight):
             return self.logits(x, net)
 
     def descend(self, loss: Tensor) -> None:

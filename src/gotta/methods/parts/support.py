@@ -30,7 +30,7 @@ class Reader(Method):
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         if self.moves_statistics and self.statistics.fed_by == "memory":
-            self.feed(batch.x)
+            self.feed(batch.x, batch.weight)
         return {}
 
     def gather(self, own: Prediction) -> tuple[Tensor, Tensor]:
