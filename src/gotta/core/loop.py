@@ -90,6 +90,8 @@ class TrueLabelMemory(Memory):
         """The true labels of the samples that will be observed next."""
         self._truth = labels
 
-    def observe(self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None) -> IntArray:
+    def observe(
+        self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None, descriptor: Any = None
+    ) -> IntArray:
         known, self._truth = self._truth[: len(x)], self._truth[len(x) :]
-        return super().observe(x, label=torch.from_numpy(known), uncertainty=uncertainty, embedding=embedding)
+        return super().observe(x, torch.from_numpy(known), uncertainty, embedding, descriptor)

@@ -10,11 +10,11 @@ from gotta.errors import GottaError
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.balanced_bn import BalancedBN
+from gotta.methods.parts.features import find_head
 from gotta.methods.parts.losses import entropy, hard_cross_entropy, margin
 from gotta.methods.parts.normalization import has_batch_norm, replace_batch_norms
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average
-from gotta.methods.parts.support import find_linear
 from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
@@ -46,12 +46,12 @@ class Tribe(Method):
     }
 
     def configure(self) -> torch.optim.Optimizer:
-        linear = find_linear(self.model)
-        if linear is None and has_batch_norm(self.model):
+        head = find_head(self.model)
+        if head is None and has_batch_norm(self.model):
             raise GottaError(
                 "method 'tribe' keeps statistics by class, and this model has no linear layer that tells how many."
             )
-        classes = 1 if linear is None else linear.out_features
+        classes = 1 if head is None else len(head.weight)  # type: ignore[arg-type]
         replace_batch_norms(self.model, lambda layer: BalancedBN(layer, classes, self.hyper.share))
         parameters = train_affine(self.model, "tribe")
         self.anchor, self.teacher = frozen_copy(self.model), frozen_copy(self.model)

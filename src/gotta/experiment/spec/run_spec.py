@@ -19,7 +19,7 @@ from gotta.errors import GottaError, messages, unknown
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared, lengthen_form, list_arguments, shorten_form
 from gotta.experiment.spec.best_rates import settle_rate
-from gotta.experiment.spec.clean_samples import FISHER, asks_for_samples, decide_samples, without_samples
+from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.mistakes import Mistakes, in_words, without
 from gotta.experiment.spec.run_id import run_id
@@ -63,6 +63,8 @@ class ModelSpec(Section):
     name: str = "resnet20"
     weights: str | None = None  # a checkpoint, in the data home unless its path is whole; or "random"
     preprocessing: str | None = None  # mean and deviation by name, where they are not the usual ones
+    head: str | None = None  # a file of class embeddings for a network that gives features, or "classifier"
+    scale: float | None = None  # what their cosine to the features is multiplied by; left open: the inner product
 
     @model_serializer(mode="wrap")
     def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -285,8 +287,8 @@ def _with_declared_numbers(spec: RunSpec) -> RunSpec:
     for section, chosen in (("memory", spec.memory), ("method", spec.method)):
         if chosen.arguments and chosen.name not in TRUE_LABELS and not outside.is_outside(section, chosen.name):
             arguments = as_declared(section, chosen.name, chosen.arguments)
-            if section == "method" and asks_for_samples(chosen.name, arguments):
-                arguments[FISHER] = decide_samples(arguments[FISHER], spec.data.name).model_dump()
+            if section == "method" and (setting := asks_for_samples(chosen.name, arguments)):
+                arguments[setting] = decide_samples(setting, arguments[setting], spec.data.name).model_dump()
             changes[section] = chosen.model_copy(update={"arguments": arguments})
     return spec.model_copy(update=changes)
 
@@ -360,8 +362,8 @@ def _embedding_mistakes(spec: RunSpec) -> list[str]:
 
 def _check_method(spec: RunSpec) -> None:
     methods.check_arguments(spec.method.name, without_samples(spec.method.name, spec.method.arguments))
-    if asks_for_samples(spec.method.name, spec.method.arguments):
-        decide_samples(spec.method.arguments[FISHER], spec.data.name)
+    if setting := asks_for_samples(spec.method.name, spec.method.arguments):
+        decide_samples(setting, spec.method.arguments[setting], spec.data.name)
 
 
 def _check_memory(memory: MemorySpec) -> None:

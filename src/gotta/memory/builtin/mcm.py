@@ -95,5 +95,6 @@ def most_frequent(table: Table, rows: IntArray, label: int | None = None) -> Int
     """Those of some rows that are of the most frequent classes among them, or of one class if that is one of these."""
     classes, sizes = np.unique(table.label[rows], return_counts=True)
     largest = classes[sizes == sizes.max()]
-    wanted = [label] if label in largest else largest
-    return rows[np.isin(table.label[rows], wanted)]
+    if label is not None and label in largest:
+        largest = np.array([label])
+    return rows[np.isin(table.label[rows], largest)]

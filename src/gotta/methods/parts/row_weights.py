@@ -48,7 +48,7 @@ class WeightedBatchNorm(TorchFunctionMode):
     """Every layer that normalises by the statistics of its batch, whatever its class, takes weighted ones."""
 
     def __init__(self, weight: Tensor) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.weight = weight
 
     def __torch_function__(
