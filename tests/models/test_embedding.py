@@ -17,12 +17,12 @@ class Clip(nn.Module):
 
     def __init__(self, norm=nn.LayerNorm):
         super().__init__()
-        self.conv, self.norm = nn.Conv2d(3, 16, 4, 4), norm(16)
+        self.conv, self.scaled = nn.Conv2d(3, 16, 4, 4), norm(16)
         self.visual_projection = nn.Linear(16, WIDTH, bias=False)
 
     def encode_image(self, x):
-        seen = self.conv(x).mean((2, 3)) if isinstance(self.norm, nn.LayerNorm) else self.conv(x)
-        seen = self.norm(seen)
+        seen = self.conv(x).mean((2, 3)) if isinstance(self.scaled, nn.LayerNorm) else self.conv(x)
+        seen = self.scaled(seen)
         return self.visual_projection(seen if seen.ndim == 2 else seen.relu().mean((2, 3)))
 
     def forward(self, images, texts):

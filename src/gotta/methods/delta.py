@@ -69,7 +69,7 @@ class Delta(Method):
             measured["loss"] = float(loss.detach())
         return measured
 
-    def weigh(self, logits: Tensor, rows: Tensor | None) -> Tensor:
+    def weigh(self, logits: Tensor, rows: Tensor | None = None) -> Tensor:
         """One over how often the predicted class was predicted so far; 1 on average. Then these samples count, too."""
         probs = logits.softmax(1)
         before = torch.full_like(probs[0], 1 / len(probs[0])) if self.frequency is None else self.frequency.to(probs)

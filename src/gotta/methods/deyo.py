@@ -73,7 +73,7 @@ class Deyo(Method):
         return measured
 
     @torch.no_grad()
-    def drop(self, x: torch.Tensor, logits: torch.Tensor, weight: torch.Tensor | None) -> torch.Tensor:
+    def drop(self, x: torch.Tensor, logits: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tensor:
         """How much less likely the predicted class of each sample is once its shape is destroyed (PLPD)."""
         given = self.hyper.augment
         changed = destroy(x, self.hyper.destroy, self.generators["method"]) if given is None else given(x)

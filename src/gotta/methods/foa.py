@@ -138,7 +138,7 @@ class Foa(Method):
     def notes(self) -> list[str]:
         if self.source is not None:
             return []
-        return ["foa without clean samples (source_data; in a spec method.source) goes by entropy alone."]
+        return ["foa without clean samples (source_data) goes by entropy alone."]
 
     def _hold(self, search: Search) -> None:
         for name, value in search._asdict().items():

@@ -84,7 +84,7 @@ class Roid(Method):
         follow(self.trained.values(), source, 1 - self.hyper.momentum)
         return {"loss": float(loss.detach()), "kept": float(kept.sum())}
 
-    def weigh(self, logits: Tensor, rows: Tensor | None) -> Tensor:
+    def weigh(self, logits: Tensor, rows: Tensor | None = None) -> Tensor:
         """exp(unusual x certain / temperature), both from 0 to 1 in D; 0 where it is less unusual than the mean.
 
         Unusual is what differs from the average prediction so far, which moves on by this batch.

@@ -131,7 +131,7 @@ def test_a_network_that_gives_features_takes_class_embeddings_from_a_file(home, 
     monkeypatch.syspath_prepend(str(tmp_path))
     named = {"name": "tower:Tower", "weights": "random", "head": "text.safetensors", "scale": 30.0}
     permit({"model": named})
-    with pytest.raises(GottaError, match=r"no weights at .*text.safetensors. Expected class embeddings"):
+    with pytest.raises(GottaError, match=r"the file of class embeddings is not in .*text.safetensors"):
         check_model(**{"preprocessing": None, **named})
     rows = torch.randn(10, 16, generator=torch.Generator().manual_seed(0))
     save_file({"text": rows}, home / "text.safetensors")

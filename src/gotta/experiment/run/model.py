@@ -26,17 +26,17 @@ def check_model(
             raise GottaError(f"no weights at {found}. Expected {what} for model '{name}'.")
 
 
-def find_weights(named: str | None) -> Path | str | None:
+def find_weights(named: str | None, what: str = "the weights file") -> Path | str | None:
     """A checkpoint by a whole path or one that begins with a dot as it is, by any other in the data home."""
     if named is None or named == RANDOM:
         return named
     path = Path(named).expanduser()
-    return path if path.is_absolute() or named.startswith(("./", "../")) else locate("the weights file", named)
+    return path if path.is_absolute() or named.startswith(("./", "../")) else locate(what, named)
 
 
 def find_head(named: str | None) -> Path | str | None:
     """The file of class embeddings, found as weights are."""
-    return named if named == CLASSIFIER else find_weights(named)
+    return named if named == CLASSIFIER else find_weights(named, "the file of class embeddings")
 
 
 def share_model(
