@@ -1,28 +1,38 @@
-"""The table and the answers of `mini` in README.md and docs/results/mini.md: `python docs/mini_tables.py runs/mini`."""
+"""The table and the answers of `mini` in README.md and docs/results/mini.md.
+
+`python docs/mini_tables.py results/mini.jsonl`, or a folder of runs.
+"""
 
 import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from gotta.experiment.sweep.store import Store
+from gotta.cli.stores import existing
 from gotta.report.part import Part
 from gotta.report.results import read_results
 from gotta.report.tables.cells import Cell, Table
 from gotta.report.tables.render import markdown, prose
 
 TOP = Path(__file__).parents[1]
+ROWS = ("none", "fps", "class statistics", "control: running statistics", "control: statistics of the whole domain")
 
 
 def main(folder: str) -> None:
-    parts = read_results(Store(folder)).parts
+    parts = read_results(existing(Path(folder))).parts
     shown = _beside(parts)
     lines = markdown(shown).splitlines()
-    table = "\n".join(line for line in lines if line.startswith("|"))
+    table = [line for line in lines if line.startswith("|")]
     notes = "\n".join(line for line in lines if line.startswith("- "))
     answers = "\n\n".join(f"**{_name(part)}** {prose(str(part.answer))}" for part in parts)
-    _renew(TOP / "README.md", table, "\n\n".join(prose(part.answer.closing) for part in parts[:1]))
-    _renew(TOP / "docs/results/mini.md", f"{table}\n\n{notes}", answers)
+    _renew(TOP / "README.md", "\n".join(_first_rows(table)), prose(str(parts[0].answer.winner)))
+    _renew(TOP / "docs/results/mini.md", "\n".join([*table, "", notes]), answers)
+
+
+def _first_rows(table: list[str]) -> list[str]:
+    """The heading, and of the rows those that tell the story."""
+    kept = [line for line in table[2:] if line.split("|")[1].strip() in ROWS or "at its best rate" in line]
+    return [*table[:2], *kept]
 
 
 def _name(part: Part) -> str:
@@ -44,7 +54,7 @@ def _beside(parts: tuple[Part, ...]) -> Table:
         replace(row, cells=tuple(found.get((row.names, column), Cell()) for column in columns))
         for row in tables[0].rows
     )
-    caption = [line for line in tables[0].caption if not line.startswith("In brackets")]
+    caption = [line for line in tables[0].caption if not line.startswith(("In brackets", "These runs"))]
     return Table(tables[0].title, tables[0].heading, columns, rows, tuple(caption))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from gotta.experiment.sweep.store import Store
+from gotta.report.films import films_of
 from gotta.report.results import read_results
 from gotta.report.write import write_report
 
@@ -18,21 +19,22 @@ def main(folder: str) -> None:
     """First screen in light, dark and on a phone; figures; and the memory of a recorded run, if there is one."""
     results = read_results(Store(folder))
     address = write_report(results).resolve().as_uri()
-    runs = sorted(results.filmed)
+    films = [film for part in results.parts for film in films_of(part, results.filmed)]
+    films.sort(key=lambda film: "fps" not in film.name)
     with sync_playwright() as playwright:
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
         for name, width, height, scheme in (
-            ("light", 1200, 900, "light"),
-            ("dark", 1200, 900, "dark"),
-            ("phone", 360, 780, "light"),
+            ("light", 1280, 900, "light"),
+            ("dark", 1280, 900, "dark"),
+            ("phone", 390, 844, "light"),
         ):
             _save(_open(browser, address, width, height, scheme), f"report-{name}")
         page = _open(browser, address, 1200, 1500, "light")
         page.locator(".figures").first.scroll_into_view_if_needed()
-        page.locator("figure").first.screenshot(path=HERE / "report-figure.png")
-        if runs:
-            _save(_open(browser, f"{address}#run={runs[0]}", 1200, 1150, "light"), "report-memory")
+        page.locator(".figures figure").first.screenshot(path=HERE / "report-figure.png")
+        if films:
+            _save(_open(browser, f"{address}#run={films[0].id}", 1200, 1150, "light"), "report-memory")
         browser.close()
     print("\n".join(sorted(path.name for path in HERE.glob("report-*.png"))))
 

@@ -20,4 +20,4 @@ def composed_runs(gain):
 
 
 def words(figure):
-    return [mark.text for mark in figure.drawing.marks if isinstance(mark, Text)]
+    return [mark.text for mark in figure.drawing.all_marks if isinstance(mark, Text)]

@@ -2,7 +2,8 @@
 
 from dataclasses import asdict
 
-from gotta.experiment.spec.run_spec import FROM_ELSEWHERE, RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import FROM_ELSEWHERE
 from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.experiment.sweep.store import Store
 from gotta.report.panel import place

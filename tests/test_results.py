@@ -41,7 +41,7 @@ def test_a_kept_run_gives_the_same_numbers_again(label):
     now, before = plain(summary["online"]), kept.summary["online"]
     assert summary["stream"]["order_hash"] == kept.summary["stream"]["order_hash"]
     if all(here[name] == there[name] for name in MACHINE):
-        assert now == before
+        assert {name: now[name] for name in before} == before  # a later version may tell more
     for one, other in zip(now["domains"], before["domains"], strict=True):
         assert (one["name"], one["samples"]) == (other["name"], other["samples"])
         assert abs(one["accuracy"] - other["accuracy"]) <= TOLERANCE

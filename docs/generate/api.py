@@ -57,9 +57,22 @@ def describe(module: ModuleType, name: str, known: dict[int, str]) -> str:
         if id(thing) in known:
             return f"``{full}``\n   is :py:obj:`{known[id(thing)]}`.\n"
         known[id(thing)] = full
-        return f".. auto{'class' if inspect.isclass(thing) else 'function'}:: {full}\n"
+        if inspect.isclass(thing):
+            return f".. autoclass:: {full}\n{'   :inherited-members:' if has_hidden_base(thing) else ''}\n"
+        return f".. autofunction:: {full}\n"
     words = describe_value(thing)
     return f".. py:data:: {full}\n   :no-index:\n\n   {words}\n"
+
+
+def has_hidden_base(cls: type) -> bool:
+    """Whether it inherits from classes of gotta alone, some of which no page shows: then it shows their members."""
+    bases = [base for base in cls.__mro__[1:] if base is not object]
+    ours = all(base.__module__.startswith("gotta.") for base in bases)
+    return ours and any(base.__name__ not in getattr(import_module(_room(base)), "__all__", ()) for base in bases)
+
+
+def _room(cls: type) -> str:
+    return ".".join(cls.__module__.split(".")[:2])
 
 
 def describe_value(value: Any) -> str:

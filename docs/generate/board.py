@@ -11,8 +11,10 @@ def write_board(results: Path, extra: Path) -> str:
     extra.mkdir(parents=True, exist_ok=True)
     words = EMPTY
     if any(results.glob("*.jsonl")):
-        from gotta.cli.commands.leaderboard import leaderboard
+        from gotta.experiment.sweep.kept import Kept
+        from gotta.report.board.board_page import write_leaderboard
+        from gotta.report.results import read_results
 
-        leaderboard(results, extra / "leaderboard")
+        write_leaderboard(read_results(Kept(results)), extra / "leaderboard")
         words = f"It ranks every kept run by its protocol, with intervals, costs and controls.\n\n{LINK}"
     return f"# Leaderboard\n\n{words}\n"

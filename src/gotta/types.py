@@ -3,6 +3,7 @@
 True labels exist in `Truth` only; whatever predicts, remembers or adapts receives types that have no field for them.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,9 @@ from torch import Tensor
 
 IntArray = NDArray[np.int64]
 Images = NDArray[np.uint8]  # [N, H, W, 3]
+
+PAIR = re.compile(r"([a-z_]+)-(\d(?:\.\d+)?)\+([a-z_]+)-(\d(?:\.\d+)?)")
+FOREIGN = -1  # the label of an image that belongs to no class; only streams and metrics see it
 
 # The standard corruptions in their canonical order, which is also the standard order of domains.
 CORRUPTIONS = (
@@ -134,6 +138,21 @@ class Dataset(Protocol):
 def domain_name(corruption: str, severity: int) -> str:
     """The name of a corrupted domain: `snow-5`."""
     return f"{corruption}-{severity}"
+
+
+def pair_name(first: str, severity: float, second: str, other: float) -> str:
+    """The name of a domain of two corruptions: `snow-2.25+fog-0.5`."""
+    return f"{first}-{severity:g}+{second}-{other:g}"
+
+
+def read_pair(domain: str) -> tuple[tuple[str, float], tuple[str, float]] | None:
+    """The corruptions and severities in the name of such a domain; None if it is another one.
+
+    >>> read_pair("snow-2.25+fog-0.5")
+    (('snow', 2.25), ('fog', 0.5))
+    """
+    found = PAIR.fullmatch(domain)
+    return ((found[1], float(found[2])), (found[3], float(found[4]))) if found else None
 
 
 def torch_images(images: Images) -> Tensor:

@@ -4,8 +4,10 @@ import random
 
 import pytest
 import torch
+from checks.one_property import keep_property
 
 from gotta.checks import method as checks
+from gotta.checks.method_properties import PROPERTIES
 from gotta.errors import GottaError
 from gotta.methods import Method, Statistics, methods
 from gotta.methods.parts.losses import entropy
@@ -148,7 +150,8 @@ def test_a_right_method_passes_and_settings_reach_it():
 
 
 @pytest.mark.parametrize("method", WRONG, ids=lambda method: method.__name__)
-def test_wrong_methods_are_caught(method):
+def test_wrong_methods_are_caught(method, monkeypatch):
+    keep_property(monkeypatch, PROPERTIES, WRONG[method])
     report = checks.run(method, examples=6)
     assert any(WRONG[method] in failure.property for failure in report.failures), str(report)
     assert all("Case(" in failure.message for failure in report.failures)

@@ -13,6 +13,7 @@ from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from tiny import seeded_net
 from torch import nn
+from whole_state import QUICK
 
 import gotta
 from gotta import GottaError, Memory, adapt, list_memories, list_methods
@@ -56,7 +57,7 @@ def test_a_restored_model_goes_on_bit_for_bit(tmp_path, method, memory, capacity
     net = seeded_net()
     if memory != "none" and not methods.get(method).uses_memory:
         pytest.skip(f"{method} uses no memory")
-    model = build(method, net, memory=memory, capacity=capacity)
+    model = build(method, net, memory=memory, capacity=capacity, **QUICK.get(method, {}))
     for x in batches(5):
         model(x)
     model.save(tmp_path / "state")

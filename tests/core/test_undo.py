@@ -64,12 +64,12 @@ def test_a_poisoned_batch_leaves_no_trace(method, memory):
 @pytest.mark.thorough
 @pytest.mark.parametrize("memory", ["none", "cstu", "rbm"])
 @pytest.mark.parametrize("method", gotta.list_methods())
-def test_thirty_good_batches_later(method, memory):
+def test_good_batches_later_nothing_is_left_of_it(method, memory):
     model, twin = (build(method, memory, pairing="memory") for _ in range(2))
     for seed in range(3):
         assert torch.equal(model(images(seed=seed)), twin(images(seed=seed)))
     served(model, poisoned(1e20))
-    for seed in range(30):
+    for seed in range(8):  # the memory's rows are others by now
         assert torch.equal(model(images(seed=seed)), twin(images(seed=seed)))
     assert frozen_state(model) == frozen_state(twin)
 
@@ -264,12 +264,13 @@ def test_a_broken_sample_that_came_before_all_others_is_found_when_it_does_harm(
 @pytest.mark.parametrize(("method", "memory"), [("norm", "none"), ("norm", "fps"), ("rotta", "fps"), ("tent", "none")])
 def test_one_pixel_does_not_cost_the_bundled_network_its_accuracy(method, memory):
     stream = Stream(
-        dataset("cifar10-mini"), StreamSpec.of(batch_size=64, schedule="one", domains="clean", per_class=45)
+        dataset("cifar10-mini"), StreamSpec.of(batch_size=32, schedule="one", domains="clean", per_class=13)
     )
     net = gotta.models.load("resnet20")
-    capacity = None if memory == "none" else 64
+    capacity = None if memory == "none" else 32
     model, twin = (adapt(net, method, memory, capacity, 10, pairing="memory") for _ in range(2))
     batches = [step.x for step in stream]
+    assert len(batches) == 5
     for at, x in enumerate(batches):
         if at in (0, 2):
             bad = x.clone()

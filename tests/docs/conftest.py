@@ -2,6 +2,7 @@
 
 import sys
 from functools import partial
+from multiprocessing import get_context
 
 import pytest
 from made_store import many_runs, write
@@ -65,7 +66,7 @@ def workshop(tmp_path, monkeypatch):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Few images and examples, one process, no timing of networks, no child that tries the processor."""
+    """Few images and examples, one process or forked ones, no timing of networks, no child that tries the processor."""
     real_plan, real_run, real_work = gotta.plan, gotta.run, Plan.run
 
     def plan(*recipe, settings=None, **more):
@@ -83,4 +84,5 @@ def quick(monkeypatch):
     monkeypatch.setattr("gotta.workflow.bench_plan.estimate", lambda *given: Estimate(60.0, 1))
     monkeypatch.setattr("gotta.doctor.probe_bfloat16", Bfloat16)
     monkeypatch.setattr("gotta.doctor.STEP", 2)
+    monkeypatch.setattr("gotta.workers.get_context", lambda _: get_context("fork"))  # spawned ones would import torch
     monkeypatch.setattr("gotta.checks.memory.run", partial(run_checks, examples=5))

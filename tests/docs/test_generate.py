@@ -34,6 +34,11 @@ def test_every_public_name_is_in_the_reference():
         assert f"   {room}\n" in pages["api/index.rst"]
 
 
+def test_what_a_method_has_from_a_base_of_its_own_room_is_in_the_reference():
+    assert ".. autoclass:: gotta.methods.Method\n   :inherited-members:" in api_pages()["api/gotta.methods.rst"]
+    assert ":inherited-members:" not in api_pages()["api/gotta.rst"]  # of nn.Module, say
+
+
 def rooms_with_all():
     for path in sorted(Path(gotta.__file__).parent.rglob("*.py")):
         if re.search(r"^__all__", path.read_text(), re.MULTILINE):

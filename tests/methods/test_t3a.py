@@ -6,7 +6,6 @@ from rivals import STREAM, assert_same, build, published, run
 from torch import nn
 
 from gotta import GottaError
-from gotta.methods.parts.support import most_certain
 
 SUREST = {"memory": "composed", "policy": {"lambda_t": 0.0}}
 
@@ -42,14 +41,6 @@ def test_stored_features_save_the_forward_of_the_rows():
         run(model, STREAM[:3])
         forwards[embedding] = model.method.cost.summary()["total"]["forwards"]
     assert forwards == {"features": 3, "probs": 5}
-
-
-def test_the_surest_of_each_class():
-    label = torch.tensor([1, 0, 1, 1, 0, 2])
-    uncertain = torch.tensor([0.5, 0.1, 0.2, 0.5, 0.3, 0.9])
-    assert most_certain(label, uncertain, 1).tolist() == [False, True, True, False, False, True]
-    assert most_certain(label, uncertain, 2).tolist() == [True, True, True, False, True, True]
-    assert most_certain(label[:0], uncertain[:0], 2).tolist() == []
 
 
 def test_a_network_without_a_linear_classifier_is_refused():

@@ -58,6 +58,7 @@ def test_each_sample_counts_for_its_own_domain_and_the_mean_is_over_domains():
     assert summary["accuracy"] == pytest.approx(100 / 3)
     assert summary["error"] == pytest.approx(200 / 3)
     assert summary["overall"] == 50.0
+    assert summary["class_accuracy"] == 37.5  # of a 100 and 50, of b 0
 
 
 def test_two_visits_of_a_domain_are_two_domains():

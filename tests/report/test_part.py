@@ -9,7 +9,7 @@ from gotta.report.part import Part
 def test_a_part_is_named_by_what_tells_it_from_the_others():
     runs = [made(), made(model__name="other")]
     parts = [Part(panel, number, 2) for number, panel in enumerate(place(runs).panels, 1)]
-    assert [(part.anchor, part.title) for part in parts] == [("set-up-1", "name other"), ("set-up-2", "name resnet20")]
+    assert [(part.anchor, part.title) for part in parts] == [("set-up-1", "other"), ("set-up-2", "resnet20")]
     assert Part(panel_of([made()])).title == ""
 
 
@@ -19,6 +19,14 @@ def test_everything_is_computed_once():
         assert getattr(part, name) is getattr(part, name)
     assert part.table("error") is next(view.table for view in part.views if view.key == "error")
     assert part.table("online.ece").title == "Calibration error (%)"
+
+
+def test_one_figure_stands_beside_the_table_and_the_others_follow():
+    part = Part(panel_of([made(), made("none")]))
+    assert part.explaining.kind == "domains"
+    assert [figure.kind for figure in part.more_figures] == ["cost", "wins"]
+    alone = Part(panel_of([made(scores=(50.0,))]))
+    assert (alone.explaining, alone.more_figures) == (None, [])
 
 
 def test_details_are_of_the_same_panel():

@@ -7,13 +7,13 @@ from made_runs import made, stored
 from made_store import many_runs, with_recording, write
 
 from gotta.errors import GottaError
-from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.sweep.store import Store
 from gotta.report import write as writing
+from gotta.report.films import choose_recordings
 from gotta.report.page.webpage import page
 from gotta.report.results import read_results
 from gotta.report.tables.latex import tex
-from gotta.report.write import recordings, write_report
+from gotta.report.write import write_report
 
 
 @pytest.fixture(scope="module")
@@ -78,24 +78,13 @@ def test_a_cell_without_effect_says_so_everywhere(tmp_path):
     assert r"$^\dagger$ without effect: this model has no BatchNorm layers. Bold" in tex(results)
 
 
-def test_recordings_of_memories_go_before_those_of_runs_without(tmp_path):
-    store = write(tmp_path, many_runs(seeds=(0,)))
-    for id in ("norm-none-0", "norm-fps-0"):
-        with_recording(tmp_path, id)
-    path = record_path(tmp_path, "norm-fps-0")
-    size = path.stat().st_size
-    path.write_text(path.read_text() + " " * 100)  # larger, and first all the same
-    assert list(recordings(read_results(store), room=3 * size)) == ["norm-fps-0", "norm-none-0"]
-    assert list(recordings(read_results(store), room=size + 100)) == ["norm-fps-0"]
-
-
 def test_recordings_that_do_not_fit_stay_out(store):
-    assert list(recordings(read_results(store))) == ["norm-fps-0"]
-    assert recordings(read_results(store), room=10) == {}
+    assert list(choose_recordings(read_results(store))) == ["norm-fps-0"]
+    assert choose_recordings(read_results(store), room=10) == {}
     damaged = store.root / "records" / "norm-fifo-0.json"
     damaged.write_text("{")
     try:
-        assert list(recordings(read_results(store))) == ["norm-fps-0"]
+        assert list(choose_recordings(read_results(store))) == ["norm-fps-0"]
     finally:
         damaged.unlink()
 
@@ -117,7 +106,7 @@ def test_what_is_no_file_below_records_is_passed_over(store, tmp_path):
     os.mkfifo(odd[3])
     odd[4].mkdir()
     try:
-        assert list(recordings(read_results(store))) == ["norm-fps-0"]
+        assert list(choose_recordings(read_results(store))) == ["norm-fps-0"]
         assert "norm-fps-0" in write_report(read_results(store), pictures=False).read_text()
     finally:
         for path in odd:
@@ -129,7 +118,7 @@ def test_a_recording_that_no_program_should_hold_stays_out(store, text):
     path = store.root / "records" / "norm-fifo-0.json"
     path.write_text(text)
     try:
-        assert list(recordings(read_results(store))) == ["norm-fps-0"]
+        assert list(choose_recordings(read_results(store))) == ["norm-fps-0"]
     finally:
         path.unlink()
 

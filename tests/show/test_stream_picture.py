@@ -11,7 +11,11 @@ from gotta.errors import GottaError
 from gotta.show.stream_picture import (
     AXIS,
     BANDS,
+    BAR,
+    DOMAIN_ROW,
+    FAINT,
     GAP,
+    HELD_OUT,
     LEFT,
     NAME_ROW,
     RIGHT,
@@ -24,9 +28,9 @@ from gotta.show.stream_picture import (
     name_spans,
     palette,
     plot_height,
-    show_text,
     stagger,
 )
+from gotta.show.stream_text import show_text
 from gotta.streams import Stream, StreamSpec
 
 PLOT = WIDTH - LEFT - RIGHT
@@ -44,20 +48,23 @@ def pixels(path):
 
 
 @pytest.mark.parametrize(
-    ("classes", "arguments", "name_rows"),
+    ("classes", "arguments", "name_rows", "mixed"),
     [
-        (10, {}, 2),
-        (10, {"order": "iid", "schedule": "mixed"}, 1),
-        (2, {"order": "sorted", "schedule": "one", "domains": "snow"}, 1),
-        (200, {"schedule": "gradual"}, 2),
-        (10, {"schedule": "recurring", "repeats": 10}, 1),
+        (10, {}, 2, 0),
+        (10, {"order": "iid", "schedule": "mixed"}, 1, 15),
+        (10, {"order": "markov", "schedule": "mixed", "domains": "snow,fog"}, 1, 2),
+        (10, {"order": "iid", "schedule": "cdc", "domains": "snow,fog", "seed": 2}, 1, 2),
+        (2, {"order": "sorted", "schedule": "one", "domains": "snow"}, 1, 0),
+        (200, {"schedule": "gradual"}, 2, 0),
+        (10, {"schedule": "recurring", "repeats": 10}, 1, 0),
     ],
 )
-def test_draw_writes_a_png_of_the_expected_size_twice_the_same(tmp_path, classes, arguments, name_rows):
+def test_draw_writes_a_png_of_the_expected_size_twice_the_same(tmp_path, classes, arguments, name_rows, mixed):
     found = stream(classes, 3, **arguments)
     path = draw(found, tmp_path / "one.png")
     assert path == tmp_path / "one.png"
     height = TITLE + NAME_ROW * name_rows + 6 + plot_height(classes) + GAP + STRIP + AXIS
+    height += DOMAIN_ROW * mixed + GAP if mixed else 0
     assert pixels(path).shape == (height, WIDTH, 3)
     assert path.read_bytes() == draw(found, tmp_path / "two.png").read_bytes()
     assert found.dataset.asked == 0
@@ -99,6 +106,28 @@ def test_the_strip_shows_the_classes_of_each_batch():
     found = stream(2, 2, order="sorted", schedule="one", domains="snow", batch_size=3)  # 0 0 1 | 1
     filled = (batch_strip(found, 8) != 255).any(2).sum(0).tolist()
     assert filled == [STRIP - 4] * 6 + [(STRIP - 4) // 2] * 2
+
+
+def test_bars_of_batches_that_are_not_adapted_to_are_pale():
+    found = stream(2, 2, order="sorted", schedule="one", domains="snow", batch_size=2)
+    strip = batch_strip(found, 8, np.array([True, False]))
+    assert [tuple(strip[-1, column].tolist()) for column in (0, 3, 4, 7)] == [BAR, BAR, HELD_OUT, HELD_OUT]
+    assert "adapted to   1 of 2 batches; all are scored" in show_text(found, np.array([True, False]))
+    assert "adapted to" not in show_text(found)
+
+
+def test_foreign_samples_have_a_row_below_the_classes(tmp_path):
+    class Open(FakeDataset):
+        foreign = np.array([4])
+
+    data = Open(np.array([0, 0, 1, 1, -1]), num_classes=2)
+    found = Stream(data, StreamSpec(order="sorted", schedule="one", domains="snow", foreign=0.2))
+    top, place = TITLE + NAME_ROW + 6, int(np.flatnonzero(found.label == -1)[0])
+    row = pixels(draw(found, tmp_path / "f.png"))[top + 22 * 2 + 10, LEFT : LEFT + PLOT]
+    marked = np.flatnonzero((row == FAINT).all(1))
+    assert (marked.min(), marked.max()) == (PLOT * place // 5, PLOT * (place + 1) // 5 - 1)
+    assert "foreign      1 samples of no class" in show_text(found)
+    assert "20% foreign" in show_text(found)
 
 
 def test_class_share_sums_to_one_in_every_column():
@@ -146,12 +175,20 @@ def test_plot_height():
     assert [plot_height(classes) for classes in (2, 10, 200, 1000)] == [44, 220, 600, 1000]
 
 
-def test_show_text_says_what_matters():
-    found = stream(order="sorted", domains=("snow", "fog"))
-    text = show_text(found)
-    assert "sorted x continual, seed 0" in text
-    assert found.hash in text
-    assert "400 in 7 batches of up to 64" in text
-    assert "2: snow-5, fog-5" in text
-    assert "20; length mean 20.0, quartiles 20 / 20 / 20, longest 20" in text
-    assert "75 different ones" in show_text(stream(schedule="gradual"))
+def test_mixed_domains_are_rows_below_the_classes(tmp_path):
+    found = stream(2, 4, order="sorted", schedule="mixed", domains=("snow", "fog"), seed=1)
+    image = pixels(draw(found, tmp_path / "m.png"))
+    top = TITLE + NAME_ROW + 6 + plot_height(2) + GAP
+    for k in range(2):
+        row = image[top + DOMAIN_ROW * k + 6, LEFT : LEFT + PLOT]
+        shown = (row == palette(2)[k]).all(1)
+        middles = (np.arange(found.num_samples) + 0.5) * PLOT / found.num_samples
+        assert shown[middles.astype(int)].tolist() == (found.domain == k).tolist()
+
+
+def test_pieces_of_domains_are_named_each():
+    found = stream(5, 20, order="iid", schedule="cdc", domains=("snow", "fog"), seed=2)
+    names = [span.name for span in name_spans(found, PLOT)]
+    assert len(names) == len(found.starts) > 2
+    assert set(names) == {"snow-5", "fog-5"}
+    assert all(one != other for one, other in pairwise(names))

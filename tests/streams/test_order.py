@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams.fake_data import balanced
+from streams.fake_data import balanced, next_draws
 
 from gotta.errors import GottaError
 from gotta.streams import order
@@ -24,10 +24,6 @@ seeds = st.integers(0, 2**31 - 1)
 
 def golden(pattern):
     return [(path.name, json.loads(path.read_text())) for path in sorted(GOLDEN.glob(pattern))]
-
-
-def next_draws(rng):
-    return rng.randint(0, 2**31 - 1, 3).tolist()
 
 
 def test_dirichlet_equals_the_published_order():
@@ -115,7 +111,7 @@ def test_dirichlet_keeps_the_data_sets_order_inside_a_class(labels, seed):
 
 
 def test_all_registered_orders_are_tested():
-    assert ORDERS.names() == ["dirichlet", "iid", "lame", "note", "note_iid", "pairs", "runs", "sorted"]
+    assert ORDERS.names() == ["dirichlet", "iid", "lame", "markov", "note", "note_iid", "pairs", "runs", "sorted"]
 
 
 def test_sorted_is_class_by_class_in_the_data_sets_order():

@@ -80,7 +80,7 @@ def test_schedules():
     assert one(["a-5"]) == [("a-5",)]
     assert mixed(["a-5", "b-5"]) == [("a-5", "b-5")]
     assert recurring(["a-5", "b-5"], 2) == [("a-5",), ("b-5",), ("a-5",), ("b-5",)]
-    assert SCHEDULES.names() == ["continual", "gradual", "mixed", "one", "recurring"]
+    assert SCHEDULES.names() == ["cdc", "continual", "gradual", "mixed", "one", "recurring", "walk"]
 
 
 def test_gradual_rises_and_falls():

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams.fake_data import ALL_DOMAINS, FakeDataset, balanced
+from streams.fake_data import ALL_DOMAINS, FakeDataset, balanced, published
 
 from gotta.errors import GottaError
 from gotta.seeds import legacy_generator
@@ -303,3 +303,55 @@ def test_labels_outside_the_classes_and_empty_streams_are_errors():
         Stream(FakeDataset([0], domains=()), StreamSpec(domain_order="dataset"))
     with pytest.raises(GottaError, match="no labels to order"):
         Stream(FakeDataset([], num_classes=2))
+
+
+def test_a_recurring_stream_is_that_of_petta_each_visit_drawn_anew(monkeypatch):
+    cases = published("petta")["cases"]
+    for case in cases:
+        monkeypatch.setattr(
+            "gotta.streams.stream.legacy_generator", lambda *_, s=case: np.random.RandomState(s["numpy_seed"])
+        )
+        names = STANDARD_ORDER[: case["domains"]]
+        found = stream(case["labels"], domains=names, schedule="recurring", repeats=case["visits"], gamma=case["gamma"])
+        assert (found.domain * len(case["labels"]) + found.index).tolist() == case["order"]
+    assert [case["visits"] for case in cases] == [4, 20]
+
+
+def test_a_dirichlet_order_says_that_it_never_becomes_iid():
+    assert not stream(gamma=0.1).notes
+    assert not stream(order="iid", gamma=100).notes
+    [note] = stream(balanced(10, 100), gamma=100).notes
+    assert "gamma=100 does not make a Dirichlet order i.i.d." in note
+    assert "class runs are 10.1 samples long on average, in random order 1.1." in note
+    assert "use order=iid" in note
+
+
+NEW = [
+    {"order": "markov", "schedule": "mixed", "class_stay": 0.9, "domain_stay": 0.8, "again": True},
+    {"order": "markov", "schedule": "mixed", "class_imbalance": 5.0, "domain_stay": 1.0},
+    {"order": "markov", "class_stay": 0.9},
+    {"schedule": "cdc", "order": "iid", "delta": 0.5},
+    {"class_imbalance": 4.0, "head": "random"},
+    {"class_imbalance": 4.0, "schedule": "mixed"},
+    {"schedule": "recurring", "repeats": 3},
+]
+
+
+@pytest.mark.parametrize("arguments", NEW)
+def test_streams_go_on_in_the_middle_and_begin_anew(arguments):
+    found = stream(**arguments)
+    labels = [step.truth.label.tolist() for step in found]
+    assert [step.truth.label.tolist() for step in found.iter_from(2)] == labels[2:]
+    assert [step.truth.label.tolist() for step in found] == labels
+    assert stream(**arguments).hash == found.hash
+    assert stream(**arguments, seed=1).hash != found.hash
+    shown = found.step(1).x[:, :, 0, 0].mul(255).round().long()
+    assert shown[:, 0].tolist() == found.step(1).truth.index.tolist()
+    assert [ALL_DOMAINS[k] for k in shown[:, 2].tolist()] == [found.domains[k] for k in found.step(1).truth.domain]
+
+
+@pytest.mark.parametrize("arguments", NEW)
+def test_what_comes_later_does_not_change_what_came_before(arguments):
+    """Steps are cut from one sequence, whatever their size."""
+    small, large = stream(**arguments, batch_size=4), stream(**arguments, batch_size=32)
+    assert small.order_hash == large.order_hash

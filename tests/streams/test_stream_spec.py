@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from gotta.errors import GottaError
-from gotta.streams import StreamSpec, check
+from gotta.streams import ORDERS, StreamSpec, check
 
 
 def test_the_default_and_every_schedule_pass():
@@ -50,6 +50,23 @@ def test_the_default_and_every_schedule_pass():
         ({"classes": ()}, "classes must be a list of one or more class numbers, got ()"),
         ({"classes": ("a",)}, "classes must be"),
         ({"classes": 3}, "classes must be"),
+        ({"order": "markov", "class_stay": 0}, "class_stay must be a probability above 0 and up to 1, got 0"),
+        ({"order": "markov", "class_stay": "often"}, "class_stay must be a probability"),
+        ({"order": "markov", "schedule": "mixed", "domain_stay": 1.5}, "domain_stay must be a probability"),
+        ({"order": "iid", "class_imbalance": 0.1}, "class_imbalance must be a number of at least 1, got 0.1"),
+        ({"class_imbalance": None}, "class_imbalance must be a number of at least 1, got None"),
+        ({"order": "markov", "again": "yes"}, "again must be true or false, got 'yes'"),
+        ({"class_stay": 0.95}, "class_stay=0.95 is for order 'markov', not 'dirichlet'"),
+        ({"again": True}, "again=True is for order 'markov'"),
+        ({"order": "markov", "domain_stay": 0.5}, "Use schedule 'mixed'"),
+        ({"order": "markov", "domain_imbalance": 5, "schedule": "cdc"}, "schedule 'cdc' has them one by one"),
+        ({"delta": 0.5}, "delta=0.5 is for schedule 'cdc', not 'continual'"),
+        ({"domain_slots": 5}, "domain_slots=5 is for schedule 'cdc'"),
+        ({"schedule": "cdc", "delta": 0}, "delta must be a number above 0, got 0"),
+        ({"schedule": "cdc", "domain_slots": 0}, "domain_slots must be a whole number at least 1, got 0"),
+        ({"head": "frist", "class_imbalance": 10}, "Did you mean 'first'?"),
+        ({"head": "random"}, "head='random' is for class_imbalance above 1"),
+        ({"head": "random", "class_imbalance": 10, "order": "markov"}, "and not for order 'markov'"),
     ],
 )
 def test_each_mistake_is_told_once(arguments, message):
@@ -79,3 +96,10 @@ def test_runs_have_a_length_of_at_least_one():
     assert not check(StreamSpec(order="runs"))
     assert check(StreamSpec(order="runs", run_length=0.5)) == ["run_length must be a number of at least 1, got 0.5."]
     assert not check(StreamSpec(order="runs", run_length=1))
+
+
+def test_settings_of_somebody_elses_order_are_not_judged(monkeypatch):
+    [found] = check(StreamSpec(order="mine:order", class_stay=0.5))
+    assert "not registered" in found
+    monkeypatch.setitem(ORDERS._items, "of_mine", lambda labels, class_stay: labels)
+    assert not check(StreamSpec(order="of_mine", class_stay=0.5))

@@ -73,3 +73,8 @@ def test_rows_without_a_measured_best_rate_are_left_out_and_said_to_be(tmp_path,
     assert {spec.memory.name for spec in found.specs if spec.method.rate == 0.1} == {"fifo"}
     assert "best rate is not measured yet (gotta bench statistics): norm + fps." in "".join(found.notices())
     assert "measured" not in "".join(plan(ONE, out=tmp_path).notices())
+
+
+def test_a_dirichlet_order_that_is_meant_to_be_iid_is_announced(tmp_path):
+    (notice,) = plan(ONE, settings={"stream.gamma": 100}, out=tmp_path).notices()
+    assert notice.startswith("gamma=100 does not make a Dirichlet order i.i.d.")

@@ -17,7 +17,8 @@ from gotta.errors import GottaError
 from gotta.printable import one_line
 from gotta.registry import build_part
 from gotta.streams import Stream, StreamSpec
-from gotta.types import Dataset, IntArray
+from gotta.streams.foreign import foreign_rows
+from gotta.types import FOREIGN, Dataset, IntArray
 
 EXAMPLES = 12
 MOST_ROWS = 5
@@ -156,7 +157,9 @@ def _facts_hold(data: Any) -> None:
     assert labels.dtype.kind in "iu", f"labels of type {labels.dtype}, expected whole numbers"
     assert len(labels), "there are no images"
     assert isinstance(classes, int | np.integer), f"num_classes={classes!r}, expected a whole number"
-    low, high = labels.min(), labels.max()
+    own = np.setdiff1d(np.arange(len(labels)), foreign_rows(data))
+    assert (labels[foreign_rows(data)] == FOREIGN).all(), f"foreign images with another label than {FOREIGN}"
+    low, high = labels[own].min(), labels[own].max()
     assert 0 <= low <= high < classes, f"labels from {low} to {high}, expected 0 to {classes - 1}"
     assert not isinstance(domains, str), "domains are one text, expected a sequence of names"
     assert len(domains), "there are no domains"

@@ -1,11 +1,13 @@
 """What to check orders and schedules on: labels of several shapes, and a data set that has nothing else."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
 from gotta.checks.suite import Pick
-from gotta.types import Images, IntArray, domain_name
+from gotta.types import Images, IntArray, domain_name, pair_name
 
 SHAPES = ("balanced", "one class", "gaps", "skewed", "sorted")
 NAMES = ("snow", "fog", "frost", "contrast", "pixelate", "glass_blur")
@@ -35,7 +37,15 @@ class Case:
 
     @property
     def names(self) -> list[str]:
+        """Corruptions with a severity; in some cases the ways from one to another, if there are two."""
+        if self.seed % 4 == 2 and self.domains > 1:
+            return ways(NAMES[: self.domains])
         return [domain_name(name, 3 + self.seed % 3) for name in NAMES[: self.domains]]
+
+
+def ways(names: Sequence[str]) -> list[str]:
+    """From each to each other in three steps."""
+    return [pair_name(a, 1 - s, b, s) for a, b in permutations(names, 2) for s in (0, 0.5, 1)]
 
 
 class Labelled:
@@ -43,7 +53,7 @@ class Labelled:
 
     def __init__(self, case: Case) -> None:
         self.labels, self.num_classes = case.labels, case.num_classes
-        self.domains = [domain_name(name, severity) for name in NAMES for severity in range(1, 6)]
+        self.domains = [domain_name(name, severity) for name in NAMES for severity in range(1, 6)] + ways(NAMES)
 
     def images(self, domain: str, indices: IntArray) -> Images:
         return np.full((len(indices), 1, 1, 3), self.domains.index(domain), np.uint8)

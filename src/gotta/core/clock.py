@@ -36,7 +36,7 @@ class Clock:
         """Go on after these steps, given by their records: what the last one that was not missed cost decides."""
         taken = next((step for step in reversed(steps) if not step["missed"]), None)
         if taken is not None:
-            self.spend(taken["step"], taken["cost"], taken["samples"])
+            self.spend(taken["step"], taken["cost"], taken["samples"] + taken.get("foreign", 0))
 
 
 class Analytic(Clock):

@@ -16,7 +16,7 @@ from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.outcome import Outcome
 from gotta.memory import Memory
 from gotta.streams import Stream, read_ahead
-from gotta.types import IntArray, Truth
+from gotta.types import FOREIGN, IntArray, Truth
 
 TRUE_LABELS = {"true_kcenter": "kcenter", "true_cstu": "cstu", "true_pbrs": "pbrs"}  # the policy of each such memory
 
@@ -28,7 +28,7 @@ class Record:
     step: int
     truth: Truth
     outcome: Outcome
-    missed: bool = False  # predicted only, because the method was still busy with an earlier batch
+    missed: bool = False  # predicted only: the method was busy with an earlier batch, or is not exposed to this one
 
 
 def evaluate(
@@ -39,10 +39,12 @@ def evaluate(
     workers: int | None = None,
     clock: Clock | None = None,
     known: DomainStatistics | None = None,
+    exposed: NDArray[np.bool_] | None = None,
 ) -> Generator[Record]:
     """Each batch once, in stream order: reset if due, predict, observe, adapt. `workers` read the next batches.
 
     The stream waits unless a clock runs. With `known` the networks are lent the statistics of each domain beforehand.
+    `exposed` says of each step whether its batch may be adapted to; a batch that may not is predicted only.
     """
     device = next(adapted.model.parameters()).device
     clock = Clock() if clock is None else clock
@@ -57,7 +59,7 @@ def evaluate(
             if isinstance(adapted.memory, TrueLabelMemory):
                 adapted.memory.reveal(batch.truth.label)
             x, starts = batch.x.to(device), stream.told_starts(step)
-            if clock.ready(step):
+            if clock.ready(step) and (exposed is None or exposed[step]):
                 outcome = adapted.step(x, starts)
                 clock.spend(step, outcome.cost, len(x))
                 yield Record(step, batch.truth, outcome)
@@ -93,5 +95,11 @@ class TrueLabelMemory(Memory):
     def observe(
         self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None, descriptor: Any = None
     ) -> IntArray:
-        known, self._truth = self._truth[: len(x)], self._truth[len(x) :]
-        return super().observe(x, torch.from_numpy(known), uncertainty, embedding, descriptor)
+        truth, self._truth = self._truth[: len(x)], self._truth[len(x) :]
+        known = truth != FOREIGN  # a foreign sample has no true label to be stored under
+        slots: IntArray = np.full(len(truth), -1, np.int64)
+        if known.any():
+            kept = torch.from_numpy(known)
+            offered = (None if values is None else values[kept] for values in (uncertainty, embedding, descriptor))
+            slots[known] = super().observe(x[kept], torch.from_numpy(truth[known]), *offered)
+        return slots

@@ -5,18 +5,18 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gotta.errors import GottaError, unknown
-from gotta.methods.method import Method, methods
-from gotta.methods.parts.features import has_features
+from gotta.errors import unknown
+from gotta.methods.method import methods
+from gotta.methods.parts.support import Reader
 from gotta.methods.settings import Presets, Texts
-from gotta.types import MemoryBatch, Prediction
+from gotta.types import Prediction
 
 AFFINITIES = ("knn", "rbf", "linear")
 MOST_STEPS, ENOUGH = 100, 1e-8  # of the optimisation, which ends where the energy changes by no larger share
 
 
 @methods.register("lame")
-class Lame(Method):
+class Lame(Reader):
     """Smooths the source's predictions over a graph of the batch and of the memory's rows, which are only read."""
 
     presets: ClassVar[Presets] = {
@@ -27,37 +27,22 @@ class Lame(Method):
         "official": "the authors', from the paper",
         "rbf": "the authors', from the defaults of their code",
     }
-    reads_memory = True
-    needs_features = True
+    native_labels = "filtered"
 
     def check(self, model: nn.Module) -> None:
         if self.hyper.affinity not in AFFINITIES:
             raise unknown("affinity", self.hyper.affinity, AFFINITIES)
-        if not has_features(model):
-            raise GottaError(
-                "method 'lame' compares features, and this model has none to take: expected features(x) and "
-                "classify(features), or a linear layer at its end."
-            )
+        super().check(model)
 
     def predict(self, x: Tensor) -> Prediction:
         own = super().predict(x)
-        logits, features, held = own.logits, own.features, self.held()
-        assert features is not None
-        if held is not None:
-            others, theirs = self.consult(held.x)
-            assert theirs is not None
-            logits, features = torch.cat([logits, others.to(logits)]), torch.cat([features, theirs.to(features)])
+        logits, features = self.gather(own)
         nodes = nn.functional.normalize(features.double(), dim=1)  # [N, D]
         kernel = weigh_neighbours(nodes, self.hyper.affinity, self.hyper.k)
         if self.hyper.symmetric:
             kernel = (kernel + kernel.T) / 2
-        smooth = smooth_over(kernel, logits.double().softmax(1))[: len(x)]
+        smooth = smooth_over(kernel, logits.double().softmax(1))[-len(x) :]
         return Prediction(smooth.log().to(own.logits), own.features, self.embed)
-
-    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        if self.moves_statistics and self.statistics.fed_by == "memory":
-            self.feed(batch.x, batch.weight)
-        return {}
 
 
 def weigh_neighbours(nodes: Tensor, affinity: str, k: int) -> Tensor:

@@ -13,19 +13,11 @@ from torch import Tensor, nn
 
 from gotta import seeds
 from gotta.cost import Cost
-from gotta.methods.parts.class_statistics import ClassStatistics
-from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.following import Following
-from gotta.methods.parts.normalization import (
-    ONE_VALUE,
-    batch_statistics,
-    has_batch_norm,
-    running_statistics,
-    shield_group_norms,
-)
-from gotta.methods.parts.outputs import find_logits, logits_of
-from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
+from gotta.methods.parts.normalization import batch_statistics, has_batch_norm, shield_group_norms
+from gotta.methods.parts.params import load_plain_state, plain_state
 from gotta.methods.parts.row_weights import counting_rows
+from gotta.methods.passes import Passes
 from gotta.methods.settings import (
     Presets,
     Texts,
@@ -56,7 +48,7 @@ class Methods(Registry[type["Method"]]):
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
-class Method:
+class Method(Passes):
     """The base of all methods: owns the adapted model, its optimizer, and the snapshot that `reset` goes back to.
 
     A method says with `native` what it predicts with when there is no memory and with `paired` when there is one (the
@@ -236,23 +228,9 @@ class Method:
         return self.model
 
     @property
-    def trained(self) -> dict[str, nn.Parameter]:
-        """The parameters that adaptation may change, by name."""
-        return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
-
-    @property
     def notes(self) -> list[str]:
         """What a reader of this method's results should know about its setting."""
         return []
-
-    @property
-    def moves_statistics(self) -> bool:
-        return self.statistics.source == "running" and has_batch_norm(self.model)
-
-    @property
-    def levels(self) -> ClassStatistics | None:
-        """The statistics of BatchNorm where these are `class` or `gated`."""
-        return self.following.levels
 
     @property
     def stands_still(self) -> bool:
@@ -269,94 +247,6 @@ class Method:
     def needs_batch(self) -> bool:
         """Whether predictions are normalised by the batch they are in, so that one sample alone will not do."""
         return self.statistics.source == "batch" and has_batch_norm(self.model)
-
-    def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
-        """One counted forward, in whatever mode the network is."""
-        net = self.model if net is None else net
-        self.cost.count(forwards=1, samples=len(x))
-        try:
-            return self._read(net(x))
-        except ValueError as error:
-            if len(x) > 1 or not str(error).startswith(ONE_VALUE):
-                raise
-        # One row of 1 x 1 maps has no statistics of its own, so those there are must do.
-        with running_statistics(net):
-            return self._read(net(x))
-
-    def training_logits(
-        self, x: Tensor, net: nn.Module | None = None, moving: bool = True, weight: Tensor | None = None
-    ) -> Tensor:
-        """The logits to compute a loss on, under the statistics of these samples.
-
-        Where prediction and adaptation see the same batch, the forward of the prediction is used and not done again.
-        Unless `moving`, the forward leaves running statistics as they are. `weight` says how often each sample counts.
-        """
-        net = self.model if net is None else net
-        kept, self._kept = self._kept, None
-        if kept is not None and net is self.model and len(kept) == len(x):
-            return kept
-        with torch.enable_grad(), self._training_mode(net, moving), counting_rows(net, weight):
-            return self.logits(x, net)
-
-    def descend(self, loss: Tensor) -> None:
-        """One step of the optimizer, or none where the loss is not finite."""
-        if torch.isfinite(loss):
-            self.backward(loss)
-            self.step()
-
-    def backward(self, loss: Tensor) -> None:
-        assert self.optimizer is not None
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.cost.count(backwards=1)
-
-    def step(self) -> None:
-        assert self.optimizer is not None
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-
-    def coast(self) -> None:
-        """A step with gradient zero: what published code does where nothing was selected. Momentum still moves."""
-        for parameter in self.trained.values():
-            parameter.grad = torch.zeros_like(parameter)
-        self.step()
-
-    def make_optimizer(self, parameters: list[nn.Parameter], weight_decay: float = 0.0) -> torch.optim.Optimizer:
-        return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)
-
-    def _forward(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
-        if self.embed != "features" and not self.needs_features:
-            return self.logits(x, net), None
-        self.cost.count(forwards=1, samples=len(x))
-        output, features = forward_with_features(net, x)
-        return self._read(output), features
-
-    def _read(self, output: Any) -> Tensor:
-        self.output_type = find_logits(output).dtype
-        return logits_of(output)
-
-    @contextmanager
-    def _prediction_mode(self, net: nn.Module) -> Iterator[None]:
-        if self.levels is not None:
-            with self.levels.applied(net):
-                yield
-        elif self.statistics.source == "batch":
-            with batch_statistics(net, self.follow):
-                yield
-        else:
-            yield
-
-    @contextmanager
-    def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
-        if self.levels is not None:
-            with self.levels.applied(net):
-                yield
-        elif self.statistics.source == "source" or self.statistics.by_level:
-            yield
-        else:
-            moving = moving and self.moves_statistics and self.statistics.fed_by == "memory"
-            with batch_statistics(net, self.statistics.rate if moving else 0.0):
-                yield
 
     def _state(self) -> dict[str, Any]:
         return {

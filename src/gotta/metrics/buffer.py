@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gotta.errors import GottaError
 from gotta.metrics.measures import MEASURES, UNKNOWN, FloatArray, Held
-from gotta.types import IntArray, MemoryBatch
+from gotta.types import FOREIGN, IntArray, MemoryBatch
 
 
 class Buffer:
@@ -76,6 +76,11 @@ class Buffer:
             duplicate_epsilon=self.duplicate_epsilon,
         )
         return {name: measure.of(held) for name, measure in MEASURES.items()}
+
+    def foreign_share(self, slots: IntArray | Tensor) -> float | None:
+        """The share of these rows that hold foreign samples."""
+        truth = self._truth_of(integers(slots))
+        return float((truth == FOREIGN).mean()) if len(truth) else None
 
     def _truth_of(self, slot: IntArray) -> IntArray:
         """The true label in each slot; a slot that nothing was ever written to is unknown."""

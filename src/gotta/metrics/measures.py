@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from gotta.types import IntArray
 
 FloatArray = NDArray[np.float64]
-UNKNOWN = -1
+UNKNOWN = -2  # a foreign sample is -1
 CHUNK = 1 << 20  # distances held at a time
 
 

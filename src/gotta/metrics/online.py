@@ -94,6 +94,7 @@ class Online:
             "accuracy": accuracy,
             "error": None if accuracy is None else 100.0 - accuracy,
             "overall": _percent(right.sum(), samples),
+            "class_accuracy": class_accuracy(self._seen, self._right),
             "domains": domains,
             "classes": [_percent(*row) for row in zip(self._right.sum(0), self._seen.sum(0), strict=True)],
             "predicted": [_percent(count, samples) for count in self._predicted],
@@ -122,6 +123,16 @@ class Online:
                     f"{name}s must lie in 0..{limit - 1}, got {values.min()}..{values.max()}. "
                     "Give the metric the num_classes and domains of the stream."
                 )
+
+
+def class_accuracy(seen: IntArray, right: IntArray) -> float | None:
+    """Percent of each class that was right, mean over the classes of a domain, then over domains: [domains, classes].
+
+    >>> class_accuracy(np.array([[8, 2], [1, 0]]), np.array([[4, 2], [1, 0]]))
+    87.5
+    """
+    by_domain = [(right[k][found] / seen[k][found]).mean() for k, found in enumerate(seen > 0) if found.any()]
+    return _percent(sum(by_domain), len(by_domain))
 
 
 def visit_names(domains: Sequence[str]) -> list[str]:

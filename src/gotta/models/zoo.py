@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import save
+from torch.overrides import TorchFunctionMode
 
 from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
@@ -109,9 +110,16 @@ def record(name_or_path: str | Path) -> dict[str, Any]:
     return read(_find(name_or_path))[0]
 
 
+class _Unfilled(TorchFunctionMode):
+    """No weight is drawn: for tensors without numbers torch imports its compiler to do that, seconds of it."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return args[0] if func is torch.Tensor.normal_ else func(*args, **(kwargs or {}))
+
+
 def parameters(name: str) -> int:
     """How many numbers an architecture learns, counted without making them."""
-    with torch.device("meta"):
+    with torch.device("meta"), _Unfilled():
         model = architectures.build(name)
     return sum(parameter.numel() for parameter in model.parameters())
 

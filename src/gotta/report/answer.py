@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gotta.report.pairs import Difference, fair_difference, samples_per_step
+from gotta.report.pairs import Difference, fair_difference
 from gotta.report.panel import CONTROLS, NONE, Panel, Runs, is_memory
 from gotta.report.rates import at_best, runs_at_best, told_rates
 from gotta.report.statistics import LEVEL
 from gotta.report.stored_run import Run
-from gotta.report.winner import name_winner
+from gotta.report.tables.comparison import cell
+from gotta.report.winner import NOBODY, SAME, Winner, find_winner, without_memory
 from gotta.report.words import points, show_signed, side
 
 CONTROL = CONTROLS["running_statistics"]
-SAME = CONTROLS["same_samples"]
 NAMED = 10  # memories that a sentence names; more are counted
 
 
@@ -33,6 +33,7 @@ class Finding:
     compared: int  # other memories that it could be told from, or not
     steps: int | None = None  # samples per step, where the row without a memory is the control that takes the same
     ties_in_lead: bool = False  # said of all methods at once, so not again
+    at_usual_rates: bool = False  # the table has the same memories at their best rates too
 
     @property
     def helps(self) -> bool:
@@ -51,9 +52,15 @@ class Finding:
         return self.memories > 1 and len(self.tied) == self.memories - 1
 
     @property
+    def parts(self) -> list[str]:
+        """What is said of the method, thing by thing."""
+        where = "at the usual rates, " if self.at_usual_rates else ""
+        parts = [where + self._gain(), self._ties(), self._control(), self.at_best_rates]
+        return [part for part in parts if part]
+
+    @property
     def sentence(self) -> str:
-        parts = [self._gain(), self._ties(), self._control(), self.at_best_rates]
-        return f"{self.method}: " + "; ".join(part for part in parts if part) + "."
+        return f"{self.method}: {'; '.join(self.parts)}."
 
     def _gain(self) -> str:
         if self.over_none is None:
@@ -120,7 +127,7 @@ class Answer:
     lead: str
     findings: tuple[Finding, ...] = ()
     uncertainty: str = ""
-    closing: str = ""  # the winner of the table, its margin, and what the margin is due to
+    winner: Winner = NOBODY  # of the table, its margin, and what the margin is due to
 
     @property
     def helped(self) -> tuple[int, int]:
@@ -129,19 +136,19 @@ class Answer:
         return sum(finding.helps for finding in compared), len(compared)
 
     def __str__(self) -> str:
-        parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty, self.closing]
+        parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty, str(self.winner)]
         return " ".join(part for part in parts if part)
 
 
 def answer(panel: Panel, level: float = LEVEL) -> Answer:
     """Computed from the runs of one table."""
     found = findings(panel, level)
-    closing = name_winner(panel, level)
+    winner = find_winner(panel, level)
     if not found:
         told = "No method was run with two memories, or with one and without, so nothing can be said of memories."
-        return Answer(told, closing=closing)
+        return Answer(told, winner=winner)
     where = _where(panel)
-    result = Answer(f"On {where}:", tuple(found), _uncertainty(found, level), closing)
+    result = Answer(f"On {where}:", tuple(found), _uncertainty(found, level), winner)
     helped, compared = result.helped
     baseline = any(finding.over_none is not None for finding in found)
     if len(found) == 1:
@@ -165,9 +172,9 @@ def _which(found: Sequence[Finding]) -> str:
 
 
 def overall(answers: Sequence[Answer]) -> str:
-    """Several set-ups in a sentence; empty where one speaks for itself or nothing can be compared with none."""
+    """Several set-ups in a sentence; empty where one speaks for itself or there is nothing to count."""
     helped, compared = (sum(answer.helped[k] for answer in answers) for k in (0, 1))
-    if len(answers) < 2 or not compared:
+    if len(answers) < 2 or compared < 2:
         return ""
     return f"Over {len(answers)} set-ups, a memory is better than none for {helped} of {compared} methods and set-ups."
 
@@ -176,15 +183,15 @@ def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | N
     memories = {row: runs for row, runs in rows.items() if is_memory(row)}
     usual = {row: runs for row, runs in memories.items() if not at_best(row)}
     memories = usual or memories
-    means = {row: mean for row, runs in memories.items() if (mean := _mean(runs)) is not None}
+    means = {row: mean for row, runs in memories.items() if (mean := cell(runs).value) is not None}
     if not means or (NONE not in rows and SAME not in rows and len(means) == 1):
         return None
     corrected = 1 - (1 - level) / len(means)
     best = max(means, key=lambda row: means[row])
     against = {row: fair_difference(memories[best], memories[row], corrected) for row in means if row != best}
-    tied = tuple(row for row, gap in against.items() if gap.tied)
+    tied = tuple(row for row, gap in against.items() if gap.tied or f"{means[row]:.1f}" == f"{means[best]:.1f}")
     control = fair_difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
-    baseline, steps = _without_memory(rows, memories[best])
+    baseline, steps = without_memory(rows, memories[best])
     over_none = fair_difference(memories[best], rows[baseline], corrected) if baseline in rows else None
     rate = _rate([*memories[best], *rows[CONTROL]]) if CONTROL in rows else ""
     covers = next((e.covers for gap in (over_none, control, *against.values()) if gap and (e := gap.estimate)), "")
@@ -202,6 +209,7 @@ def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | N
         covers,
         compared,
         steps,
+        at_usual_rates=any(at_best(row) and is_memory(row) for row in rows) and bool(usual),
     )
 
 
@@ -215,7 +223,7 @@ def _at_best_rates(rows: Mapping[str, Runs], level: float) -> str:
     if not any(map(at_best, rows)):
         return ""
     found = runs_at_best(rows)
-    means = {row: mean for row, runs in found.items() if is_memory(row) and (mean := _mean(runs)) is not None}
+    means = {row: mean for row, runs in found.items() if is_memory(row) and (mean := cell(runs).value) is not None}
     if not means or CONTROL not in found:
         return ""
     best = max(means, key=lambda row: means[row])
@@ -224,23 +232,6 @@ def _at_best_rates(rows: Mapping[str, Runs], level: float) -> str:
     return "each at its best rate, " + compare(
         f"{best} ({ours})", gap, f"running statistics without a memory ({theirs})"
     )
-
-
-def _without_memory(rows: Mapping[str, Runs], memory: Runs) -> tuple[str, int | None]:
-    """The row to compare a memory with, and the samples per step if it is the control that takes as many as the memory.
-
-    A row that takes other steps would say what the size of a step does, so the control goes before it.
-    """
-    steps = samples_per_step(memory)
-    fair = NONE in rows and samples_per_step(rows[NONE]) == steps
-    if not fair and SAME in rows and samples_per_step(rows[SAME]) == steps:
-        return SAME, steps[0]
-    return NONE, None
-
-
-def _mean(runs: Sequence[Run]) -> float | None:
-    numbers = [run.accuracy for run in runs if run.accuracy is not None]
-    return sum(numbers) / len(numbers) if numbers else None
 
 
 def _where(panel: Panel) -> str:

@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from gotta.experiment.spec.controls import FORMER
 from gotta.experiment.spec.dotted import tell_apart
-from gotta.experiment.spec.run_spec import FORMER
 from gotta.methods import methods
 from gotta.methods.settings import BY_LEVEL
 from gotta.report.rates import AT_BEST, beside_usual, told_rates
@@ -60,7 +60,7 @@ class Panel:
 
     @property
     def title(self) -> str:
-        return ", ".join(f"{name.split('.')[-1]} {_show(value)}" for name, value in self.settings)
+        return ", ".join(_tell(name, value) for name, value in self.settings)
 
     @property
     def recipe(self) -> str:
@@ -129,6 +129,13 @@ def is_memory(row: str) -> bool:
 def is_source(column: str) -> bool:
     """The source model, by itself or with a prior: no memory can change it."""
     return column == SOURCE or column.startswith(f"{SOURCE}, ")
+
+
+def cell_name(column: str, row: str) -> str:
+    """A cell in words: the method with its memory, statistics or control."""
+    if row == NONE:
+        return f"{column} without a memory" if column == "norm" else "the source model" if column == SOURCE else column
+    return f"{column}, {row}" if is_control(row) else f"{column} + {row}"
 
 
 def row_name(run: Run) -> str:
@@ -224,7 +231,7 @@ def _setup(run: Run) -> dict[str, Any]:
 
 
 def _varying(groups: Sequence[Runs]) -> list[str]:
-    """The settings of data, model and stream that differ between the set-ups."""
+    """The settings of data, model and stream that tell the set-ups apart, without what follows from others."""
     known = [_setup(group[0]) for group in groups]
     in_spec = {name for group in groups for name in group[0].section(*SETUP)}
     found = []
@@ -232,7 +239,9 @@ def _varying(groups: Sequence[Runs]) -> list[str]:
         # what a run of an earlier format does not tell, its format tells
         values = {repr(setting.get(name)) for setting in known if name in in_spec or name in setting}
         found += [name] if len(values) > 1 else []
-    return found
+    ordered = sorted(found, key=lambda name: (not name.endswith(".name"), name.endswith("hash"), name == "gotta"))
+    chosen = tell_apart([{name: setting.get(name) for name in ordered} for setting in known])
+    return [name for name in found if name in chosen]
 
 
 def _split(runs: Runs) -> list[tuple[Setting, Runs]]:
@@ -320,6 +329,11 @@ def _natural(text: str) -> Order:
     """Sorts `capacity=8` before `capacity=32` and `rate=0.05` before `rate=0.1`."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)  # text, number, text, ...
     return tuple((0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts))
+
+
+def _tell(name: str, value: Any) -> str:
+    """A data set or network by its name alone, any other setting with what it is."""
+    return _show(value) if name in ("data.name", "model.name") else f"{name.split('.')[-1]} {_show(value)}"
 
 
 def _show(value: Any) -> str:

@@ -10,8 +10,18 @@ from gotta.report.paper.side_by_side import Beside, beside
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.cells import Table
 from gotta.report.tables.comparison import table
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.tables.details import (
+    calibration_table,
+    cost_table,
+    domain_table,
+    exposure_table,
+    memory_table,
+    open_set_table,
+)
 from gotta.report.tables.views import View, views
+from gotta.report.tables.visits import visits_table
+
+EXPLAINING = ("domains", "stream")  # kinds of figures, the better one first
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +54,25 @@ class Part:
 
     @cached_property
     def details(self) -> list[Table]:
-        """A line for each method and memory: domains, state of the memory, cost, calibration."""
-        return [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
+        """A line for each method and memory: domains, state of the memory, cost, calibration; others if they apply."""
+        always = [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
+        found = [make(self.panel) for make in (visits_table, exposure_table, open_set_table)]
+        visits, *others = ([table] if table.rows else [] for table in found)
+        return [always[0], *visits, *always[1:], *(table for tables in others for table in tables)]
 
     @cached_property
     def figures(self) -> list[Figure]:
         return figures(self.panel)
+
+    @property
+    def explaining(self) -> Figure | None:
+        """The chart that stands beside the table."""
+        return next((figure for figure in self.figures if figure.kind in EXPLAINING), None)
+
+    @property
+    def more_figures(self) -> list[Figure]:
+        """All others."""
+        return [figure for figure in self.figures if figure is not self.explaining]
 
     @cached_property
     def setup(self) -> list[str]:

@@ -11,6 +11,8 @@ from gotta.report.figures import Figure, figures
 from gotta.report.panel import Placed, place
 from gotta.report.part import Part
 from gotta.report.stored_run import Damaged, Run, read_runs
+from gotta.report.tables.cells import Table
+from gotta.report.tables.choices import choice_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,11 @@ class Results:
     def across(self) -> list[Figure]:
         """The figures that go across the tables, which differ in what they show."""
         return figures(self.placed.whole, across=True)
+
+    @cached_property
+    def choices(self) -> Table:
+        """Which values of swept settings would have been chosen without labels; a capacity is swept across tables."""
+        return choice_table(self.placed.whole)
 
     def only(self, ids: Collection[str]) -> "Results":
         """The results of these runs; what is left out changes which settings tell the others apart."""

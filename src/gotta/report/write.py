@@ -1,26 +1,22 @@
 """Everything that `gotta report` writes beside the runs, from the store alone: the same store gives the same bytes."""
 
 from pathlib import Path
-from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
-from gotta.reading import read_json
 from gotta.report.figures import Figure, is_figure_file
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
-from gotta.report.page.webpage import page, with_recordings
-from gotta.report.panel import NONE
+from gotta.report.films import ROOM, choose_recordings
+from gotta.report.page.webpage import page
 from gotta.report.results import Results
 from gotta.report.tables.csv_rows import table_csv
 from gotta.report.tables.latex import tex
 from gotta.report.tables.markdown import report_markdown
 
 LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it leaves
-ROOM = 2_200_000  # bytes of recordings at most
 
 
 def write_report(results: Results, pictures: bool = True, to: Path | None = None) -> Path:
@@ -39,9 +35,8 @@ def write_report(results: Results, pictures: bool = True, to: Path | None = None
         if pictures:
             _write_figures(root / "figures", named_figures(results))
     path = root / "report.html"
-    bare = page(results)
-    room = min(ROOM, LARGEST - len(bare.encode()))
-    write_atomically(path, with_recordings(bare, recordings(results, room)))
+    room = min(ROOM, LARGEST - len(page(results).encode())) if results.filmed else 0
+    write_atomically(path, page(results, choose_recordings(results, room)))
     return path
 
 
@@ -56,29 +51,6 @@ def named_figures(results: Results) -> dict[str, Figure]:
         prefix = f"{part.number}-" if part.of > 1 else ""
         named |= {f"{prefix}{figure.name}": figure for figure in part.figures}
     return named
-
-
-def recordings(results: Results, room: int = ROOM) -> dict[str, Any]:
-    """The recordings of finished runs, as many as there is room for: first seeds, memories, and small ones first."""
-    filmed = [run for run in results.runs if run.id in results.filmed]
-    paths = {run.id: record_path(results.root, run.id) for run in filmed}
-    ranks = {run.id: (run.seed, run.spec.memory.name == NONE) for run in filmed}
-    chosen: dict[str, Any] = {}
-    for id in sorted(paths, key=lambda id: (ranks[id], paths[id].stat().st_size, id)):
-        size = paths[id].stat().st_size
-        document = read_record(paths[id]) if size <= room else None
-        if document is not None:
-            chosen[id], room = document, room - size
-    return chosen
-
-
-def read_record(path: Path) -> dict[str, Any] | None:
-    """None where the file is damaged."""
-    try:
-        document = read_json(path)
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) and document.get("format") == 1 else None
 
 
 def _write_figures(folder: Path, found: dict[str, Figure]) -> None:

@@ -1,4 +1,4 @@
-"""A picture and a few lines of text of what a stream shows over time."""
+"""A picture of what a stream shows over time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,16 +9,21 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
-from gotta.streams.order import USUAL_RUN, class_runs
-from gotta.streams.stream import Stream
-from gotta.streams.stream_spec import StreamSpec
+from gotta.show.severity_strip import MOST, severities, severity_strip
+from gotta.show.stream_text import interleaved, title
+from gotta.streams.order import class_runs
+from gotta.streams.stream import Stream, known_labels
+from gotta.types import FOREIGN, read_pair
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 WIDTH, LEFT, RIGHT = 1400, 76, 24
 TITLE, NAME_ROW, STRIP, AXIS, GAP = 62, 20, 90, 44, 14
+DOMAIN_ROW = 14  # pixels of a domain where they are mixed
 BANDS = np.array([[255, 255, 255], [236, 239, 243]], np.float64)
 BAR: Rgb = (70, 90, 120)
+HELD_OUT: Rgb = (190, 203, 220)  # the bar of a batch that is predicted and not adapted to
 LEADER: Rgb = (190, 190, 190)
 
 
@@ -38,36 +43,51 @@ class Label(NamedTuple):
     row: int
 
 
-def draw(stream: Stream, path: str | Path) -> Path:
-    """Write a PNG: time to the right, one row per class, one band per domain, and the classes per batch below."""
-    classes, plot = stream.num_classes, WIDTH - LEFT - RIGHT
+def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path:
+    """Write a PNG: time to the right, one row per class, one band per domain, and the classes per batch below.
+
+    `exposed` says of each batch whether it is adapted to; the bars of the others are pale.
+    """
+    classes, plot = count_rows(stream), WIDTH - LEFT - RIGHT
     height = plot_height(classes)
     spans = name_spans(stream, plot)
     labels = stagger(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
-    below = top + height + GAP
+    mixed = interleaved(stream)
+    middle = top + height + GAP
+    domain_height = plot_height(len(stream.domains), DOMAIN_ROW) if mixed else 0
+    below = middle + domain_height + (GAP if mixed else 0)
     picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
     band = bands(spans, stream.num_samples, plot)
     picture.paste(Image.fromarray(class_rows(stream, band, height)), (LEFT, top))
-    picture.paste(Image.fromarray(batch_strip(stream, plot)), (LEFT, below))
+    if mixed:
+        shown = rows_of(stream.domain, palette(len(stream.domains)), band, domain_height)
+        picture.paste(Image.fromarray(shown), (LEFT, middle))
+    levels = severities(stream)
+    strip = batch_strip(stream, plot, exposed) if levels is None else severity_strip(stream, levels, plot, STRIP)
+    picture.paste(Image.fromarray(strip), (LEFT, below))
 
     pen = ImageDraw.Draw(picture)
-    _titles(pen, stream)
+    _titles(pen, stream, exposed)
     _names(pen, labels, top)
-    for upper, tall in ((top, height), (below, STRIP)):
+    for upper, tall in ((top, height), *([(middle, domain_height)] if mixed else []), (below, STRIP)):
         pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
-    for y in _ticks(classes, 20 if classes <= 20 else 8):
-        middle = top + (y + 0.5) * height / classes
-        pen.text((LEFT - 8, middle), str(y), fill=INK, font=font(12), anchor="rm")
-    pen.text((12, top - 8), "class", fill=INK, font=font(13), anchor="ls")
-    _strip_axis(pen, stream, below)
+    _row_axis(pen, "class", classes, top, height, stream.num_classes)
+    if mixed:
+        _row_axis(pen, "domain", len(stream.domains), middle, domain_height, len(stream.domains))
+    _strip_axis(pen, below, *((_most(stream), "classes\nin a batch") if levels is None else (MOST, "both\nseverities")))
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
     return save(picture, path)
 
 
-def plot_height(classes: int) -> int:
+def count_rows(stream: Stream) -> int:
+    """One for each class, and one below them for foreign samples if there are any."""
+    return stream.num_classes + bool((stream.label == FOREIGN).any())
+
+
+def plot_height(rows: int, thickest: int = 22) -> int:
     """Rows of 22 pixels for few classes, down to one pixel for a thousand."""
-    return classes * min(22, max(1, 600 // classes))
+    return rows * min(thickest, max(1, 600 // rows))
 
 
 def bands(spans: list[Span], samples: int, plot: int) -> Floats:
@@ -78,15 +98,22 @@ def bands(spans: list[Span], samples: int, plot: int) -> Floats:
 
 
 def class_rows(stream: Stream, background: Floats, height: int) -> Pixels:
-    """Each class as a row: the more of a column's samples are of it, the stronger its colour."""
-    classes, plot = stream.num_classes, len(background)
-    share = class_share(stream.label, classes, plot)
+    """The classes, and below them the foreign samples, as rows."""
+    label = np.where(stream.label == FOREIGN, stream.num_classes, stream.label)
+    colours = np.concatenate([palette(stream.num_classes), [FAINT]])[: count_rows(stream)]
+    return rows_of(label, colours, background, height)
+
+
+def rows_of(label: NDArray[np.int64], colours: Floats, background: Floats, height: int) -> Pixels:
+    """Each class, or domain, as a row: the more of a column's samples are of it, the stronger its colour."""
+    classes, plot = len(colours), len(background)
+    share = class_share(label, classes, plot)
     thick = height // classes
-    if thick < 6 and stream.num_samples <= 4 * plot:
+    if thick < 6 and len(label) <= 4 * plot:
         share = _widen(share)
     least = 0.3 if thick >= 6 else 0.6  # thin rows need more ink to be seen
     strength = np.where(share > 0, least + (1 - least) * share, 0.0)[..., None]  # [C, W, 1]
-    rows = background[None] * (1 - strength) + palette(classes)[:, None] * strength
+    rows = background[None] * (1 - strength) + colours[:, None] * strength
     image: Pixels = rows.round().astype(np.uint8).repeat(thick, 0)
     if thick >= 6:
         image[thick - 1 :: thick] = background.astype(np.uint8)
@@ -110,24 +137,32 @@ def _widen(share: Floats) -> Floats:
     return np.maximum(np.maximum(padded[:, :-2], padded[:, 2:]), share)
 
 
-def batch_strip(stream: Stream, plot: int) -> Pixels:
+def batch_strip(stream: Stream, plot: int, exposed: Flags | None = None) -> Pixels:
     """The number of distinct classes of the batch that a column's first sample is in, as a bar from the ground."""
     start = np.array([batch.start for batch in stream.batches])
     batch = np.searchsorted(start, _first_sample(stream.num_samples, plot), side="right") - 1
     top = (stream.classes_per_batch[batch] / _most(stream) * (STRIP - 4)).round()
     filled = np.arange(STRIP, 0, -1)[:, None] <= top[None]
-    return np.where(filled[..., None], np.array(BAR), 255).astype(np.uint8)
+    adapted_to = np.ones(len(stream), bool) if exposed is None else exposed
+    colour = np.where(adapted_to[batch][None, :, None], np.array(BAR), np.array(HELD_OUT))
+    return np.where(filled[..., None], colour, 255).astype(np.uint8)
 
 
 def name_spans(stream: Stream, plot: int) -> list[Span]:
     """The visits; or what they form together: a mixed pool, a gradual rise and fall, a round that recurs."""
-    names, starts, samples = stream.domains, stream.starts, stream.num_samples
-    if len(starts) < len(names):
-        return [Span(f"{len(names)} domains mixed", 0, samples)]
+    starts, samples = stream.starts, stream.num_samples
+    if len(starts) < len(stream.domains):
+        return [Span(f"{len(stream.domains)} domains mixed", 0, samples)]
+    names = tuple(stream.domains[stream.domain[start]] for start in starts)
     if stream.spec.schedule == "gradual":
         names = tuple(name.rpartition("-")[0] for name in names)
         first = [k for k, name in enumerate(names) if k == 0 or names[k - 1] != name]
         return _spans([names[k] for k in first], [starts[k] for k in first], samples)
+    pairs = [read_pair(name) for name in names]
+    if all(pairs):  # a walk: the points between two corruptions together
+        named = [f"{pair[0][0]} to {pair[1][0]}" for pair in pairs if pair]
+        first = [k for k, name in enumerate(named) if k == 0 or named[k - 1] != name]
+        return _spans([named[k] for k in first], [starts[k] for k in first], samples)
     visits = _spans(names, starts, samples)
     if stream.spec.repeats > 1 and len(stagger(visits, samples, plot)) < len(visits):
         size = len(names) // stream.spec.repeats
@@ -161,57 +196,14 @@ def _apart(left: Label, right: Label) -> bool:
     return right.middle - left.middle >= (length(left.name) + length(right.name)) / 2 + 8
 
 
-def title(spec: StreamSpec) -> str:
-    """Order x schedule and what shapes them."""
-    gamma = f" gamma={spec.gamma:g}"
-    shapes = {
-        "dirichlet": gamma,
-        "note": f" beta={spec.beta:g}",
-        "runs": f" of {spec.run_length or USUAL_RUN:g}{gamma}",
-    }
-    shape = shapes.get(spec.order, "")
-    times = f" x{spec.repeats}" if spec.repeats > 1 else ""
-    copies = f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
-    copies += f", {spec.frames} frames of each clip" if spec.frames else ""
-    border = ", reset at each domain" if spec.reset_at_domain else ""
-    return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
-
-
-def show_text(stream: Stream) -> str:
-    """The stream in a few lines for a terminal."""
-    runs = class_runs(stream.label)
-    quartile = np.percentile(runs, [25, 50, 75])
-    per_batch = stream.classes_per_batch
-    visits = list(dict.fromkeys(stream.domains))
-    shown = ", ".join(visits[:20]) + (f", ... ({len(visits)} different ones)" if len(visits) > 20 else "")
-    return "\n".join(
-        [
-            f"stream       {title(stream.spec)}",
-            f"hash         {stream.hash}",
-            f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
-            *_clip_lines(stream),
-            f"classes      {len(np.unique(stream.label))} of {stream.num_classes}",
-            f"domains      {len(stream.domains)}: {shown}",
-            f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
-            f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
-            f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
-        ]
-    )
-
-
-def _clip_lines(stream: Stream) -> list[str]:
-    if not hasattr(stream.dataset, "clips"):
-        return []
-    lengths = np.diff(np.append(stream.clip_starts, stream.num_samples))
-    return [f"clips        {len(lengths)} of {lengths.min()} to {lengths.max()} frames, one after the other"]
-
-
-def _titles(pen: ImageDraw.ImageDraw, stream: Stream) -> None:
-    runs = class_runs(stream.label)
+def _titles(pen: ImageDraw.ImageDraw, stream: Stream, exposed: Flags | None) -> None:
+    runs = class_runs(known_labels(stream.label))
     facts = (
         f"{stream.num_samples} samples in {len(stream)} batches of {stream.batch_size}; class runs: mean "
         f"{runs.mean():.1f}, median {np.median(runs):g}, longest {runs.max()}; hash {stream.hash[:12]}"
     )
+    if exposed is not None:
+        facts += f"; {exposed.sum()} of {len(stream)} batches are adapted to (dark bars)"
     pen.text((LEFT, 24), title(stream.spec), fill=INK, font=font(20), anchor="ls")
     pen.text((LEFT, 46), facts, fill=FAINT, font=font(13), anchor="ls")
 
@@ -225,12 +217,19 @@ def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
         pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=font(13), anchor="ms")
 
 
-def _strip_axis(pen: ImageDraw.ImageDraw, stream: Stream, below: int) -> None:
-    most = _most(stream)
+def _row_axis(pen: ImageDraw.ImageDraw, name: str, rows: int, top: int, height: int, numbered: int) -> None:
+    """Numbers at the rows, or that they are foreign, and beside the first what they are of."""
+    for y in _ticks(rows, 20 if rows <= 20 else 8):
+        text = str(y) if y < numbered else "foreign"
+        pen.text((LEFT - 8, top + (y + 0.5) * height / rows), text, fill=INK, font=font(12), anchor="rm")
+    pen.text((8, top + 12), name, fill=INK, font=font(13), anchor="ls")
+
+
+def _strip_axis(pen: ImageDraw.ImageDraw, below: int, most: int, name: str) -> None:
     ceiling = below + 4
     pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=font(12), anchor="rm")
     pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=font(12), anchor="rm")
-    pen.multiline_text((8, below + STRIP / 2), "classes\nin a batch", fill=INK, font=font(12), anchor="lm")
+    pen.multiline_text((8, below + STRIP / 2), name, fill=INK, font=font(12), anchor="lm")
 
 
 def _time_axis(pen: ImageDraw.ImageDraw, samples: int, plot: int, ground: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gotta.show.contact_sheet import Pixels, Row, Tile, class_colours
+from gotta.show.contact_sheet import FAINT, Pixels, Row, Tile, class_colours
 from gotta.streams.stream import Stream
 from gotta.types import IntArray
 
@@ -35,7 +35,8 @@ def _spread(count: int, most: int) -> IntArray:
 def _row(stream: Stream, names: Sequence[str], number: int, columns: int) -> Row:
     batch = stream.batches[number]
     at = np.arange(batch.start, min(batch.stop, batch.start + columns))
-    colours = class_colours(stream.num_classes)
+    colours = [*class_colours(stream.num_classes), FAINT]  # the last ones are those of foreign samples, label -1
+    names = [*names, "foreign"]
     tiles = [
         Tile(image, colours[y], names[y])
         for image, y in zip(_images(stream, at), stream.label[at].tolist(), strict=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gotta.errors import GottaError
+from gotta.streams.foreign import foreign_rows
 from gotta.streams.stream_spec import StreamSpec
 from gotta.types import Dataset, IntArray
 
@@ -43,8 +44,8 @@ def items_of(dataset: Dataset, spec: StreamSpec) -> Items:
         return clip_items(dataset.labels, np.asarray(clips), spec.frames)
     _refuse(spec, ("clips", "frames"), "is for video, and this data set has no clips. Use limit=... for images")
     _refuse(spec, ("boundaries",), "is for video, and this data set has no clips. Leave it out")
-    count = len(dataset.labels)
-    return Items(dataset.labels, np.arange(count), np.arange(count + 1), "images")
+    rows = np.setdiff1d(np.arange(len(dataset.labels)), foreign_rows(dataset))
+    return Items(dataset.labels[rows], rows, np.arange(len(rows) + 1), "images")
 
 
 def clip_items(labels: IntArray, clips: IntArray, frames: int | None = None) -> Items:

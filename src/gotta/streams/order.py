@@ -1,8 +1,9 @@
 """Orders: labels -> the positions of those labels in the order in which they arrive.
 
-A registered order is called with the arguments its signature names: `labels`, `rng`, `num_classes`, and any field of
-`StreamSpec`. The published orders draw from a `numpy.random.RandomState` exactly as their authors' code does. How
-it is seeded is our own (`gotta.seeds`): the stream of seed 0 is not the one that RoTTA's `np.random.seed(0)` gives.
+A registered order is called with the arguments its signature names: `labels`, `rng`, `num_classes`, `domain` (of each
+label its position in a pool of several domains), and any field of `StreamSpec`. The published orders draw from a
+`numpy.random.RandomState` exactly as their authors' code does. How it is seeded is our own (`gotta.seeds`): the stream
+of seed 0 is not the one that RoTTA's `np.random.seed(0)` gives.
 """
 
 import warnings
@@ -90,7 +91,7 @@ def dirichlet(
     piece. Unlike the published code this keeps every item when the labels have gaps. For very small gamma a draw can
     underflow to NaN: `published` then puts the class into the last slot and warns, `one_slot` into a random one.
     """
-    label, classes = _labels(labels, num_classes)
+    label, classes = check_labels(labels, num_classes)
     slots = min(classes, MOST_SLOTS) if slots is None else slots
     _at_least(slots, 1, "slots")
     _positive(gamma, "gamma")
@@ -124,7 +125,7 @@ def runs(
     classes, and with run_length 1 the order is then i.i.d., which `dirichlet` never is. Inside a class items are
     shuffled; neighbouring runs of one class look like a longer one.
     """
-    label, classes = _labels(labels, num_classes)
+    label, classes = check_labels(labels, num_classes)
     slots = min(classes, MOST_SLOTS) if slots is None else slots
     length = USUAL_RUN if run_length is None else run_length
     _at_least(slots, 1, "slots")
@@ -161,7 +162,7 @@ def note(
     Chunks that hold their share receive nothing more. Only the first `nsample` items stay, then a whole number of
     `update_every`.
     """
-    label, classes = _labels(labels, num_classes)
+    label, classes = check_labels(labels, num_classes)
     members, chunk, _ = note_chunks(label, beta, rng, classes, min_chunk)
     rank = np.empty((classes, classes), np.int64)
     for k in range(classes):
@@ -239,6 +240,18 @@ def class_runs(labels_in_order: ArrayLike) -> IntArray:
     return _int64(np.diff(np.concatenate([[0], borders, [len(label)]])))
 
 
+def shuffled_run(labels: ArrayLike) -> float:
+    """How long the runs of one class are on average if these labels come in random order.
+
+    >>> round(shuffled_run([0, 1] * 500), 2)
+    2.0
+    """
+    count = np.bincount(_array(labels)).astype(np.float64)
+    total = count.sum()
+    changes = (total - 1) - (count * (count - 1)).sum() / total
+    return float(total / (1 + changes))
+
+
 def _pieces(share: Floats, n: int) -> IntArray:
     """The piece of each of n consecutive items, cut at floor(cumulative share * n)."""
     cuts = (np.cumsum(share)[:-1] * n).astype(np.int64)
@@ -285,7 +298,8 @@ def _members(label: IntArray, classes: int) -> list[IntArray]:
     return [rows.copy() for rows in np.split(by_label, np.cumsum(np.bincount(label, minlength=classes))[:-1])]
 
 
-def _labels(labels: ArrayLike, num_classes: int | None) -> tuple[IntArray, int]:
+def check_labels(labels: ArrayLike, num_classes: int | None) -> tuple[IntArray, int]:
+    """The labels as an array, and the number of classes, which they must fit."""
     label = _array(labels)
     if not len(label):
         raise GottaError("there are no labels to order. Expected at least one image.")

@@ -1,9 +1,10 @@
 """Stream: a data set in the order of a spec, cut into batches. Everything but the pixels is known beforehand."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from hashlib import sha256
+from inspect import signature
 from itertools import pairwise
 
 import numpy as np
@@ -11,11 +12,14 @@ from numpy.typing import NDArray
 
 from gotta.errors import GottaError
 from gotta.seeds import legacy_generator
+from gotta.streams.blocks import Blocks
+from gotta.streams.foreign import mix_foreign
+from gotta.streams.imbalance import thin_classes
 from gotta.streams.items import Items, items_of
-from gotta.streams.order import ORDERS, Rng, class_runs, duplicate
+from gotta.streams.order import ORDERS, Rng, class_runs, duplicate, shuffled_run
 from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
-from gotta.streams.stream_spec import StreamSpec, call, check, require_valid
-from gotta.types import Dataset, Images, IntArray, Step, Truth, torch_images
+from gotta.streams.stream_spec import StreamSpec, call, check, notes, require_valid
+from gotta.types import FOREIGN, Dataset, Images, IntArray, Step, Truth, torch_images
 
 __all__ = ["Stream", "StreamSpec", "check"]
 
@@ -26,8 +30,9 @@ class Stream:
     """A deterministic function of the data set's labels, the spec and its seed; iterating it again gives the same.
 
     `index[T]`, `label[T]` and `domain[T]` describe each sample, `domains` names the visits that `domain` counts
-    (a domain visited twice is there twice), and `batches` are the slices of T that the steps hold. A data set that has
-    `clips` gives a stream of clips: these are ordered, and the frames of each follow one another.
+    (a domain visited twice is there twice, one that comes in pieces once), and `batches` are the slices of T that the
+    steps hold. A data set that has `clips` gives a stream of clips: these are ordered, and the frames of each follow
+    one another.
     """
 
     def __init__(self, dataset: Dataset, spec: StreamSpec | None = None) -> None:
@@ -45,7 +50,7 @@ class Stream:
         self.index: IntArray = index[kept]
         self.domain: IntArray = domain[kept]
         self.label: IntArray = dataset.labels[self.index].astype(np.int64)
-        self.starts: tuple[int, ...] = tuple(shown_before[starts].tolist())  # the first sample of each pool
+        self.starts: tuple[int, ...] = tuple(shown_before[starts].tolist())  # the first sample of each pool or piece
         self.batches: list[slice] = _cut(shown_before[borders].tolist(), spec.batch_size)
         if not self.batches:
             raise GottaError("the stream is empty: the data set and the spec leave no batch. Use more images.")
@@ -135,17 +140,26 @@ class Stream:
 
     @cached_property
     def classes_per_batch(self) -> IntArray:
-        """The number of distinct classes in each batch."""
-        return np.array([len(np.unique(self.label[batch])) for batch in self.batches], np.int64)
+        """The number of distinct classes in each batch; foreign samples have none."""
+        return np.array([len(np.unique(known_labels(self.label[batch]))) for batch in self.batches], np.int64)
+
+    @property
+    def notes(self) -> list[str]:
+        """What somebody who chose these settings may not know, with what it comes to here."""
+        known = known_labels(self.label)
+        mean, random = float(class_runs(known).mean()), shuffled_run(known)
+        here = f"Here class runs are {mean:.1f} samples long on average, in random order {random:.1f}."
+        return [f"{note} {here}" for note in notes(self.spec)]
 
     def summary(self) -> dict[str, int | float | str]:
         """The stream in a few numbers."""
-        runs = class_runs(self.label)
+        known = known_labels(self.label)
+        runs = class_runs(known)
         return {
             "samples": self.num_samples,
             "batches": len(self),
             "domains": len(self.domains),
-            "classes": len(np.unique(self.label)),
+            "classes": len(np.unique(known)),
             "class_runs": len(runs),
             "class_run_mean": float(runs.mean()),
             "class_run_median": float(np.median(runs)),
@@ -154,6 +168,12 @@ class Stream:
             "hash": self.hash,
             "order_hash": self.order_hash,
         }
+
+
+def known_labels(label: IntArray) -> IntArray:
+    """The labels of the samples that belong to a class."""
+    known: IntArray = label[label != FOREIGN]
+    return known
 
 
 def shown(dataset: Dataset, request: Request) -> Images:
@@ -169,8 +189,8 @@ def shown(dataset: Dataset, request: Request) -> Images:
     return whole
 
 
-def choose_items(items: Items, num_classes: int, spec: StreamSpec) -> IntArray:
-    """The images or clips of the data set that the stream shows of each domain, ascending."""
+def choose_items(items: Items, num_classes: int, spec: StreamSpec, rng: Rng | None = None) -> IntArray:
+    """The images or clips of the data set that the stream shows of a domain, ascending; `rng` draws them."""
     labels = items.labels
     wrong = labels[(labels < 0) | (labels >= num_classes)]
     if len(wrong):
@@ -181,8 +201,8 @@ def choose_items(items: Items, num_classes: int, spec: StreamSpec) -> IntArray:
         raise GottaError(f"classes={spec.classes}: the data set has no image of class {absent[0]}.")
     if spec.clips is not None and spec.clips > len(chosen):
         raise GottaError(f"clips={spec.clips}, but there are only {len(chosen)}. Use clips <= {len(chosen)}.")
-    if spec.choose == "random" and (spec.per_class or spec.limit or spec.clips):
-        chosen = legacy_generator(spec.seed, "stream-choice").permutation(chosen)
+    if spec.choose != "first" and (spec.per_class or spec.limit or spec.clips):
+        chosen = (legacy_generator(spec.seed, "stream-choice") if rng is None else rng).permutation(chosen)
     if spec.per_class is not None:
         chosen = _first_of_each_class(chosen, items, spec.per_class)
     return np.sort(chosen[: spec.limit or spec.clips])
@@ -211,29 +231,51 @@ def _pools(dataset: Dataset, spec: StreamSpec) -> list[Pool]:
 
 
 def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[IntArray, IntArray, list[int]]:
-    """The row and the visit of each sample, and where each pool starts."""
+    """The row and the visit of each sample, and where each pool, or piece of one, starts."""
     rng = legacy_generator(spec.seed, "stream")
     items = items_of(dataset, spec)
-    chosen = choose_items(items, dataset.num_classes, spec)
-    arranged = [_arrange_pool(pool, chosen, items, dataset.num_classes, spec, rng) for pool in pools]
+    choices = legacy_generator(spec.seed, "stream-choice")
+    chosen = choose_items(items, dataset.num_classes, spec, choices)
+    arranged = []
+    for number, pool in enumerate(pools):
+        if spec.choose == "anew" and number:
+            chosen = choose_items(items, dataset.num_classes, spec, choices)
+        arranged.append(_arrange_pool(pool, chosen, items, dataset.num_classes, spec, rng))
     visits_before = np.cumsum([0] + [len(pool) for pool in pools])
-    domain = [within + before for (_, within), before in zip(arranged, visits_before, strict=False)]
-    starts = np.cumsum([0] + [len(index) for index, _ in arranged[:-1]]).tolist()
-    return np.concatenate([index for index, _ in arranged]), np.concatenate(domain), starts
+    item = np.concatenate([found for found, _ in arranged])
+    domain = np.concatenate([within + before for (_, within), before in zip(arranged, visits_before, strict=False)])
+    sizes = [len(found) for found, _ in arranged]
+    first: IntArray = np.cumsum([0, *sizes[:-1]]).astype(np.int64)
+    if isinstance(pools, Blocks):
+        at = pools.arrange(np.repeat(np.arange(len(pools)), sizes), rng)
+        item, domain = item[at], domain[at]
+        first = np.flatnonzero(np.diff(domain, prepend=-1)).astype(np.int64)
+    lengths = items.lengths[item]
+    found = items.rows_of(item), np.repeat(domain, lengths), np.append(0, np.cumsum(lengths))[first].tolist()
+    return mix_foreign(*found, dataset, spec) if spec.foreign else found
 
 
 def _arrange_pool(
     pool: Pool, chosen: IntArray, items: Items, num_classes: int, spec: StreamSpec, rng: Rng
 ) -> tuple[IntArray, IntArray]:
-    """The rows of one pool in stream order, and for each the position of its domain inside the pool."""
-    item, domain = np.tile(chosen, len(pool)), np.repeat(np.arange(len(pool)), len(chosen))
+    """The items of one pool in stream order, and for each the position of its domain inside the pool."""
+    order = ORDERS.get(spec.order)
+    shown = [_thin(chosen, items, spec, order, rng) for _ in pool]
+    item, domain = np.concatenate(shown), np.repeat(np.arange(len(pool)), [len(found) for found in shown])
     if len(pool) > 1:
         # Orders keep the given order inside a class, which would bring the domains of a pool one after the other.
         shuffled = rng.permutation(len(item))
         item, domain = item[shuffled], domain[shuffled]
     item, domain = duplicate(item, spec.duplicates), duplicate(domain, spec.duplicates)
-    at = call(ORDERS.get(spec.order), spec, labels=items.labels[item], rng=rng, num_classes=num_classes)
-    return items.rows_of(item[at]), np.repeat(domain[at], items.lengths[item[at]])
+    at = call(order, spec, labels=items.labels[item], rng=rng, num_classes=num_classes, domain=domain)
+    return item[at], domain[at]
+
+
+def _thin(chosen: IntArray, items: Items, spec: StreamSpec, order: Callable[..., IntArray], rng: Rng) -> IntArray:
+    """Fewer of some classes, where the spec says so and the order does not see to it."""
+    if spec.class_imbalance == 1 or "class_imbalance" in signature(order).parameters:
+        return chosen
+    return chosen[thin_classes(items.labels[chosen], spec.class_imbalance, rng, spec.head)]
 
 
 def _cut(borders: list[int], batch_size: int) -> list[slice]:

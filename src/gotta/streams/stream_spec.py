@@ -8,11 +8,20 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from gotta.errors import GottaError, messages, unknown
+from gotta.registry import Functions
+from gotta.streams.imbalance import HEADS
 from gotta.streams.order import ORDERS, UNDERFLOW
 from gotta.streams.schedule import AS_STORED, SCHEDULES, domain_order, name_list
 
-CHOICES = ("first", "random")
+CHOICES = ("first", "random", "anew")
+NUMBERS = ("gamma", "beta", "run_length", "delta", "class_stay", "domain_stay", "class_imbalance", "domain_imbalance")
+# Settings that came later: where nobody changes them, a run is what it was before and keeps its name.
+LATER = ("run_length", "delta", "domain_slots", *NUMBERS[4:], "again", "head", "transitions", "foreign")
+OF_MARKOV = ("class_stay", "domain_stay", "domain_imbalance", "again")
+ONE_BY_ONE = ("continual", "one", "gradual", "recurring", "cdc", "walk")
+OF_CDC = ("delta", "domain_slots")
 BOUNDARIES = ("told", "hidden")
+LARGE_GAMMA = 1.0  # from here on a Dirichlet order looks as if it were meant to be i.i.d.
 T = TypeVar("T")
 
 
@@ -28,12 +37,19 @@ class StreamSpec:
     beta: float = 0.1  # note
     min_chunk: int = 10  # note
     update_every: int | None = None  # note, note_iid: drop the samples beyond a whole number of these, per pool
+    class_stay: float | None = None  # markov: how probably the next sample is of the same class; None: independent
+    domain_stay: float | None = None  # markov, of a mixed pool: the same of its domain
+    domain_imbalance: float = 1.0  # markov, of a mixed pool: the first domain has so many times the samples of the last
+    again: bool = False  # markov: a class and domain that has shown all its images begins anew, as published
 
     schedule: str = "continual"
     domain_order: str | tuple[str, ...] = "standard"
     domains: str | tuple[str, ...] | None = None  # these, in this sequence, instead of domain_order
     severity: int = 5
     repeats: int = 1  # recurring
+    delta: float = 1.0  # cdc: smaller leaves more domains in one piece
+    domain_slots: int = 3  # cdc: into how many pieces a domain is cut at most
+    transitions: int | None = None  # walk: from how many corruptions to the next; None is 8
 
     classes: tuple[int, ...] | None = None  # only images of these classes
     per_class: int | None = None  # images (of video: clips) per class and domain, the same ones in every domain
@@ -41,7 +57,10 @@ class StreamSpec:
     clips: int | None = None  # of video, clips per domain, the same ones in every domain
     frames: int | None = None  # of video, the first so many frames of each clip; shorter clips are shown whole
     boundaries: str | None = None  # of video: where clips begin is told to a prior, or hidden (also if left open)
-    choose: str = "first"  # which images or clips per_class, limit and clips take; or random
+    choose: str = "first"  # which images or clips per_class, limit and clips take; or random, or anew for every visit
+    foreign: float = 0.0  # the share of samples that are of no class, of a data set that has such images
+    class_imbalance: float = 1.0  # the first class has so many times the images of the last, in every domain
+    head: str = "first"  # or random: which class has how many images is drawn for each domain
     duplicates: int = 1  # each image or clip so many times, before ordering
 
     batch_size: int = 64
@@ -53,7 +72,7 @@ class StreamSpec:
         for name in ("domain_order", "domains", "classes"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("gamma", "beta", "run_length"):
+        for name in (*NUMBERS, "foreign"):
             if _whole(getattr(self, name)):  # 1 and 1.0 are one stream
                 object.__setattr__(self, name, float(getattr(self, name)))
 
@@ -78,6 +97,16 @@ def check(spec: StreamSpec) -> list[str]:
     return [*_names(spec), *_numbers(spec), *_combinations(spec)]
 
 
+def notes(spec: StreamSpec) -> list[str]:
+    """What somebody who chose these settings may not know."""
+    if spec.order != "dirichlet" or spec.gamma < LARGE_GAMMA:
+        return []
+    return [
+        f"gamma={spec.gamma:g} does not make a Dirichlet order i.i.d., nor does any other: what a slot has of a class "
+        "stays together. For an i.i.d. stream use order=iid."
+    ]
+
+
 def require_valid(spec: StreamSpec) -> None:
     mistakes = check(spec)
     if mistakes:
@@ -92,6 +121,7 @@ def _names(spec: StreamSpec) -> list[str]:
         lambda: spec.domains is None or _as_tuple("domains", spec.domains),
         lambda: _one_of("underflow", spec.underflow, UNDERFLOW),
         lambda: _one_of("choose", spec.choose, CHOICES),
+        lambda: _one_of("head", spec.head, HEADS),
         lambda: _one_of("boundaries", "told" if spec.boundaries is None else spec.boundaries, BOUNDARIES),
     ]
     return messages(looked_up)
@@ -99,19 +129,25 @@ def _names(spec: StreamSpec) -> list[str]:
 
 def _numbers(spec: StreamSpec) -> list[str]:
     found = []
-    for name in ("min_chunk", "repeats", "duplicates", "batch_size"):
+    for name in ("min_chunk", "repeats", "domain_slots", "duplicates", "batch_size"):
         found += _count(spec, name, least=1)
-    for name in ("slots", "update_every", "per_class", "limit", "clips", "frames"):
+    for name in ("slots", "update_every", "per_class", "limit", "clips", "frames", "transitions"):
         found += [] if getattr(spec, name) is None else _count(spec, name, least=1)
-    for name in ("gamma", "beta"):
-        value = getattr(spec, name)
-        if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
+    for name in ("gamma", "beta", "delta"):
+        if not _number(value := getattr(spec, name)) or value <= 0:
             found.append(f"{name} must be a number above 0, got {value!r}.")
-    length: Any = spec.run_length
-    number = isinstance(length, Real) and not isinstance(length, bool)
-    if length is not None and not (number and isfinite(length) and length >= 1):
-        found.append(f"run_length must be a number of at least 1, got {length!r}.")
-    for name in ("reset_at_domain", "drop_single"):
+    share: Any = spec.foreign
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        found.append(f"foreign must be a share from 0 to below 1, got {share!r}.")
+    for name in ("run_length", "class_imbalance", "domain_imbalance"):
+        value = getattr(spec, name)
+        if not (_number(value) and value >= 1) and not (value is None and name == "run_length"):
+            found.append(f"{name} must be a number of at least 1, got {value!r}.")
+    for name in ("class_stay", "domain_stay"):
+        value = getattr(spec, name)
+        if value is not None and not (_number(value) and 0 < value <= 1):
+            found.append(f"{name} must be a probability above 0 and up to 1, got {value!r}.")
+    for name in ("again", "reset_at_domain", "drop_single"):
         if not isinstance(getattr(spec, name), bool):
             found.append(f"{name} must be true or false, got {getattr(spec, name)!r}.")
     if spec.classes is not None and not _whole_numbers(spec.classes):
@@ -129,6 +165,17 @@ def _combinations(spec: StreamSpec) -> list[str]:
         found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
     if spec.schedule != "recurring" and spec.repeats != 1:
         found.append(f"repeats={spec.repeats} is for schedule 'recurring', not '{spec.schedule}'.")
+    found += _misplaced(spec, ORDERS, spec.order, "markov", OF_MARKOV)
+    found += _misplaced(spec, SCHEDULES, spec.schedule, "cdc", OF_CDC)
+    found += _misplaced(spec, SCHEDULES, spec.schedule, "walk", ("transitions",))
+    of_domains = [name for name in ("domain_stay", "domain_imbalance") if _changed(spec, name)]
+    if spec.order == "markov" and of_domains and spec.schedule in ONE_BY_ONE:
+        found.append(
+            f"{of_domains[0]} is about the domains of one pool, and schedule '{spec.schedule}' has them one by one. "
+            "Use schedule 'mixed'."
+        )
+    if spec.head != "first" and (spec.class_imbalance == 1 or spec.order == "markov"):
+        found.append("head='random' is for class_imbalance above 1, and not for order 'markov'. Leave it out.")
     if spec.schedule == "mixed" and spec.reset_at_domain is True:
         found.append("schedule 'mixed' has no domain borders to reset at. Use 'continual', or reset_at_domain=False.")
     if spec.schedule == "one" and spec.domains is None and spec.domain_order != AS_STORED:
@@ -138,12 +185,31 @@ def _combinations(spec: StreamSpec) -> list[str]:
     return found
 
 
+def _misplaced(spec: StreamSpec, known: Functions[Any], chosen: str, name: str, settings: tuple[str, ...]) -> list[str]:
+    """Settings of a part of ours that is not chosen. What somebody else's part makes of them is not known here."""
+    if chosen == name or chosen not in known.names() or not known.module_of(chosen).startswith("gotta."):
+        return []
+    return [
+        f"{setting}={getattr(spec, setting)} is for {known.kind} '{name}', not '{chosen}'."
+        for setting in settings
+        if _changed(spec, setting)
+    ]
+
+
+def _changed(spec: StreamSpec, name: str) -> bool:
+    return bool(getattr(spec, name) != getattr(StreamSpec, name))
+
+
 def _count(spec: StreamSpec, name: str, least: int, most: int | None = None) -> list[str]:
     value = getattr(spec, name)
     if _whole(value) and value >= least and (most is None or value <= most):
         return []
     expected = f"at least {least}" if most is None else f"in {least}..{most}"
     return [f"{name} must be a whole number {expected}, got {value!r}."]
+
+
+def _number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
 
 
 def _whole(value: object) -> bool:

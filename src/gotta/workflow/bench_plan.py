@@ -25,6 +25,7 @@ from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
 from gotta.experiment.sweep.loggers import Log
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, sweep
+from gotta.streams.stream_spec import notes
 from gotta.workflow.grid import Grid
 from gotta.workflow.result import Result
 
@@ -107,6 +108,7 @@ class Plan:
             *self._start(),
             *self._recording(),
             *self._without_rate(),
+            *dict.fromkeys(note for spec in self.todo for note in notes(spec.stream_spec())),
             *_without_effect(known),
         ]
 

@@ -10,7 +10,8 @@ from gotta.experiment.recipe.recipe import Recipe, load_recipe, read_recipe
 from gotta.experiment.run.snapshots import EVERY
 from gotta.experiment.spec.given import read_spec
 from gotta.experiment.spec.outside import permit
-from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import short
 from gotta.experiment.spec.text import merged, sections
 from gotta.experiment.sweep.engines import Engine
 from gotta.experiment.sweep.kept import Kept, open_runs

@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 from cli.shell import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
+from small_recipe import RECIPE
 
 EARLIER = Path(__file__).parents[2] / "experiment" / "sweep" / "earlier_store"
 
@@ -43,11 +45,13 @@ def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
 
 @pytest.mark.thorough
 def test_a_recorded_sweep_records_its_first_seed_and_says_what_is_run_again(tmp_path):
-    small = ("stream.per_class=1", "stream.domains=snow", "--memory", "fifo", "--method", "norm")
-    arguments = ("bench", "mini", *small, "--seeds", "4,2", "--jobs", 1, "--out", tmp_path)
+    recipe = {**RECIPE, "cells": [{"method": ["norm"], "memory": ["fifo"], "control": ["same_samples"]}]}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(recipe))
+    arguments = ("bench", tmp_path / "small.yaml", "--seeds", "4,2", "--jobs", 1, "--out", tmp_path)
     (tmp_path / "runs").mkdir()
     told = gotta(*arguments, "--dry-run", "--ids")
     runs, others = (len(re.findall(f", seed {seed}", told)) for seed in (4, 2))
+    assert runs == others == 2
     gotta(*arguments)
     shown = gotta(*arguments, "--record", "--dry-run")
     assert f"{runs + others} runs, {others} finished before, {runs} to do" in shown

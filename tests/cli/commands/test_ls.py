@@ -14,6 +14,12 @@ def test_ls_names_everything():
     assert "tent" not in gotta("ls", "memories")
 
 
+def test_one_kind_is_listed_without_looking_at_the_others(monkeypatch):
+    monkeypatch.delattr("gotta.models.zoo.parameters")  # which builds a network
+    assert "table1" in gotta("ls", "recipes")
+    assert "fps" in gotta("ls", "memories")
+
+
 def test_ls_does_not_cut_sentences():
     listed = gotta("ls")
     entries = [entry for entry in re.split(r"\n(?=\S|  \S)", listed) if entry.startswith("  ")]

@@ -11,6 +11,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
+from cli.shell import gotta
 from data.cifar_files import make_batches, python_files, write_folder
 from data.video_files import write_sheets, write_tracks
 from PIL import Image
@@ -190,21 +191,9 @@ def test_mistakes_of_the_command(tmp_path, photos):
 
 
 def test_mistake_is_one_message_and_exit_code_2(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "gotta.cli",
-        "train",
-        "resnett20",
-        "--data",
-        ".",
-        "--out",
-        str(tmp_path / "a.safetensors"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("gotta: model 'resnett20' is unknown. Did you mean 'resnet20'?")
-    assert done.stderr.count("\n") == 1
+    told = gotta("train", "resnett20", "--data", ".", "--out", tmp_path / "a.safetensors", code=2)
+    assert told.startswith("gotta: model 'resnett20' is unknown. Did you mean 'resnet20'?")
+    assert told.count("\n") == 1
 
 
 @pytest.mark.slow

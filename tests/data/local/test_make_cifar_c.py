@@ -2,6 +2,7 @@
 
 import json
 import os
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ def test_pieces_do_not_change_the_bytes(tmp_path, monkeypatch):
 
 def test_workers_do_not_change_the_bytes(tmp_path, monkeypatch):
     """Other processes, which see other pieces in another order, draw the same random numbers."""
+    monkeypatch.setattr("gotta.workers.get_context", lambda _: get_context("fork"))  # spawned ones would import torch
     monkeypatch.setattr("gotta.data.local.make_cifar_c._PIXELS_PER_TASK", 3 * 16 * 20)
     alone = contents(make_cifar_c(IMAGES, LABELS, tmp_path / "one", ALL, seed=5))
     assert contents(make_cifar_c(IMAGES, LABELS, tmp_path / "two", ALL, seed=5, workers=2)) == alone

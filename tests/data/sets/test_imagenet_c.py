@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -214,7 +215,8 @@ def test_an_interrupted_call_is_taken_up(tmp_path):
 
 
 @pytest.mark.thorough
-def test_workers_do_not_change_the_bytes(tmp_path):
+def test_workers_do_not_change_the_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("gotta.workers.get_context", lambda _: get_context("fork"))  # spawned ones would import torch
     source = write_zip(tmp_path / "clean.zip", FILES)
     alone = make_imagenet_c(source, tmp_path / "one", ("contrast", "shot_noise"), (5,), SIZE)
     assert tree(make_imagenet_c(source, tmp_path / "two", ("contrast", "shot_noise"), (5,), SIZE, workers=2)) == tree(

@@ -73,3 +73,25 @@ def test_durations_as_one_says_them():
 def test_video_is_timed_by_clips():
     video = {"data": {"name": "cifar10-mini-video"}, "stream": {"clips": 3, "frames": 4, "domains": ["snow"]}}
     assert estimate([RunSpec.of(video)], 1).seconds > 0
+
+
+def test_a_walk_and_a_stream_with_foreign_images_can_be_estimated():
+    walk = {"schedule": "walk", "domain_order": "dataset", "transitions": 1, "limit": 4, "choose": "anew"}
+    assert estimate([RunSpec.of({"data": {"name": "ccc"}, "stream": walk})], 1).seconds > 0
+    mixed = {"per_class": 2, "domains": ["snow"], "foreign": 0.2}  # 5 of the 5 there are
+    assert (
+        estimate([RunSpec.of({"data": {"name": "open", "arguments": {"number": 5}}, "stream": mixed})], 1).seconds > 0
+    )
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        {"order": "markov", "schedule": "mixed", "domain_stay": 0.85, "domain_imbalance": 5.0, "again": True},
+        {"schedule": "cdc", "delta": 0.1},
+        {"class_imbalance": 10.0, "head": "random"},
+        {"schedule": "recurring", "repeats": 2},
+    ],
+)
+def test_every_kind_of_stream_can_be_timed(stream):
+    assert estimate([spec(stream={"per_class": 4, "domains": ["snow", "fog"], **stream})], 1).seconds > 0

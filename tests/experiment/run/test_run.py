@@ -93,3 +93,37 @@ def test_global_randomness_is_neither_used_nor_touched():
     before = torch.random.get_rng_state()
     run(spec("tent", "reservoir"))
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_a_run_of_limited_exposure_scores_everything_and_tells_what_was_held_out():
+    steps, summary = run(spec(regime={"expose_every": 2}))
+    assert [step["missed"] for step in steps] == [False, True, False, True, False]
+    assert summary["online"]["samples"] == 40
+    assert summary["adaptations"] == 3
+    told = summary["exposure"]
+    assert (told["samples"], told["held_out_samples"]) == (24, 16)
+    right = sum(step["correct"] for step in steps)
+    assert (24 * told["accuracy"] + 16 * told["held_out_accuracy"]) / 100 == pytest.approx(right)
+    assert "exposure" not in run(spec())[1]
+
+
+@pytest.mark.parametrize("control", [None, "true_cstu"])
+def test_foreign_samples_are_scored_apart_and_no_memory_sees_that_they_are(control):
+    stream = {**SMALL, "order": "iid", "foreign": 0.2}
+    steps, summary = run(spec(data={"name": "open", "arguments": {"number": 10}}, stream=stream, control=control))
+    assert summary["online"]["samples"] == 40
+    assert sum(step["foreign"] for step in steps) == summary["open_set"]["foreign"] == 10
+    assert sum(step["samples"] + step["foreign"] for step in steps) == 50
+    assert 0 <= summary["open_set"]["auc_probability"] <= 100
+    if control:  # told the truth, it keeps no foreign sample
+        assert summary["open_set"]["rows_share"] == 0
+    else:
+        decided = summary["decisions"]["stored"] + summary["decisions"]["rejected"]
+        assert decided == 50  # offered like any other sample
+
+
+def test_a_run_without_foreign_samples_has_no_numbers_of_them():
+    steps, summary = run(spec())
+    assert "open_set" not in summary
+    assert "foreign" not in steps[0]
+    assert "foreign" not in spec().stream

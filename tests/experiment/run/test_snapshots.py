@@ -7,6 +7,7 @@ from zlib import crc32
 
 import pytest
 from experiment.tiny_sweep import use_tiny
+from whole_state import QUICK
 
 from gotta import GottaError, list_memories, list_methods
 from gotta.experiment.run import run as module
@@ -34,7 +35,7 @@ def tiny(monkeypatch):
 def spec(method="rotta", memory="cstu", reset="never", control=None, guard=None, clock="none", pace=1.0, **settings):
     return RunSpec.of(
         {
-            "method": {"name": method, **settings},
+            "method": {"name": method, **QUICK.get(method, {}), **settings},
             "model": {"name": "vit-mini" if method == "foa" else "resnet20"},
             "memory": {"name": memory, "capacity": 6},
             "stream": STREAM,

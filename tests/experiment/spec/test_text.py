@@ -1,7 +1,8 @@
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import short
 from gotta.experiment.spec.text import dotted, dump, merged, parse, read
 
 

@@ -6,6 +6,12 @@ from report.board.made_boards import ranked_runs
 
 from gotta.report.board.boards import rank_runs
 
+VIDEO = {
+    "stream__schedule": "one",
+    "stream__domains": "gaussian_noise",
+    "regime__reset": "each_domain",
+}
+
 
 def board():
     boards, others = rank_runs(list(ranked_runs()))
@@ -43,7 +49,7 @@ def test_an_entry_tells_its_interval_cost_steps_and_the_published_number():
 
 def test_what_cannot_be_told_from_the_first_is_marked():
     runs = [made("fps", "norm", (60, 61, 62, 63), seed) for seed in range(3)]
-    runs += [made("fifo", "norm", (59.9, 61.2, 61.8, 63), seed) for seed in range(3)]
+    runs += [made("fifo", "norm", (59.7, 61.2, 61.8, 63), seed) for seed in range(3)]
     runs += [made("cstu", "norm", (50, 51, 52, 53), seed) for seed in range(3)]
     (found,), _ = rank_runs(runs)
     assert [(entry.memory, entry.score.tied) for entry in found.entries] == [
@@ -63,3 +69,59 @@ def test_other_networks_and_other_protocols_have_boards_of_their_own_and_the_res
     ]
     assert others == 1
     assert [board.anchor for board in boards] == ["ptta-1-1", "ptta-1-2", "iid-1-1"]
+
+
+def test_equal_numbers_share_a_rank():
+    levels = {"fps": 60.0, "cds": 60.04, "fifo": 50.0}
+    (found,), _ = rank_runs([made(name, scores=(level,) * 4) for name, level in levels.items()])
+    assert [(entry.memory, entry.rank) for entry in found.entries] == [("cds", 1), ("fps", 1), ("fifo", 3)]
+
+
+def test_runs_on_a_part_of_the_data_are_shown_last_and_not_ranked():
+    small = [made(memory, stream__per_class=10, scores=(99.0,) * 4) for memory in ("fps", "fifo")]
+    full = {"online": {"domains": [{"name": f"d{k}", "samples": 2000, "accuracy": 50.0} for k in range(4)]}}
+    whole = [made(memory, stream__per_class=200, summary=full) for memory in ("fps", "fifo")]
+    found, _ = rank_runs([*small, *whole])
+    assert [board.whole for board in found] == [True, False]
+    assert [entry.rank for entry in found[0].entries] == [1, 1]
+    assert [entry.rank for entry in found[1].entries] == [None, None]
+    assert [board.whole for board in rank_runs([made(data__name="gtsrb", stream__clips=80, **VIDEO)])[0]] == [False]
+
+
+def test_variants_of_a_memory_have_no_rank_beside_it_as_it_comes():
+    better = {"scores": (90.0,) * 4}
+    runs = [
+        made("fps", memory__arguments={"order": "check_first", "against": "all"}),  # as it comes, said in words
+        made("fps", memory__arguments={"order": "evict_first"}, **better),
+        made("cds", memory__arguments={"ties": "later", "one_row": "compare"}, **better),
+        made("cds", memory__arguments={"ties": "later"}),
+        made("fifo"),
+    ]
+    (found,), _ = rank_runs(runs)
+    ranked = [entry for entry in found.entries if not entry.variant]
+    assert {entry.rank for entry in ranked} == {1}
+    assert [entry.runs[0].spec.memory.name for entry in ranked] == ["cds", "fifo", "fps"]
+    assert ranked[0].runs[0].spec.memory.arguments == {"ties": "later"}  # the fewest of its own, not the best
+    assert ranked[2].memory == "fps"
+    assert sorted(entry.rank is None for entry in found.entries if entry.variant) == [True, True]
+
+
+def test_a_variant_that_is_alone_is_ranked_under_its_name():
+    (found,), _ = rank_runs([made("fps", memory__arguments={"epsilon": 0.1}), made("fifo", scores=(20.0,) * 4)])
+    assert [(entry.rank, entry.variant) for entry in found.entries] == [(1, False), (2, False)]
+
+
+def test_where_classes_are_rare_the_mean_over_classes_ranks_and_no_tie_is_told():
+    def rare(memory, accuracy, of_classes):
+        for seed in range(3):
+            run = made(memory, "norm", (accuracy,) * 4, seed, stream__class_imbalance=100.0)
+            online = {**run.stored.summary["online"], "class_accuracy": of_classes}
+            yield made(memory, "norm", (accuracy,) * 4, seed, stream__class_imbalance=100.0, summary={"online": online})
+
+    (found,), others = rank_runs([*rare("fps", 60.0, 40.0), *rare("fifo", 60.0, 50.0)])
+    assert (found.protocol.name, others) == ("imbalance-1", 0)
+    assert [(entry.memory, entry.score.value, entry.score.tied) for entry in found.entries] == [
+        ("fifo", 50.0, False),
+        ("fps", 40.0, False),
+    ]
+    assert {entry.published for entry in found.entries} == {None}

@@ -14,7 +14,17 @@ from PIL import Image
 from gotta.errors import GottaError
 from gotta.report.figures.chart import clip
 from gotta.report.figures.drawing import Drawing
-from gotta.report.figures.figure import MANY, Figure, best_rows, draws, figures, is_figure_file, kinds
+from gotta.report.figures.figure import (
+    MANY,
+    Figure,
+    best_rows,
+    draws,
+    figures,
+    first_lines,
+    is_figure_file,
+    keep_lines,
+    kinds,
+)
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
 from gotta.report.results import read_results
@@ -37,6 +47,48 @@ def test_of_many_rows_the_best_are_shown_and_what_is_there_to_compare_with():
     assert best_rows(few) == (few, "")
 
 
+def test_six_lines_are_shown_first_what_there_is_to_compare_with_among_them():
+    runs = [
+        made("none", "source", (30.0,) * 4),
+        made("none", scores=(10.0,) * 4),
+        made("none", scores=(20.0,) * 4, control="running_statistics"),
+        made("none", scores=(99.0,) * 4, control="true_kcenter"),
+        made("none", "deskew", (90.0,) * 4, method__prior="sticky"),
+        *(made(name, scores=(50.0 + k,) * 4) for k, name in enumerate(("fifo", "cds", "pbrs", "fps", "cstu"))),
+    ]
+    cells = {(column, row): runs for column, row, runs in panel_of(runs).filled}
+    assert first_lines(cells) == {
+        ("deskew, sticky prior", "none"),
+        ("norm", "control: running statistics"),
+        ("source", "none"),
+        ("norm", "cstu"),
+        ("norm", "none"),
+        ("norm", "fps"),
+    }
+    kept, told = keep_lines(cells, 8)
+    assert list(kept) == [cell for cell in cells if cell in kept]
+    assert told == " 8 of 10 rows: the best, and what there is to compare with."
+    assert keep_lines(cells) == (cells, "")
+
+
+def test_no_chart_shows_more_than_six_lines_at_first(tmp_path):
+    runs = [made(f"mine{k}", scores=(50.0 + k, 51, 52, 53)) for k in range(9)]
+    results = read_results(write(tmp_path, [*runs, made("none", "source")]))
+    charts = [
+        figure.drawing for figure in results.parts[0].figures if figure.kind in ("domains", "stream", "diagnostics")
+    ]
+    assert len(charts) == 3
+    for drawing in charts:
+        assert len(drawing.keys) >= 9
+        assert len(drawing.first) == 6
+        text = svg(drawing, alone=False)
+        assert text.count('class="off"') == sum(name not in drawing.first for name, _ in drawing.lines) > 0
+        assert "off" not in svg(drawing)
+        assert [name for name, _ in drawing.ordered_keys][:6] == [
+            name for name in drawing.keys if name in drawing.first
+        ]
+
+
 def test_figures_of_many_rows_stay_small():
     for figure in figures(panel_of([*composed_runs(lambda a, b: a), made("none")])):
         assert sum(text.startswith("evict=") for text in words(figure)) <= MANY, figure.name
@@ -55,7 +107,7 @@ def test_a_name_of_any_length_can_be_drawn():
 def test_figures_are_drawn_for_what_there_is(tmp_path):
     results = read_results(write(tmp_path, many_runs()))
     names = {figure.name for figure in results.parts[0].figures}
-    assert names == {"stream-norm", "stream-tent", "diagnostics-norm", "diagnostics-tent", "cost", "wins"}
+    assert names == {"stream-norm", "stream-tent", "diagnostics-norm", "diagnostics-tent", "cost", "domains", "wins"}
     for figure in named_figures(results).values():
         root = ElementTree.fromstring(svg(figure.drawing))
         assert root.attrib["aria-label"].startswith(figure.title)
@@ -89,7 +141,8 @@ def test_a_file_with_one_decorated_function_adds_its_figures_everywhere(tmp_path
 
     store = write(tmp_path, [made("fps"), made("none")])
     results = read_results(store)
-    assert [figure.name for figure in results.parts[0].figures][:3] == ["stream-norm", "mine-norm", "diagnostics-norm"]
+    names = [figure.name for figure in results.parts[0].figures]
+    assert names[:4] == ["domains", "stream-norm", "mine-norm", "diagnostics-norm"]
     write_report(results)
     assert (tmp_path / "figures" / "mine-norm.svg").exists()
     assert "About mine." in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -110,4 +110,6 @@ test("a row passes what every filter allows; controls are shown or not whatever 
   const control = { ...row, memory: "control: same samples per step", control: true };
   assert.ok(passes(control, { ...all, memory: "fps" }));
   assert.ok(!passes(control, { ...all, controls: false }));
+  assert.ok(!passes({ ...row, variant: true }, all));
+  assert.ok(passes({ ...row, variant: true }, { ...all, variants: true }));
 });

@@ -14,8 +14,7 @@ from gotta.experiment.run.memory_film import record_path
 from gotta.experiment.sweep.store import Store
 from gotta.report.results import read_results
 from gotta.report.store.serve import server
-from gotta.report.tables.comparison import table
-from gotta.report.tables.gains import gain_table
+from gotta.report.tables.views import views
 from gotta.report.write import write_report
 
 pytestmark = pytest.mark.thorough
@@ -69,33 +68,141 @@ def visit(browser, store):
 
 def numbers(page):
     return page.eval_on_selector_all(
-        ".view:not([hidden]) tbody tr",
+        ".view:not([hidden]) tbody tr:not(.names)",
         """rows => rows.map(row => [row.querySelector("th").textContent,
             [...row.querySelectorAll("td")].map(td => td.querySelector(".number")?.textContent ?? null)])""",
     )
 
 
-def expected(shown):
-    return [[row.names[0], [None if c.value is None else c.number for c in row.cells]] for row in shown.rows]
+def expected(panel, key):
+    """What the page shows of a reading: what stands alone, then the rows."""
+    short = next(view for view in views(panel) if view.key == key).compact
+    lines = [(name, [shown]) for name, shown in short.alone]
+    lines += [(name, list(cells)) for name, _, cells in short.rows]
+    lines += [(name.replace("control: ", ""), [shown]) for name, shown in short.controls]
+    return [[name, [None if s.cell.value is None else s.cell.number for s in cells]] for name, cells in lines]
 
 
 def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
     page = visit()
     panel = read_results(store).placed.whole
-    assert numbers(page) == expected(table(panel, "accuracy"))
-    for name, shown in (
-        ("Error", table(panel, "error")),
-        ("Gain over no memory", gain_table(panel, "none")),
-        ("Gain over running statistics", gain_table(panel, "running_statistics")),
-        ("Seconds", table(panel, "seconds")),
+    assert numbers(page) == expected(panel, "accuracy")
+    for name, key in (
+        ("Error", "error"),
+        ("Gain over no memory", "none"),
+        ("Gain over running statistics", "running_statistics"),
+        ("Seconds", "seconds"),
     ):
         page.get_by_text(name, exact=True).click()
-        assert numbers(page) == expected(shown)
+        assert numbers(page) == expected(panel, key)
+        assert page.locator(".notes:not([hidden])").count() == 1
     page.keyboard.press("ArrowRight")  # radio buttons go round by the arrow keys
-    assert numbers(page) == expected(table(panel, "accuracy"))
+    assert numbers(page) == expected(panel, "accuracy")
 
 
-@pytest.mark.parametrize("width", [360, 800, 1440])
+def test_the_headline_is_of_the_starred_cell(visit, store):
+    page = visit()
+    (part,) = read_results(store).parts
+    assert page.locator(".headline").text_content() == part.answer.winner.headline
+    (starred,) = page.locator(".view:not([hidden]) td.top .number").all_text_contents()
+    assert f"at {starred} %" in page.locator(".headline").text_content()
+
+
+def test_the_first_table_has_no_empty_cell(visit):
+    page = visit()
+    assert page.locator(".view:not([hidden]) .absent").count() == 0
+    assert page.locator(".view:not([hidden]) .names").first.text_content().startswith("method")
+
+
+@pytest.mark.parametrize(("width", "beside"), [(1280, True), (768, False), (390, False)])
+def test_table_and_chart_stand_side_by_side_where_there_is_room(visit, width, beside):
+    page = visit(width)
+    table = page.locator(".tables").bounding_box()
+    chart = page.locator(".explains figure > svg").bounding_box()
+    assert (chart["x"] > table["x"] + table["width"] and chart["y"] < table["y"] + 100) is beside
+    assert (chart["y"] >= table["y"] + table["height"]) is not beside
+    assert chart["width"] >= min(480, width - 40)
+    used = max(chart["x"] + chart["width"], table["x"] + table["width"])
+    assert used > 0.9 * width
+
+
+def lit(figure, kind):
+    return figure.locator(f"svg [data-line].{kind}").evaluate_all("all => all.map(line => line.dataset.line)")
+
+
+def test_lines_light_up_under_the_pointer_and_the_keyboard(visit):
+    page = visit()
+    figure = page.locator(".explains figure.lines")
+    figure.locator(".keys button", has_text="norm + fps").hover()
+    assert lit(figure, "lit") == ["norm + fps"]
+    assert "norm + fps" not in lit(figure, "dim")
+    assert "norm + fifo" in lit(figure, "dim")
+    page.mouse.move(0, 0)
+    assert lit(figure, "lit") == lit(figure, "dim") == []
+    figure.locator(".keys button", has_text="norm + fifo").focus()
+    assert lit(figure, "lit") == ["norm + fifo"]
+    page.keyboard.press("Tab")
+    assert lit(figure, "lit") != ["norm + fifo"]
+    page.evaluate("document.activeElement.blur()")
+    assert lit(figure, "lit") == []
+    place = figure.locator('svg [data-line="norm + fps"] > :not(polyline)').first.bounding_box()
+    page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    assert lit(figure, "lit") == ["norm + fps"]
+
+
+def test_the_legend_switches_lines_and_six_are_shown_at_first(visit):
+    page = visit()
+    figure = page.locator(".explains figure.lines")
+    keys = figure.locator(".keys button")
+    assert keys.count() > 6
+    assert figure.locator(".keys [aria-pressed=true]").count() == 6
+    first, last = keys.first, keys.last
+
+    def is_shown(key):
+        name = key.get_attribute("data-key")
+        lines = figure.locator("svg [data-line]").evaluate_all(
+            "(all, name) => all.filter(l => l.dataset.line === name).map(l => getComputedStyle(l).display !== 'none')",
+            name,
+        )
+        assert len(lines) == 1
+        return lines[0]
+
+    assert is_shown(first)
+    assert not is_shown(last)
+    for key in (first, last):
+        key.click()
+    page.mouse.move(0, 0)
+    page.evaluate("document.activeElement.blur()")
+    assert not is_shown(first)
+    assert is_shown(last)
+    first.focus()
+    page.keyboard.press("Enter")
+    assert first.get_attribute("aria-pressed") == "true"
+    page.keyboard.press("Space")
+    assert first.get_attribute("aria-pressed") == "false"
+    assert not is_shown(first)  # although the keyboard is on it
+
+
+def test_ranks_stand_beside_the_paper_and_levels_are_folded(visit):
+    page = visit()
+    assert page.locator(".ranks").is_visible()
+    assert page.locator(".ranks tbody tr", has_text="fps").locator("td").first.text_content() == "1"
+    assert not page.locator(".beside").is_visible()
+    page.locator("summary", has_text="Levels").click()
+    assert page.locator(".beside").is_visible()
+
+
+def test_recordings_are_named_and_open(visit):
+    page = visit()
+    link = page.locator(".recordings a")
+    assert link.all_text_contents() == ["norm + fps, seed 0"]
+    marked = page.locator(".view:not([hidden]) td", has_text="▦")
+    assert marked.locator(".number").all_text_contents() == ["65.0"]
+    link.click()
+    page.wait_for_selector(".recording")
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1280])
 def test_nothing_sticks_out_at_any_width(visit, width):
     page = visit(width, "#run=norm-fps-0")
     page.wait_for_selector(".recording")
@@ -212,7 +319,9 @@ def test_headings_and_pictures_have_names(visit):
     levels = page.eval_on_selector_all("main :is(h1,h2,h3,h4)", "all => all.map(h => Number(h.tagName[1]))")
     assert levels[0] == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
-    assert page.eval_on_selector_all("svg, [role=img]", "all => all.every(s => s.getAttribute('aria-label'))")
+    assert page.eval_on_selector_all(
+        "svg:not([aria-hidden]), [role=img]", "all => all.every(s => s.getAttribute('aria-label'))"
+    )
 
 
 def test_a_served_page_updates_itself(browser, tmp_path):
@@ -227,13 +336,16 @@ def test_a_served_page_updates_itself(browser, tmp_path):
         page.goto(f"http://127.0.0.1:{made.server_address[1]}/")
         page.get_by_text("Error", exact=True).click()
         page.locator("summary", has_text=re.compile("^Cost$")).click()
+        key = page.locator(".explains .keys button").first
+        key.click()
         cell = page.locator(".view:not([hidden]) tbody tr", has_text="fifo").locator("a").first
         cell.focus()
         address = cell.get_attribute("href")
         page.get_by_text(f"{len(runs) - 4} runs finished").wait_for()
         write(tmp_path, runs[-4:])
         page.get_by_text(f"· {len(runs)} finished runs").wait_for(timeout=20_000)
-        assert numbers(page) == expected(table(read_results(store).placed.whole, "error"))
+        assert numbers(page) == expected(read_results(store).placed.whole, "error")
+        assert key.get_attribute("aria-pressed") == "false"
         assert page.locator("details[open] summary").all_text_contents() == ["Cost"]
         assert page.evaluate("document.activeElement.getAttribute('href')") == address
         assert complaints == []

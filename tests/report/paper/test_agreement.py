@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from gotta.report.paper.agreement import agreement, tau_b
+from gotta.report.paper.agreement import agreement, rank_in, tau_b
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -23,3 +23,7 @@ def test_only_what_both_rank():
     found = agreement({"fps": 3.0, "cds": 2.0, "mine": 9.0}, {"cds": 20.0, "fps": 10.0})
     assert found.names == ("fps", "cds")
     assert str(found) == "-1.00 (n=2)"
+
+
+def test_equal_values_share_the_better_rank():
+    assert [rank_in(value, [50.0, 60.0, 60.0, 40.0]) for value in (60.0, 50.0, 40.0)] == [1, 3, 4]

@@ -35,6 +35,9 @@ def test_another_setting_has_no_published_number():
         made("fps", stream__gamma=0.5),
         made("fps", stream__severity=3),
         made("fps", stream__order="iid"),
+        made("fps", stream__class_imbalance=10.0),
+        made("fps", stream__duplicates=2),
+        made("fps", stream__schedule="recurring", stream__repeats=20),
         made("fps", memory__arguments={"epsilon": 0.01}),
         made("fps", method__embedding="features"),
         made("none", control="running_statistics"),
@@ -42,6 +45,8 @@ def test_another_setting_has_no_published_number():
         made("fps", data__name="cifar100-c"),
         made("fps", regime__reset="each_domain"),
         made("fps", regime__clock="forwards"),
+        made("fps", regime__expose_every=4),
+        made("fps", stream__foreign=0.2),
     ):
         assert find_published(run) is None, run.id
 
@@ -91,3 +96,16 @@ def test_cells_of_the_paper_by_memory_and_method_with_their_flags():
     assert {number for numbers in flagged.values() for number in numbers} == set(range(1, len(found.flags) + 1))
     assert flagged["none", "tent"]
     assert found.differs
+
+
+def test_ranks_are_of_the_memories_that_both_have():
+    scores = {"none": 60.0, "fifo": 71.0, "reservoir": 71.01, "fps": 70.0, "mine": 99.0}
+    found = beside(panel_of([made(memory, scores=(score,) * 4) for memory, score in scores.items()]))
+    assert {memory: ranks["norm"][0] for memory, ranks in found.ranks.items()} == {
+        "none": 4,
+        "fifo": 1,
+        "reservoir": 1,
+        "fps": 3,
+    }
+    assert found.ranks["fps"]["norm"][1] == 1
+    assert beside(panel_of([made("fps")])).ranks == {}  # one alone has no rank

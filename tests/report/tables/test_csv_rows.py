@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from made_runs import made, stored
 from made_store import many_runs, write
+from made_tables import run
 
 from gotta.report.results import read_results
 from gotta.report.tables.csv_rows import table_csv
@@ -63,3 +64,13 @@ def test_every_row_of_the_markdown_has_as_many_cells_as_its_heading(folder):
     for before, after in pairwise(lines):
         if before.startswith("|") and after.startswith("|"):
             assert before.count("|") == after.count("|")
+
+
+def test_what_surrogates_choose_stands_at_the_end(tmp_path):
+    runs = [
+        run("fps", "tent", accuracy, summary={"online": {"entropy": entropy}}, method__arguments={"lr": lr})
+        for lr, accuracy, entropy in ((0.1, 40.0, 0.1), (0.01, 60.0, 0.5))
+    ]
+    lines = table_csv(read_results(stored(tmp_path, runs))).splitlines()
+    assert ",choice of lr by entropy,tent,fps,none,chosen,0.1,,0,,0" in lines
+    assert ",choice of lr by entropy,tent,fps,none,cost,20.0,,1,,0" in lines

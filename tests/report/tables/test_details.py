@@ -1,11 +1,18 @@
 """The tables with a line for each method and memory."""
 
 import pytest
-from made_runs import domains_of, panel_of
+from made_runs import domains_of, made, panel_of
 from made_tables import run
 
 from gotta.errors import GottaError
-from gotta.report.tables.details import calibration_table, cost_table, domain_table, memory_table
+from gotta.report.tables.details import (
+    calibration_table,
+    cost_table,
+    domain_table,
+    exposure_table,
+    memory_table,
+    open_set_table,
+)
 
 
 def test_domains_are_columns_with_the_mean_last():
@@ -23,6 +30,17 @@ def test_a_domain_visited_again_has_its_own_column():
     found = domain_table(panel_of([run(summary={"online": {"domains": visits}})]))
     assert found.columns == ("fog", "snow", "fog (visit 2)", "mean")
     assert [cell.value for cell in found.rows[0].cells] == [10.0, 20.0, 30.0, 50.0]
+
+
+def test_with_imbalanced_classes_their_mean_is_told_as_well():
+    rare = run(summary={"online": {"domains": domains_of((10.0, 20.0)), "class_accuracy": 7.5}})
+    even = domain_table(panel_of([rare]))
+    assert even.columns[-1] == "mean"
+    imbalanced = made(summary=rare.stored.summary, stream__class_imbalance=10.0)
+    found = domain_table(panel_of([imbalanced]))
+    assert found.columns[-1] == "mean over classes"
+    assert found.rows[0].cells[-1].value == 7.5
+    assert domain_table(panel_of([imbalanced]), "error").columns[-1] == "mean"
 
 
 def test_a_domain_has_no_seconds():
@@ -52,3 +70,26 @@ def test_the_state_of_the_memory_cost_and_calibration():
         "run s": "2.0",
     }
     assert len(calibration_table(panel).rows) == 2
+
+
+def test_samples_that_were_held_out_have_a_table_only_where_there_are_any():
+    told = {"samples": 24, "accuracy": 75.0, "held_out_samples": 16, "held_out_accuracy": 62.5}
+    found = exposure_table(panel_of([run(summary={"exposure": told}), run("none", "source")]))
+    assert [row.names for row in found.rows] == [("norm", "fps")]
+    assert [cell.number for cell in found.rows[0].cells] == ["24", "75.0", "16", "62.5"]
+    assert not exposure_table(panel_of([run()])).rows
+
+
+def test_foreign_samples_have_a_table_only_where_there_are_any():
+    told = {"auc_probability": 81.0, "auc_energy": 79.0, "auc_entropy": 80.0, "h_score": 61.8, "rows_share": 0.25}
+    found = open_set_table(panel_of([run(summary={"open_set": told})]))
+    assert [cell.number for cell in found.rows[0].cells] == ["81.0", "79.0", "80.0", "50.0", "61.8", "0.250"]
+    assert not open_set_table(panel_of([run()])).rows
+
+
+def test_the_points_between_two_corruptions_share_a_column():
+    names = ("snow-1+fog-0", "snow-0.5+fog-0.5", "snow-0+fog-1", "fog-1+frost-0")
+    visits = domains_of((10.0, 20.0, 30.0, 50.0), names)
+    found = domain_table(panel_of([run(summary={"online": {"domains": visits}})]))
+    assert found.columns == ("snow to fog", "fog to frost", "mean")
+    assert [cell.value for cell in found.rows[0].cells] == [20.0, 50.0, 50.0]

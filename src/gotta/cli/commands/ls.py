@@ -1,11 +1,15 @@
 """`gotta ls`: everything that has a name."""
 
 import inspect
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gotta.errors import unknown
+
+if TYPE_CHECKING:
+    from gotta.registry import Registry
 
 
 def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memories.")] = "") -> None:
@@ -24,41 +28,53 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
     for name, things in listed.items():
         if kind in ("", name):
             table.add_row(f"[bold]{name}[/bold]", "")
-            for thing, what in things.items():
+            for thing, what in things().items():
                 table.add_row(f"  {thing}", what)
     Console().print(table)
 
 
-def everything() -> dict[str, dict[str, str]]:
-    """Every name of every kind, with a line on what it is."""
+def everything() -> dict[str, Callable[[], dict[str, str]]]:
+    """Of every kind what lists its names, each with a line on what it is."""
     from gotta.core.regime import REGIMES
     from gotta.data import DATASETS, EXTRA, STANDARD
     from gotta.experiment.recipe.protocol import load_protocol, protocols
     from gotta.experiment.recipe.recipe import load_recipe, recipes
-    from gotta.experiment.spec.run_spec import CONTROLS
+    from gotta.experiment.spec.controls import CONTROLS
     from gotta.memory import policies
     from gotta.methods import methods
-    from gotta.models import architectures, bundled
-    from gotta.models.foreign import LIBRARIES
+    from gotta.models import architectures
     from gotta.streams import DOMAIN_ORDERS, ORDERS, SCHEDULES
 
     return {
-        "memories": {name: first_paragraph(policies.get(name)) for name in policies.names()},
-        "methods": {name: first_paragraph(methods.get(name)) for name in methods.names()},
-        "models": {name: _model_line(name) for name in sorted({*bundled(), *architectures.names()})}
-        | {"module:function": "what a function of your own builds"}
-        | {f"{library}:NAME": f"any classifier of {library}, where installed; weights=FILE" for library in LIBRARIES},
-        "architectures": {name: first_paragraph(architectures.get(name)) for name in architectures.names()},
-        "datasets": {name: first_paragraph(DATASETS.get(name)) for name in DATASETS.names()},
-        "corruptions": {name: "standard" for name in STANDARD} | {name: "extra" for name in EXTRA},
-        "orders": {name: first_paragraph(ORDERS.get(name)) for name in ORDERS.names()},
-        "schedules": {name: first_paragraph(SCHEDULES.get(name)) for name in SCHEDULES.names()},
-        "domain-orders": {name: ", ".join(DOMAIN_ORDERS[name][:3]) + ", ..." for name in DOMAIN_ORDERS},
-        "regimes": {name: first_paragraph(REGIMES[name]) for name in REGIMES},
-        "controls": dict(CONTROLS),
-        "protocols": {name: load_protocol(name).title for name in protocols()},
-        "recipes": {name: load_recipe(name).title for name in recipes()},
+        "memories": lambda: _registered(policies),
+        "methods": lambda: _registered(methods),
+        "models": _models,
+        "architectures": lambda: _registered(architectures),
+        "datasets": lambda: _registered(DATASETS),
+        "corruptions": lambda: {name: "standard" for name in STANDARD} | {name: "extra" for name in EXTRA},
+        "orders": lambda: _registered(ORDERS),
+        "schedules": lambda: _registered(SCHEDULES),
+        "domain-orders": lambda: {name: ", ".join(DOMAIN_ORDERS[name][:3]) + ", ..." for name in DOMAIN_ORDERS},
+        "regimes": lambda: {name: first_paragraph(REGIMES[name]) for name in REGIMES},
+        "controls": lambda: dict(CONTROLS),
+        "protocols": lambda: {name: load_protocol(name).title for name in protocols()},
+        "recipes": lambda: {name: load_recipe(name).title for name in recipes()},
     }
+
+
+def _registered(registry: "Registry[Any]") -> dict[str, str]:
+    return {name: first_paragraph(registry.get(name)) for name in registry.names()}
+
+
+def _models() -> dict[str, str]:
+    from gotta.models import architectures, bundled
+    from gotta.models.foreign import LIBRARIES
+
+    return (
+        {name: _model_line(name) for name in sorted({*bundled(), *architectures.names()})}
+        | {"module:function": "what a function of your own builds"}
+        | {f"{library}:NAME": f"any classifier of {library}, where installed; weights=FILE" for library in LIBRARIES}
+    )
 
 
 def first_paragraph(thing: Any) -> str:

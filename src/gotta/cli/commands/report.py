@@ -46,6 +46,8 @@ def report(
             console.rule(title, align="left")
         console.print(answer, highlight=False, markup=False)
         show_table(console, shown)
+    if results.choices.rows:
+        show_table(console, results.choices)
     for id, reason in results.damaged:
         console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
     console.print(f"Report: {path}", highlight=False, soft_wrap=True)

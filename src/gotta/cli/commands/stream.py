@@ -16,7 +16,10 @@ def group() -> None:
 @app.command()
 def show(
     settings: Annotated[
-        list[str] | None, typer.Argument(help="Stream settings as name=value, such as gamma=0.1 schedule=mixed.")
+        list[str] | None,
+        typer.Argument(
+            help="Settings of the stream as name=value, such as gamma=0.1 schedule=mixed; also expose_every=4."
+        ),
     ] = None,
     data: Annotated[str, typer.Option(help="A data set (gotta ls datasets).")] = "cifar10-mini",
     data_argument: Annotated[
@@ -30,20 +33,31 @@ def show(
 
     - `gotta stream show order=dirichlet gamma=0.1 per_class=25`
 
+    - `gotta stream show per_class=25 expose_every=4`, with the batches that a method adapts to in dark
+
     - `gotta stream show order=iid schedule=gradual domain_order=snow,fog per_class=5 --out gradual.png`
+
+    - `gotta stream show order=markov schedule=mixed class_stay=0.95 domain_stay=0.85 per_class=20` : chains
+
+    - `gotta stream show order=iid schedule=cdc per_class=20` : domains in pieces of drawn lengths
     """
+    from gotta.core.exposure import SETTINGS, Exposure
     from gotta.data import dataset
     from gotta.experiment.spec.given import read_settings
-    from gotta.show.stream_picture import draw, show_text
+    from gotta.show.stream_picture import draw
+    from gotta.show.stream_text import show_text
     from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
-    spec = StreamSpec.of(**read_settings(settings or []))
+    read = read_settings(settings or [])
+    exposure = Exposure(**{name: read.pop(name) for name in SETTINGS if name in read})
+    spec = StreamSpec.of(**read)
     # What a file names is not to be imported.
     given = read_settings([setting for setting in settings or [] if "=" in setting])
     for name, registry in (("order", ORDERS), ("schedule", SCHEDULES)):
         if name in given:
             registry.take(str(given[name]))
     stream = Stream(dataset(data, **read_settings(data_argument or [])), spec)
-    print(show_text(stream))
-    draw(stream, out)
+    exposed = exposure.steps(stream, spec.seed) if exposure.is_limited else None
+    print(show_text(stream, exposed))
+    draw(stream, out, exposed)
     print(f"Picture: {out}")

@@ -81,8 +81,8 @@ def _stream(
     dataset: "Dataset", names: list[str], settings: list[str], rows: int, columns: int
 ) -> "tuple[str, list[Row]]":
     from gotta.experiment.spec.given import read_settings
-    from gotta.show.stream_picture import title
     from gotta.show.stream_rows import batch_rows, clip_rows
+    from gotta.show.stream_text import title
     from gotta.streams import Stream, StreamSpec
 
     stream = Stream(dataset, StreamSpec.of(**read_settings(settings)))

@@ -6,44 +6,15 @@
 [153, 153, 153]
 """
 
-from collections.abc import Callable
-
-import numpy as np
 from numpy.typing import ArrayLike
 
-from gotta.data.corruptions import blur, digital, noise, spatter, weather
-from gotta.data.corruptions.draws import Draws
+from gotta.data.corruptions.apply import apply
+from gotta.data.corruptions.between import corrupt_between, corrupt_twice
 from gotta.data.corruptions.inputs import check_images, check_index, check_seed, find_parameters
-from gotta.data.corruptions.severities import EXTRA, SEVERITIES, STANDARD, TABLES, Parameters
+from gotta.data.corruptions.severities import EXTRA, SEVERITIES, STANDARD, TABLES
 from gotta.types import Images
 
-__all__ = ["EXTRA", "SEVERITIES", "STANDARD", "TABLES", "corrupt"]
-
-Corruption = Callable[[Images, Parameters, Draws], Images]
-
-_CORRUPTIONS: dict[str, Corruption] = {
-    "gaussian_noise": noise.gaussian_noise,
-    "shot_noise": noise.shot_noise,
-    "impulse_noise": noise.impulse_noise,
-    "defocus_blur": blur.defocus_blur,
-    "glass_blur": blur.glass_blur,
-    "motion_blur": blur.motion_blur,
-    "zoom_blur": blur.zoom_blur,
-    "snow": weather.snow,
-    "frost": weather.frost,
-    "fog": weather.fog,
-    "brightness": digital.brightness,
-    "contrast": digital.contrast,
-    "elastic_transform": digital.elastic_transform,
-    "pixelate": digital.pixelate,
-    "jpeg_compression": digital.jpeg_compression,
-    "speckle_noise": noise.speckle_noise,
-    "gaussian_blur": blur.gaussian_blur,
-    "spatter": spatter.spatter,
-    "saturate": digital.saturate,
-}
-
-_PIXELS_AT_ONCE = 2**16  # bounds the memory; larger pieces also fall out of the processor's cache
+__all__ = ["EXTRA", "SEVERITIES", "STANDARD", "TABLES", "corrupt", "corrupt_between", "corrupt_twice"]
 
 
 def corrupt(
@@ -62,9 +33,4 @@ def corrupt(
     parameters, seed = find_parameters(name, severity, table), check_seed(seed)
     images = check_images(images)
     rows = check_index(index, len(images))
-    piece = max(1, _PIXELS_AT_ONCE // (images.shape[1] * images.shape[2]))
-    out = np.empty(images.shape, np.uint8)
-    for start in range(0, len(images), piece):
-        part = slice(start, start + piece)
-        out[part] = _CORRUPTIONS[name](images[part], parameters, Draws(seed, name, int(severity), rows[part]))
-    return out
+    return apply(images, name, parameters, seed, int(severity), rows)

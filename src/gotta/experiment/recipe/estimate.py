@@ -22,6 +22,7 @@ from gotta.methods.parts.normalization import has_batch_norm
 from gotta.models.backbone import Input
 from gotta.models.vit import VisionTransformer
 from gotta.streams import Stream
+from gotta.streams.stream_spec import LATER
 
 START = 4.0  # seconds until a new process has imported torch
 LARGE = 5_000_000  # parameters of a network that is timed on very few images
@@ -144,7 +145,9 @@ def _convolution(num_classes: int) -> nn.Sequential:
 
 
 def _pace(spec: RunSpec, device: str) -> Pace:
-    return _time_run(json.dumps(spec.model_dump(include={"data", "model", "stream"})), device)
+    """In whichever order images come, they take the same time."""
+    stream = {name: value for name, value in spec.stream.items() if name not in LATER} | {"order": "iid"}
+    return _time_run(json.dumps({**spec.model_dump(include={"data", "model"}), "stream": stream}), device)
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 from gotta.experiment.spec.arguments import list_arguments, usual_arguments
 from gotta.experiment.spec.outside import is_outside
-from gotta.experiment.spec.run_spec import DEFAULTS, FIELDS
+from gotta.experiment.spec.sections import DEFAULTS, FIELDS
 from gotta.methods import methods
 
 Sections = dict[str, Any]

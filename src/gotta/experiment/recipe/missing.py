@@ -13,7 +13,8 @@ from gotta.experiment.run.clean_images import clean_images
 from gotta.experiment.run.model import check_model, share_model
 from gotta.experiment.run.run import check_classes, data_of, model_of
 from gotta.experiment.spec.clean_samples import asks_for_samples
-from gotta.experiment.spec.run_spec import DataSpec, ModelSpec, RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import DataSpec, ModelSpec
 from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM
 from gotta.streams import Stream

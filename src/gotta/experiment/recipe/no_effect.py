@@ -7,7 +7,8 @@ from copy import deepcopy
 from gotta.errors import GottaError, NoEffect
 from gotta.experiment.run.model import share_model
 from gotta.experiment.spec.clean_samples import without_samples
-from gotta.experiment.spec.run_spec import MethodSpec, RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import MethodSpec
 from gotta.methods import methods
 from gotta.methods.parts.normalization import has_batch_norm
 from gotta.models import Backbone

@@ -5,7 +5,7 @@ from typing import Any
 
 from gotta.errors import unknown
 from gotta.experiment.spec.arguments import list_arguments
-from gotta.experiment.spec.run_spec import DEFAULTS, FIELDS
+from gotta.experiment.spec.sections import DEFAULTS, FIELDS
 from gotta.experiment.spec.text import merged
 
 Sections = dict[str, Any]

@@ -10,16 +10,25 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.regime import REGIMES
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.mistakes import in_words
-from gotta.experiment.spec.run_spec import FROM_ELSEWHERE, RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import FROM_ELSEWHERE
 from gotta.experiment.spec.text import merged, parse, read
 from gotta.streams import DOMAIN_ORDERS, StreamSpec
 
 FOLDER = Path(__file__).parents[2] / "protocols"
 VERSIONED = re.compile(r"[a-z][a-z0-9-]*-[1-9]\d*")  # ptta-1
-SIZE = ("per_class", "limit", "clips", "frames", "choose")  # settings of a stream that a protocol leaves open
+SIZE = (
+    "per_class",
+    "limit",
+    "clips",
+    "frames",
+    "choose",
+    "transitions",
+)  # settings of a stream that a protocol leaves open
 DOMAINS = ("domain_order", "domains")  # told by `domains` of a protocol, unless its stream names them
 
 
@@ -33,7 +42,10 @@ class Score(BaseModel):
 
 
 class Protocol(BaseModel):
-    """`data` are the data sets it allows, `domains` the list that all domains are of; `controls` go with a memory."""
+    """`data` are the data sets it allows, `domains` the list that all domains are of; `controls` go with a memory.
+
+    `choices` are settings of the stream that may have any of some values, of which each is a table of its own.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,6 +54,7 @@ class Protocol(BaseModel):
     data: list[str]
     domains: str | None = None
     stream: dict[str, Any]
+    choices: dict[str, list[Any]] = {}
     regime: dict[str, Any]
     score: Score
     controls: list[str]
@@ -57,19 +70,30 @@ class Protocol(BaseModel):
                 if key in (fixed := getattr(self, section)) and fixed[key] != value:
                     told = f"{section}.{key}={value} is not of protocol {self.name}, which says {fixed[key]}."
                     raise GottaError(f"{told} Leave one out.")
-        own: dict[str, Any] = {"data": {"name": self.data[0]}, "stream": self.stream, "regime": self.regime}
+        for key, values in self.choices.items():
+            value = dict(given.get("stream") or {}).get(key, values[0])
+            if value not in values:
+                told = ", ".join("none" if known is None else str(known) for known in values)
+                raise GottaError(f"stream.{key}={value} is not of protocol {self.name}. Choose one of {told}.")
+        first = {name: values[0] for name, values in self.choices.items()}
+        own: dict[str, Any] = {
+            "data": {"name": self.data[0]},
+            "stream": {**self.stream, **first},
+            "regime": self.regime,
+        }
         return merged(own, given)
 
     def holds(self, spec: RunSpec) -> bool:
         """Is a run with these settings of this protocol?"""
         usual = {name: value for name, value in asdict(StreamSpec()).items() if name not in (*FROM_ELSEWHERE, *SIZE)}
-        ignored = set(DOMAINS) - set(self.stream) | _unused(self.stream["order"])
+        ignored = set(DOMAINS) - set(self.stream) | _unused(self.stream["order"]) | set(self.choices)
         expected = {name: value for name, value in {**usual, **self.stream}.items() if name not in ignored}
-        regime = spec.regime.model_dump()
+        regime, limits = dict(spec.regime), dict.fromkeys(EXPOSURE)
         return (
             spec.data.name in self.data
             and all(_plain(spec.stream.get(name, usual.get(name))) == _plain(value) for name, value in expected.items())
-            and all(regime[name] == value for name, value in self.regime.items())
+            and all(spec.stream.get(name, usual.get(name)) in values for name, values in self.choices.items())
+            and all(regime[name] == value for name, value in {**limits, **self.regime}.items())
             and _steps_as_named(spec)
             and (self.domains is None or _domains(spec) <= set(DOMAIN_ORDERS[self.domains]))
         )

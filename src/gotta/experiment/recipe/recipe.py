@@ -16,7 +16,8 @@ from gotta.experiment.recipe.protocol import load_protocol
 from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
 from gotta.experiment.spec.outside import permit
-from gotta.experiment.spec.run_spec import RunSpec, short
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import short
 from gotta.experiment.spec.text import merged, nest, read
 from gotta.memory import policies
 from gotta.methods import methods as registered_methods

@@ -28,7 +28,10 @@ from gotta.experiment.run.model import share_model
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
-from gotta.experiment.spec.run_spec import PRIOR, DataSpec, RunSpec, statistics_of
+from gotta.experiment.run.surrogates import count_surrogates, surrogate_summary
+from gotta.experiment.spec.completing import statistics_of
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import PRIOR, DataSpec
 from gotta.heap import keep_freed_memory
 from gotta.memory import Memory, policies
 from gotta.memory.policy import make_policy
@@ -108,9 +111,14 @@ def run(
     clock.catch_up(scoring.steps)
     first = len(scoring.steps)
     known = DomainStatistics(stream) if spec.control == "domain_statistics" else None
-    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock, known)) as records:
+    exposed = spec.regime.exposure.steps(stream, spec.seed) if spec.regime.exposure.is_limited else None
+    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock, known, exposed)) as records:
         for record in quietly(records):
             scoring.add(record)
+            if spec.regime.surrogates:
+                with scoring.pause():
+                    x = stream.step(record.step).x.to(device)
+                    scoring.steps[-1] |= count_surrogates(adapted, x, record.outcome)
             if recorder is not None:
                 with scoring.pause():
                     recorder.step(record, adapted.memory, stream)
@@ -125,6 +133,8 @@ def run(
         "gotta": gotta.__version__,
         **inputs,
         **({"guard": guard_summary(spec.guard, scoring.steps)} if spec.guard else {}),
+        **({"surrogates": surrogate_summary(scoring.steps, stream.num_samples)} if spec.regime.surrogates else {}),
+        **({"exposure": exposure_summary(scoring.steps)} if exposed is not None else {}),
         **({"no_effect": pointless} if pointless else {}),
     }
     return scoring.steps, summary
@@ -191,6 +201,22 @@ def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
     began = sum(now > before for before, now in zip([0.0, *unhealthy], unhealthy, strict=False))
     active = sum(step["guard_active"] for step in steps)
     return {"action": action, "episodes": began, "active_steps": int(active), "active_share": active / len(steps)}
+
+
+def exposure_summary(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """How many samples were adapted to, and the accuracy in percent on those and on the ones that were held out."""
+    seen, held_out = ([step for step in steps if step["missed"] == missed] for missed in (False, True))
+    return {
+        "samples": sum(step["samples"] for step in seen),
+        "accuracy": _accuracy(seen),
+        "held_out_samples": sum(step["samples"] for step in held_out),
+        "held_out_accuracy": _accuracy(held_out),
+    }
+
+
+def _accuracy(steps: list[dict[str, Any]]) -> float | None:
+    samples = sum(step["samples"] for step in steps)
+    return 100 * sum(step["correct"] for step in steps) / samples if samples else None
 
 
 def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:

@@ -12,8 +12,10 @@ from gotta.core.adapted import Adapted
 from gotta.core.loop import Record
 from gotta.experiment.sweep.store import plain
 from gotta.metrics import Buffer, Online
+from gotta.metrics.open_set import OpenSet
 from gotta.reading import parse_json
 from gotta.streams import Stream
+from gotta.types import FOREIGN, Prediction, Truth
 
 
 class Scoring:
@@ -23,13 +25,14 @@ class Scoring:
         self.adapted, self.stream = adapted, stream
         self.online = Online(num_classes, stream.domains)
         self.buffer = Buffer(adapted.memory.capacity, num_classes)
+        self.open_set = OpenSet(stream.domains) if stream.spec.foreign else None
         self.steps: list[dict[str, Any]] = []
         self._right = self._seen = 0
         self._since, self._before = perf_counter(), 0.0
 
     def add(self, record: Record) -> None:
         outcome, memory = record.outcome, self.adapted.memory
-        scored = self.online.update(record.truth, outcome.prediction.logits.cpu().numpy())
+        scored = self._score(record.truth, outcome.prediction)
         self.buffer.update(outcome.slots, record.truth.label, outcome.prediction.embedding.cpu())
         self.steps.append(
             {
@@ -44,10 +47,20 @@ class Scoring:
         )
         self._right, self._seen = self._right + scored["correct"], self._seen + scored["samples"]
 
+    def _score(self, truth: Truth, prediction: Prediction) -> dict[str, Any]:
+        """Accuracy is that of the known samples; how foreign ones are told from them is scored for itself."""
+        logits = prediction.logits.cpu().numpy()
+        if self.open_set is None:
+            return self.online.update(truth, logits)
+        self.open_set.update(truth, logits, prediction.raw.logits.cpu().numpy())
+        known = truth.label != FOREIGN
+        parts = Truth(truth.label[known], truth.domain[known], truth.index[known])
+        return {**self.online.update(parts, logits[known]), "foreign": int((~known).sum())}
+
     @property
     def accuracy(self) -> float:
         """Of all samples so far, in percent."""
-        return 100 * self._right / self._seen
+        return 100 * self._right / max(self._seen, 1)
 
     def summary(self) -> dict[str, Any]:
         result, method = self.online.summary(), self.adapted.method
@@ -63,8 +76,13 @@ class Scoring:
             "missed": sum(step["missed"] for step in self.steps),
             "trained_parameters": sum(p.numel() for p in method.trained.values()),
             "stream": self.stream.summary(),
+            **({} if self.open_set is None else {"open_set": self._open_set_summary(self.open_set)}),
             **({"notes": self.adapted.notes} if self.adapted.notes else {}),
         }
+
+    def _open_set_summary(self, found: OpenSet) -> dict[str, Any]:
+        memory = self.adapted.memory
+        return {**found.summary(), "rows_share": self.buffer.foreign_share(memory.slots) if memory.lasts else None}
 
     def state_dict(self) -> dict[str, Any]:
         """Plain arrays and numbers. The steps are kept as the text that is stored in the end."""
@@ -76,11 +94,14 @@ class Scoring:
             "right": self._right,
             "seen": self._seen,
             "seconds": self._seconds(),
+            **({} if self.open_set is None else {"open_set": self.open_set.state_dict()}),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.online.load_state_dict(state["online"])
         self.buffer.load_state_dict(state["buffer"])
+        if self.open_set is not None:
+            self.open_set.load_state_dict(state["open_set"])
         self.steps = parse_json(np.asarray(state["steps"]).tobytes())
         self._right, self._seen = state["right"], state["seen"]
         self._since, self._before = perf_counter(), state["seconds"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.spec.run_spec import short
+from gotta.experiment.spec.sections import short
 from gotta.experiment.spec.text import dotted, merged, read
 
 

@@ -31,7 +31,8 @@ from gotta.streams.schedule import SCHEDULES
 LATER = {"loss": "entropy", "reset_every": None}
 
 if TYPE_CHECKING:
-    from gotta.experiment.spec.run_spec import MemorySpec, MethodSpec, RunSpec
+    from gotta.experiment.spec.run_spec import RunSpec
+    from gotta.experiment.spec.sections import MemorySpec, MethodSpec
 
 
 def identity_of(spec: "RunSpec") -> dict[str, Any]:

@@ -49,7 +49,9 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
         facts[id] |= {"spec": f"{SPECS}/{id}.yaml", "text": dump(run.stored.spec), "command": rerun_command(run)}
     entries = [entry for board in boards for entry in board.entries]
     choices = {
-        name: sorted({getattr(entry, name) for entry in entries if name != "memory" or not entry.is_control})
+        name: sorted(
+            {getattr(entry, name) for entry in entries if name != "memory" or not (entry.is_control or entry.variant)}
+        )
         for name in ("method", "memory", "prior")
     }
     context = {
@@ -59,10 +61,11 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
         "protocols": list({board.protocol.name: board.protocol for board in boards}.values()),
         "hashes": {board.protocol.name: content_hash(board.protocol.name)[:12] for board in boards},
         "choices": choices,
+        "variants": any(entry.variant for entry in entries),
         "others": others,
         "damaged": results.damaged,
         "version": gotta.__version__,
-        "data": {"runs": facts, "recorded": [], "curves": curves()},
+        "data": {"runs": facts, "recorded": [], "inside": [], "curves": curves()},
         "live": False,
     }
     return render(context, "board.html.j2")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
+from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Mark, Text, marker
 from gotta.report.figures.palette import Style
 from gotta.show.contact_sheet import font
 
@@ -84,16 +84,23 @@ def x_axis(drawing: Drawing, frame: Frame, title: str, marks: Sequence[tuple[flo
 def legend(drawing: Drawing, styles: dict[str, Style], left: float, top: float, width: float) -> float:
     """Names with their line and marker, in as many lines as needed; the height it took."""
     x, y = left, top
-    for name, look in styles.items():
-        name = clip(name)
+    for full, look in styles.items():
+        name = clip(full)
         length = 48 + text_width(name, 12) + 14
         if x + length > left + width and x > left:
             x, y = left, y + 18
-        drawing.add(Line(((x, y - 4), (x + 40, y - 4)), look.colour, 2, look.dash))
-        drawing.add(*marker(look.marker, x + 20, y - 4, look.colour))
-        drawing.add(Text(x + 46, y, name, INK, 12))
+        drawing.legend += _key(look, x, y - 4)
+        drawing.legend.append(Text(x + 46, y, name, INK, 12))
+        drawing.keys[full] = _key(look, 0, 7)
         x += length
-    return y - top + 18
+    drawing.legend_height = y - top + 18
+    drawing.first = drawing.first or frozenset(styles)
+    return drawing.legend_height
+
+
+def _key(look: Style, x: float, y: float) -> list[Mark]:
+    line = Line(((x, y), (x + 40, y)), look.colour, 2, look.dash)
+    return [line, *marker(look.marker, x + 20, y, look.colour)]
 
 
 def legend_height(styles: dict[str, Style], width: float) -> float:
@@ -101,12 +108,13 @@ def legend_height(styles: dict[str, Style], width: float) -> float:
     return legend(Drawing(0, 0, ""), styles, 0, 0, width)
 
 
-def whisker(drawing: Drawing, frame: Frame, x: float, low: float, high: float, colour: str) -> None:
+def whisker(frame: Frame, x: float, low: float, high: float, colour: str) -> list[Mark]:
     """An interval as an upright line with caps."""
-    drawing.add(Line((frame.at(x, low), frame.at(x, high)), colour, 1.2))
+    found: list[Mark] = [Line((frame.at(x, low), frame.at(x, high)), colour, 1.2)]
     for y in (low, high):
         middle, level = frame.at(x, y)
-        drawing.add(Line(((middle - 3, level), (middle + 3, level)), colour, 1.2))
+        found.append(Line(((middle - 3, level), (middle + 3, level)), colour, 1.2))
+    return found
 
 
 def text_width(text: str, size: float) -> float:

@@ -18,9 +18,9 @@ from gotta.report.figures.chart import (
     y_axis,
 )
 from gotta.report.figures.drawing import FAINT, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, best_rows, draws, mean
+from gotta.report.figures.figure import CHART, Figure, best_rows, draws, mean
 from gotta.report.figures.palette import styles
-from gotta.report.panel import CONTROL, Panel
+from gotta.report.panel import CONTROL, Panel, cell_name
 from gotta.report.tables.cells import Cell
 
 BoxEnds = tuple[float, float, float, float]  # left, top, right, bottom
@@ -58,25 +58,24 @@ def front(points: Sequence[Point]) -> list[Point]:
 def _figure(points: Sequence[Point], which: str) -> Figure:
     looks = styles(list(dict.fromkeys(row for *_, row in points)))
     methods = len({point[2] for point in points})
-    top = 28 + legend_height(looks, WIDTH - 60)
+    top = 28 + legend_height(looks, CHART - 60)
     spans = room([log10(p[0]) for p in points], 0.06, 0.05)
-    frame = Frame(48, top, WIDTH - 70, 280, spans, room([p[1] for p in points], 0.1, POINT))
+    frame = Frame(48, top, CHART - 70, 280, spans, room([p[1] for p in points], 0.1, POINT))
     best = front(points)
-    words = "On the front: " + "; ".join(f"{m} + {r}, {a:.1f} % in {s:.1f} s" for s, a, m, r in best) + "."
+    words = "On the front: " + "; ".join(f"{cell_name(m, r)}, {a:.1f} % in {s:.1f} s" for s, a, m, r in best) + "."
     title = "Cost against accuracy"
-    drawing = Drawing(WIDTH, top + 280 + 44, title, words)
+    drawing = Drawing(CHART, top + 280 + 44, title, words)
     y_axis(drawing, frame, "accuracy in %")
     x_axis(drawing, frame, "seconds per run (logarithmic)", [(log10(v), shown(v)) for v in _decades(points)])
-    legend(drawing, looks, 48, 16, WIDTH - 60)
+    legend(drawing, looks, 48, 16, CHART - 60)
     drawing.add(Line(tuple(frame.at(log10(s), a) for s, a, *_ in best), FAINT, 1.2, (4, 3)))
     for seconds, accuracy, _, row in points:
-        drawing.add(*marker(looks[row].marker, *frame.at(log10(seconds), accuracy), looks[row].colour, 5))
+        drawing.add(*marker(looks[row].marker, *frame.at(log10(seconds), accuracy), looks[row].colour, 5), line=row)
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (frame.at(log10(s), a) for s, a, *_ in points)]
     for seconds, accuracy, method, row in best:
-        name = clip(row.removeprefix(CONTROL))
-        label = f"{method} + {name}" if methods > 1 else name
+        label = clip(cell_name(method, row) if methods > 1 else row.removeprefix(CONTROL))
         text, box = _label(label, *frame.at(log10(seconds), accuracy), frame, taken)
-        drawing.add(text)
+        drawing.add(text, line=row)
         taken.append(box)
     caption = (
         "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."

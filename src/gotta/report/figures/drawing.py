@@ -58,16 +58,39 @@ Mark = Line | Box | Shape | Text
 
 @dataclass
 class Drawing:
-    """`title` and `words` are what a reader who cannot see the picture is told."""
+    """`title` and `words` are what a reader who cannot see the picture is told.
+
+    Marks can belong to a line of a chart (`add(..., line=name)`); `keys` are its lines with their legend, which takes
+    the top `legend_height` and is left out by a page that has one of its own; of many lines a page shows `first`.
+    """
 
     width: float
     height: float
     title: str
     words: str = ""
     marks: list[Mark] = field(default_factory=list)
+    lines: list[tuple[str, list[Mark]]] = field(default_factory=list)  # drawn over the other marks
+    keys: dict[str, list[Mark]] = field(default_factory=dict)
+    legend: list[Mark] = field(default_factory=list)
+    legend_height: float = 0.0
+    first: frozenset[str] = frozenset()
 
-    def add(self, *marks: Mark) -> None:
-        self.marks += marks
+    def add(self, *marks: Mark, line: str = "") -> None:
+        if not line:
+            self.marks += marks
+        elif self.lines and self.lines[-1][0] == line:
+            self.lines[-1][1].extend(marks)
+        else:
+            self.lines.append((line, list(marks)))
+
+    @property
+    def ordered_keys(self) -> list[tuple[str, list[Mark]]]:
+        """The lines that are shown first, then the others."""
+        return sorted(self.keys.items(), key=lambda key: key[0] not in self.first)
+
+    @property
+    def all_marks(self) -> list[Mark]:
+        return [*self.marks, *(mark for _, marks in self.lines for mark in marks), *self.legend]
 
 
 def marker(kind: str, x: float, y: float, colour: str, size: float = 4) -> list[Mark]:

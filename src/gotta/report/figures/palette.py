@@ -1,6 +1,6 @@
 """How each memory is drawn everywhere: colour, dash and marker, so that it can be told without colour as well."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 from zlib import crc32
@@ -18,6 +18,7 @@ class Style(NamedTuple):
 
 # Hues after Okabe and Ito, which stay apart for colour-blind readers; darkened where white paper would swallow them.
 KNOWN = {
+    "source": Style("#7f7f7f", (3, 3), "open up"),
     "none": Style("#7f7f7f", (), "cross"),
     "fifo": Style("#0072b2", (), "circle"),
     "reservoir": Style("#3f97c7", (7, 3), "open square"),
@@ -56,17 +57,21 @@ def style(name: str) -> Style:
     return KNOWN.get(bare) or OTHERS[crc32(bare.encode()) % len(OTHERS)]
 
 
-def styles(names: Sequence[str]) -> dict[str, Style]:
-    """A style for each name. Rows of one memory share its colour and take turns in dash and marker.
+def styles(names: Sequence[str] | Mapping[str, str]) -> dict[str, Style]:
+    """A style for each name, or for what it stands for. Rows of one memory share its colour and take turns in dash and
+    marker.
 
     What they take is no other memory's, so that black and white tells them apart as well.
     """
+    kinds = names if isinstance(names, Mapping) else {name: name for name in names}
     seen: dict[str, int] = {}
+    met: set[str] = set()
     found = {}
-    for name in names:
-        first = style(name)
+    for name, kind in kinds.items():
+        first = style(kind)
         turn = seen.get(first.colour, 0)
         seen[first.colour] = turn + 1
-        alike = name not in KNOWN and turn > 0
+        alike = turn > 0 and (kind not in KNOWN or kind in met)
+        met.add(kind)
         found[name] = Style(first.colour, *TURNS[(turn - 1) % len(TURNS)]) if alike else first
     return found

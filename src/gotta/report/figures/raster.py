@@ -20,8 +20,8 @@ def png(drawing: Drawing) -> bytes:
     size = round(drawing.width * SCALE), round(drawing.height * SCALE)
     picture = Image.new("RGB", (size[0] * FINE, size[1] * FINE), LIGHT[PAPER])
     pen = ImageDraw.Draw(picture)
-    texts = [mark for mark in drawing.marks if isinstance(mark, Text)]
-    for mark in drawing.marks:
+    texts = [mark for mark in drawing.all_marks if isinstance(mark, Text)]
+    for mark in drawing.all_marks:
         if not isinstance(mark, Text):
             _draw(pen, mark, times)
     picture = picture.reduce(FINE)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
 from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, draws, mean
+from gotta.report.figures.figure import CHART, FIRST, Figure, draws, mean
 from gotta.report.figures.palette import style
 from gotta.report.panel import NONE, Panel, column_name, is_source, row_name
 from gotta.report.stored_run import Run
@@ -13,6 +13,7 @@ from gotta.report.tables.cells import Cell
 
 CAPACITY, EPSILON = "memory.capacity", "memory.arguments.epsilon"
 ByValue = defaultdict[str, defaultdict[float, list[Run]]]
+MANY_TICKS = 30
 STARS = " A star marks the best of a line; one without a star is alike everywhere."
 Curves = dict[str, dict[float, Cell]]  # row: value of the setting: accuracy
 
@@ -21,7 +22,7 @@ Curves = dict[str, dict[float, Cell]]  # row: value of the setting: accuracy
 def capacity_figures(panel: Panel) -> list[Figure]:
     """For each method whose memories were run with several capacities."""
     return [
-        _figure(method, f"Accuracy by capacity of the memory, {method}", "rows in the memory", curves, star=False)
+        draw_curves(method, f"Accuracy by capacity of the memory, {method}", "rows in the memory", curves)
         for method, curves in _curves(panel, CAPACITY).items()
     ]
 
@@ -30,7 +31,7 @@ def capacity_figures(panel: Panel) -> list[Figure]:
 def epsilon_figures(panel: Panel) -> list[Figure]:
     """For each method whose diverse memories were run with several epsilons."""
     return [
-        _figure(method, f"Accuracy by epsilon, {method}", "epsilon", curves, star=True)
+        draw_curves(method, f"Accuracy by epsilon, {method}", "epsilon", curves, star=True)
         for method, curves in _curves(panel, EPSILON).items()
     ]
 
@@ -61,31 +62,44 @@ def _rest(run: Run, axis: str) -> str:
     )
 
 
-def _figure(method: str, title: str, what: str, curves: Curves, star: bool) -> Figure:
+def draw_curves(
+    method: str,
+    title: str,
+    what: str,
+    curves: Curves,
+    scale: str = "accuracy in %",
+    words: str = "",
+    which: str = "",
+    star: bool = False,
+) -> Figure:
+    """A line for each row over the values of `what`, evenly spaced. `which` tells of rows that are left out."""
     values = sorted({value for curve in curves.values() for value in curve})
     place = {value: k for k, value in enumerate(values)}
     cells = [cell for curve in curves.values() for cell in curve.values()]
     ends = [v for cell in cells if cell.value is not None for v in _interval(cell)]
     looks = {row: style(row) for row in curves}
-    top = 28 + legend_height(looks, WIDTH - 60)
-    frame = Frame(48, top, WIDTH - 60, 250, (-0.3, len(values) - 0.7), room(ends, least=POINT))
-    drawing = Drawing(WIDTH, top + 250 + 44, title, _words(curves))
-    y_axis(drawing, frame, "accuracy in %")
-    x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()])
-    legend(drawing, looks, 48, 16, WIDTH - 60)
+    top = 28 + legend_height(looks, CHART - 60)
+    frame = Frame(48, top, CHART - 60, 250, (-0.3, len(values) - 0.7), room(ends, least=POINT))
+    drawing = Drawing(CHART, top + 250 + 44, title, words or _words(curves))
+    y_axis(drawing, frame, scale)
+    x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()][:: 1 + len(values) // MANY_TICKS])
+    highest = {row: max((cell.value or 0.0 for cell in curve.values()), default=0.0) for row, curve in curves.items()}
+    drawing.first = frozenset(sorted(highest, key=lambda row: -highest[row])[:FIRST])
+    legend(drawing, looks, 48, 16, CHART - 60)
     for row, curve in curves.items():
         known = [(place[v], cell) for v, cell in curve.items() if cell.value is not None]
-        drawing.add(Line(tuple(frame.at(x, c.value or 0.0) for x, c in known), looks[row].colour, 2, looks[row].dash))
+        path = tuple(frame.at(x, c.value or 0.0) for x, c in known)
+        drawing.add(Line(path, looks[row].colour, 2, looks[row].dash), line=row)
         for x, cell in known:
             if cell.interval is not None:
-                whisker(drawing, frame, x, *_interval(cell), looks[row].colour)
-            drawing.add(*marker(looks[row].marker, *frame.at(x, cell.value or 0.0), looks[row].colour))
+                drawing.add(*whisker(frame, x, *_interval(cell), looks[row].colour), line=row)
+            drawing.add(*marker(looks[row].marker, *frame.at(x, cell.value or 0.0), looks[row].colour), line=row)
         for x, cell in ((place[value], curve[value]) for value in (best(curve) if star else ())):
             middle, level = frame.at(x, cell.value or 0.0)
-            drawing.add(*marker("star", middle, level - 14, looks[row].colour, 6))
-            drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11))
+            drawing.add(*marker("star", middle, level - 14, looks[row].colour, 6), line=row)
+            drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11), line=row)
     caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if _several(cells) else "One seed."
-    return Figure(title, caption + (STARS if star else ""), drawing, method)
+    return Figure(title, caption + (STARS if star else "") + which, drawing, method)
 
 
 def _interval(cell: Cell) -> tuple[float, float]:

@@ -18,10 +18,10 @@ from gotta.report.figures.chart import (
     x_axis,
     y_axis,
 )
-from gotta.report.figures.drawing import BAND, FAINT, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import WIDTH, Figure, best_rows, draws
+from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
+from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines, keep_lines
 from gotta.report.figures.palette import Style, styles
-from gotta.report.panel import CONTROLS, NONE, Panel, Runs
+from gotta.report.panel import CONTROLS, NONE, SOURCE, Panel, Runs
 from gotta.report.series import Series, Visit, series
 
 WINDOW = 6  # values of about a hundred: some 6 % of the stream
@@ -33,10 +33,11 @@ def stream_figures(panel: Panel) -> list[Figure]:
     """One figure for each method whose runs recorded their steps."""
     found = []
     for method, rows in panel.methods.items():
-        kept, which = best_rows(rows)
+        bare = panel.cells.get((NONE, SOURCE), ())
+        kept, which = keep_lines({**({SOURCE: bare} if bare else {}), **rows})
         lines = first_seed(kept)
-        if lines:
-            found.append(_accuracy(method, lines, which))
+        if any(name in rows for name in lines):
+            found.append(_accuracy(method, lines, first_lines({name: kept[name] for name in lines}), which))
     return found
 
 
@@ -48,7 +49,7 @@ def diagnostics_figures(panel: Panel) -> list[Figure]:
         kept, which = best_rows({name: runs for name, runs in rows.items() if _holds(name)})
         lines = {name: line for name, line in first_seed(kept).items() if line.state}
         if lines:
-            found.append(_diagnostics(method, lines, which))
+            found.append(_diagnostics(method, lines, first_lines({name: kept[name] for name in lines}), which))
     return found
 
 
@@ -59,67 +60,74 @@ def first_seed(rows: Mapping[str, Runs]) -> Lines:
     return {name: line for name, line in lines.items() if len(line) > 1}
 
 
-def _accuracy(method: str, lines: Lines, which: str) -> Figure:
+def _accuracy(method: str, lines: Lines, first: frozenset[str], which: str) -> Figure:
     looks = styles(list(lines))
     title = f"Accuracy over the stream, {method}"
     values = [value for line in lines.values() for value in line.accuracy(WINDOW)[WINDOW - 1 :] or [0.0]]
     total = max(line.at[-1] for line in lines.values())
     visits = _visits(lines)
-    above = 28 + legend_height(looks, WIDTH - 60)
+    above = 28 + legend_height(looks, CHART - 60)
     top = above + _names_height(visits)
-    frame = Frame(48, top, WIDTH - 60, 260, (0, total), room(values, least=POINT))
-    drawing = Drawing(WIDTH, top + 260 + 44, title, f"One line for each of {', '.join(lines)}.")
+    frame = Frame(48, top, CHART - 60, 260, (0, total), room(values, least=POINT))
+    drawing = Drawing(CHART, top + 260 + 44, title, f"One line for each of {', '.join(lines)}.")
     _bands(drawing, frame, visits)
     _names(drawing, frame, visits)
     y_axis(drawing, frame, "")
     drawing.add(Text(frame.left, above - 8, "accuracy in %", FAINT, SMALL))
     x_axis(drawing, frame, "samples of the stream", [(x, shown(x)) for x in ticks(0, total)])
-    legend(drawing, looks, 48, 16, WIDTH - 60)
+    drawing.first = first
+    legend(drawing, looks, 48, 16, CHART - 60)
     for name, line in lines.items():
-        _line(drawing, frame, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
+        add_line(drawing, frame, name, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
     share = f"{100 * WINDOW / max(len(line) for line in lines.values()):.0f} %"
     caption = f"Mean over the last {share} of the stream; first seed; bands are domains in their order."
     return Figure(title, caption + which, drawing, method)
 
 
-def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
+def _diagnostics(method: str, lines: Lines, first: frozenset[str], which: str) -> Figure:
     looks = styles(list(lines))
     title = f"The memory over the stream, {method}"
     measured = [name for name in MEASURES if any(name in line.state for line in lines.values())]
-    top, height, across = 20 + legend_height(looks, WIDTH - 60), 150.0, WIDTH / 2
+    top, height, across = 20 + legend_height(looks, CHART - 60), 150.0, CHART / 2
     rows = (len(measured) + 1) // 2
-    drawing = Drawing(WIDTH, top + rows * (height + 58), title, f"Lines for {', '.join(lines)}.")
-    legend(drawing, looks, 48, 16, WIDTH - 60)
+    drawing = Drawing(CHART, top + rows * (height + 70), title, f"Lines for {', '.join(lines)}.")
+    drawing.first = first
+    legend(drawing, looks, 48, 16, CHART - 60)
     total = max(line.at[-1] for line in lines.values())
     for k, name in enumerate(measured):
         values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
         if max(values) == min(values):  # no air of a thousandth around a line that does not move
             values = [0.0, 1.0, *values]
-        place = 48 + (k % 2) * across, top + 22 + (k // 2) * (height + 58)
+        place = 48 + (k % 2) * across, top + 34 + (k // 2) * (height + 70)
         frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
         _bands(drawing, frame, _visits(lines))
-        y_axis(drawing, frame, MEASURES[name].curve, 4)
+        y_axis(drawing, frame, "", 4)
+        what, _, meaning = MEASURES[name].curve.partition(": ")
+        drawing.add(
+            Text(frame.left, frame.top - 21, what, INK, SMALL), Text(frame.left, frame.top - 8, meaning, FAINT, 10)
+        )
         marks = [(x, shown(x)) for x in ticks(0, total, 4)]
         x_axis(drawing, frame, "", marks)
         for row, line in lines.items():
             known = [(x, y) for x, y in zip(line.at, line.state.get(name, ()), strict=False) if y is not None]
             if len(known) > 1:
-                _line(drawing, frame, [x for x, _ in known], [y for _, y in known], looks[row])
+                add_line(drawing, frame, row, [x for x, _ in known], [y for _, y in known], looks[row])
     caption = "After each step, first seed, over the samples of the stream; alternating bands are domains."
     return Figure(title, caption + which, drawing, method)
 
 
-def _line(drawing: Drawing, frame: Frame, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:
+def add_line(drawing: Drawing, frame: Frame, name: str, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:
+    """A line with some of its markers."""
     points = tuple(frame.at(x, y) for x, y in zip(xs, ys, strict=True))
     if len(points) < 2:
         return
-    drawing.add(Line(points, look.colour, 1.8, look.dash))
+    drawing.add(Line(points, look.colour, 1.8, look.dash), line=name)
     apart = max(1, len(points) // 4)
     first = (
         2 + crc32(repr(look).encode()) % apart
     )  # not all lines at the same places, where they would hide one another
     for k in range(first, len(points), apart):
-        drawing.add(*marker(look.marker, *points[k], look.colour, 3.5))
+        drawing.add(*marker(look.marker, *points[k], look.colour, 3.5), line=name)
 
 
 def _bands(drawing: Drawing, frame: Frame, visits: Sequence[Visit]) -> None:

@@ -9,15 +9,31 @@ FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
 def svg(drawing: Drawing, alone: bool = True) -> str:
-    """`alone` brings its own colours for light and dark; inside a page the page's variables are used."""
+    """`alone` brings its own colours for light and dark, and its legend; a page has both already, and lines by name."""
     name = quoteattr(f"{drawing.title}. {drawing.words}".strip())
-    size = f'viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}"'
-    if alone:
-        size += f' width="{_n(drawing.width)}" height="{_n(drawing.height)}"'
+    top = 0.0 if alone else drawing.legend_height
+    width, height = _n(drawing.width), _n(drawing.height - top)
+    size = f'viewBox="0 {_n(top)} {width} {height}" width="{width}" height="{height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label={name}>'
-    paper = f'<rect width="100%" height="100%" fill="{_colour(PAPER)}"/>' if alone else ""
-    body = "".join(_mark(mark) for mark in drawing.marks)
-    return head + (_style() + paper if alone else "") + body + "</svg>"
+    if alone:
+        paper = f'<rect width="100%" height="100%" fill="{_colour(PAPER)}"/>'
+        return head + _style() + paper + _join(drawing.all_marks) + "</svg>"
+    lines = (_line(name, marks, name in drawing.first) for name, marks in drawing.lines)
+    return head + _join(drawing.marks) + "".join(lines) + "</svg>"
+
+
+def swatch(marks: Iterable[Mark]) -> str:
+    """What a line looks like, for a legend; the name stands beside it."""
+    return f'<svg viewBox="0 0 40 14" width="40" height="14" aria-hidden="true">{_join(marks)}</svg>'
+
+
+def _line(name: str, marks: Iterable[Mark], shown: bool) -> str:
+    off = "" if shown else ' class="off"'
+    return f"<g data-line={quoteattr(name)}{off}>{_join(marks)}</g>"
+
+
+def _join(marks: Iterable[Mark]) -> str:
+    return "".join(map(_mark, marks))
 
 
 def _style() -> str:

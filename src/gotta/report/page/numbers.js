@@ -72,7 +72,7 @@ export const REASONS = {
   coin: "the draw went against it",
   uncertain: "the model was not certain enough",
   unexplained: "the policy did not say why",
-  missed: "the method was still busy with an earlier batch",
+  missed: "the method was busy with an earlier batch, or not exposed to this one",
   "not offered": "the source model predicted in place of the adapted one",
 };
 

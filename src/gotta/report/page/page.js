@@ -1,5 +1,6 @@
 // The page: toggles of the tables, and the run that the address names.
 import { filterBoards } from "./board.js";
+import { followLines, switchAgain, switched } from "./lines.js";
 import { follow } from "./live.js";
 import { runsIn } from "./numbers.js";
 import { openRuns } from "./run.js";
@@ -56,6 +57,7 @@ function nameOf(details) {
 function renew(main) {
   const open = new Set(unfolded().flatMap(([name, one]) => (one.open ? [name] : [])));
   const place = focused();
+  const lines = switched();
   const before = new Map([...document.querySelectorAll(".part")].map((part) => [part.id, chosen(part)]));
   document.querySelector("main").replaceWith(main);
   data = JSON.parse(document.getElementById("data").textContent);
@@ -68,6 +70,7 @@ function renew(main) {
     }
   }
   for (const [name, one] of unfolded()) one.open = open.has(name);
+  switchAgain(lines);
   if (place) document.querySelector(place)?.focus({ preventScroll: true });
 }
 
@@ -82,4 +85,5 @@ addEventListener("hashchange", route);
 for (const part of document.querySelectorAll(".part")) choose(part, chosen(part));
 route();
 filterBoards();
+followLines();
 if (live) follow(renew);

@@ -116,7 +116,7 @@ function group(record, name, rows) {
 
 function tile(record, sample, row = {}) {
   const { truth, position, domain } = record.samples;
-  const was = record.classes[truth[sample]] ?? truth[sample];
+  const was = record.classes[truth[sample]] ?? (truth[sample] < 0 ? "foreign" : truth[sample]);
   const text = `#${position[sample]}, ${place(record.domains[domain[sample]])}, true class ${was}${row.wrong ? ", pseudo-label wrong" : ""}`;
   const kind = `tile${row.wrong ? " wrong" : ""}${row.fresh ? " new" : ""}`;
   const made = element("span", {

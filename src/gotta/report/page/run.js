@@ -3,10 +3,10 @@ import { bars, element, lineChart } from "./draw.js";
 import { fixed, place, thinned } from "./numbers.js";
 import { recordView } from "./record.js";
 
-/** Fill the dialog with the runs of a cell, the wanted or the first recorded one in front. `recording(id)` promises its recording or null. */
+/** Fill the dialog with the runs of a cell, the wanted one or the first with images in front. `recording(id)` promises its recording or null. */
 export function openRuns(dialog, ids, data, recording, wanted = null) {
   const known = ids.filter((id) => id in data.runs);
-  const first = known.find((id) => data.recorded.includes(id)) ?? known[0];
+  const first = known.find((id) => data.inside.includes(id)) ?? known[0];
   const chosen = known.includes(wanted) ? wanted : first;
   if (chosen === undefined) return show(dialog, [element("p", {}, "This page has no such run.")], "No such run");
   show(

@@ -15,7 +15,8 @@ from markupsafe import Markup, escape
 import gotta
 from gotta.report.answer import overall
 from gotta.report.figures import Figure
-from gotta.report.figures.svg import svg
+from gotta.report.figures.svg import svg, swatch
+from gotta.report.films import films_of
 from gotta.report.page.run_facts import curves, run_facts
 from gotta.report.results import Results
 from gotta.report.tables.captions import environment_lines
@@ -24,6 +25,7 @@ FOLDER = Path(__file__).parent
 MODULES = (
     "numbers.js",
     "draw.js",
+    "lines.js",
     "record.js",
     "run.js",
     "live.js",
@@ -35,18 +37,29 @@ IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
 
 def page(results: Results, records: Mapping[str, Any] | None = None, live: bool = False) -> str:
-    """The whole report. `records` are the recordings to embed; a live page fetches those and looks for news."""
+    """The whole report. `records` are the recordings to embed; a live page fetches them all and looks for news."""
     whole = results.placed.whole
+    inside = results.filmed if live else frozenset(records or {})
+    films = {part.anchor: films_of(part, results.filmed) for part in results.parts}
+    watched = {anchor: [film for film in found if film.id in inside] for anchor, found in films.items()}
     context = {
         "name": results.root.resolve().name,
         "count": len(results.runs),
         "parts": results.parts,
         "overall": overall([part.answer for part in results.parts]),
         "across": results.across,
+        "choices": results.choices,
         "environment": environment_lines(whole),
         "damaged": results.damaged,
         "version": gotta.__version__,
-        "data": {"runs": run_facts(whole), "recorded": sorted(results.filmed), "curves": curves()},
+        "watched": watched,
+        "left_out": {anchor: len(found) - len(watched[anchor]) for anchor, found in films.items()},
+        "data": {
+            "runs": run_facts(whole),
+            "recorded": sorted(results.filmed),
+            "inside": sorted(inside),
+            "curves": curves(),
+        },
         "live": live,
     }
     return with_recordings(render(context), records or {})
@@ -119,6 +132,7 @@ def _environment() -> Environment:
     made.filters["embedded"] = embed
     made.filters["by_kind"] = by_kind
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))
+    made.filters["swatch"] = lambda marks: Markup(swatch(marks))
     return made
 
 

@@ -24,6 +24,15 @@ def agreement(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Agreeme
     return Agreement(tau_b([ours[name] for name in names], [theirs[name] for name in names]), names)
 
 
+def rank_in(value: float, values: Sequence[float]) -> int:
+    """1 for the highest; equal ones share the better rank.
+
+    >>> [rank_in(value, [50, 60, 60, 40]) for value in (60, 50, 40)]
+    [1, 3, 4]
+    """
+    return 1 + sum(other > value for other in values)
+
+
 def tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     """1 is the same order, -1 the reverse; pairs tied in one of the two count against both. None if all are tied.
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gotta.experiment.spec.run_spec import RunSpec, statistics_of
+from gotta.experiment.spec.completing import statistics_of
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.methods import methods
 from gotta.report.panel import SOURCE, Panel
-from gotta.report.paper.agreement import Agreement, agreement
+from gotta.report.paper.agreement import Agreement, agreement, rank_in
 from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
 from gotta.report.stored_run import Run
 from gotta.report.tables.cells import Cell, Row, Table
@@ -65,6 +66,17 @@ class Beside:
             for method, column in columns.items()
             if len(column) > 1
         }
+
+    @cached_property
+    def ranks(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """By memory and method our rank and the printed one, for each column with two memories or more."""
+        found: dict[str, dict[str, tuple[int, int]]] = {}
+        for method in self.taus:
+            column = [pair for pair in self.pairs if pair.method == method]
+            ours, theirs = [float(pair.ours.number) for pair in column], [pair.published.value for pair in column]
+            for pair, mine, printed in zip(column, ours, theirs, strict=True):
+                found.setdefault(pair.memory, {})[method] = rank_in(mine, ours), rank_in(printed, theirs)
+        return found
 
     @cached_property
     def flags(self) -> tuple[Inconsistency, ...]:
@@ -159,10 +171,12 @@ def _caption(found: Beside | None) -> list[str]:
 def _as_published(run: Run) -> bool:
     spec, stream = run.spec, run.stream
     usual = (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
+    usual = usual and stream.class_imbalance == stream.duplicates == 1
     usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
     chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
     usual = usual and plain and spec.memory.refresh_every is None and not spec.control
+    usual = usual and not spec.regime.exposure.is_limited and not stream.foreign
     return usual and run.prior == "none" and _with_usual_statistics(spec)
 
 

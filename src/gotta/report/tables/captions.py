@@ -1,6 +1,6 @@
 """The sentences under a table that say which set-up it shows, collected from the specs of its runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -10,15 +10,45 @@ from gotta.report.stored_run import Run
 from gotta.streams import StreamSpec
 
 SHOWN = 4
-ORDER = ("order", "gamma", "schedule", "severity")  # of a stream; its other settings are told where they are unusual
 USUAL = asdict(StreamSpec())
+ORDERS = {
+    "iid": "classes evenly mixed",
+    "note_iid": "classes evenly mixed",
+    "dirichlet": "classes in runs",
+    "note": "classes in runs",
+    "runs": "classes in runs",
+    "sorted": "class by class",
+    "lame": "class by class",
+    "pairs": "two classes at a time, in turns",
+}
+SCHEDULES = {
+    "continual": "one domain after the other",
+    "one": "a single domain",
+    "mixed": "all domains mixed",
+    "gradual": "domains that come and go step by step",
+    "recurring": "domains that come again and again",
+}
+STREAM = {"order": ORDERS, "schedule": SCHEDULES}
+READ = {"dirichlet": ("gamma",), "note": ("beta",), "runs": ("gamma", "run_length"), "recurring": ("repeats",)}
+PRIORS = {
+    "none": "no prior",
+    "sticky": "a prior that expects the class of the last sample again (sticky)",
+    "ema": "a prior that follows the last predictions (ema)",
+}
 STATISTICS = {
     "source": "the source's own statistics",
     "batch": "the statistics of the batch",
     "class": "class statistics",
     "gated": "gated statistics",
 }
-TOLD = ("name", "capacity", "statistics", "fed_by", "rate", "embedding")  # settings that have words of their own
+OTHERWISE = {  # settings of a prior, told where they are not the usual ones
+    ("labels", "raw"): "memory and statistics go by the network's own prediction",
+    ("order_in_batch", "none"): "the order inside a batch is not used",
+}
+TOLD = (  # settings that have words of their own
+    *("name", "capacity", "statistics", "fed_by", "rate", "embedding"),
+    *("prior", "labels", "order_in_batch"),
+)
 PAIRINGS = {
     "paper": "each method predicts as its authors have it (pairing paper)",
     "memory": "every method predicts with running statistics that the memory moves (pairing memory)",
@@ -75,11 +105,24 @@ def _part(runs: Runs, section: str) -> str:
 
 
 def _stream(runs: Runs) -> str:
-    """Order, gamma, schedule and severity always, other settings where they are not the usual ones."""
+    """Order, schedule and severity always, other settings where they are not the usual ones."""
     values = _by_name(runs, "stream")
-    told = [f"{name} {_either(values[name])}" for name in ORDER if any(_given(values.get(name, [])))]
-    more = [name for name in values if name not in ORDER and any(value != USUAL.get(name) for value in values[name])]
-    return ", ".join([*told, *(f"{name} {_either(values[name])}" for name in more)]) or "not stated"
+    told = [_either(_stream_part(run, name, words) for run in runs) for name, words in STREAM.items()]
+    told += [f"severity {_either(values['severity'])}"] if any(_given(values.get("severity", []))) else []
+    known = {*STREAM, "severity", *(name for names in READ.values() for name in names)}
+    more = [name for name in values if name not in known and any(value != USUAL.get(name) for value in values[name])]
+    return ", ".join([*filter(None, told), *(f"{name} {_either(values[name])}" for name in more)]) or "not stated"
+
+
+def _stream_part(run: Run, part: str, words: Mapping[str, str]) -> str:
+    """An order or a schedule in words, with its name and what it reads; nothing where none is stored."""
+    section = {name.removeprefix("stream."): value for name, value in run.section("stream").items()}
+    chosen = section.get(part)
+    if chosen is None:
+        return ""
+    read = [f"{name} {_show(section[name])}" for name in READ.get(chosen, ()) if section.get(name) is not None]
+    name = ", ".join([f"{part} {chosen}", *read])
+    return f"{words[chosen]} ({name})" if chosen in words else name
 
 
 def _step(run: Run) -> str:
@@ -96,6 +139,8 @@ def _regime(run: Run) -> str:
     parts += ["the prediction after adapting is scored"] if regime.score == "after" else []
     if regime.clock != "none":
         parts.append(f"the stream does not wait (clock {regime.clock}, pace {_show(regime.pace)})")
+    if regime.exposure.is_limited:
+        parts.append(f"the method may adapt to a part of the batches only ({regime.exposure})")
     return ", ".join(parts)
 
 
@@ -109,6 +154,7 @@ def _choices(runs: Runs, section: str) -> list[str]:
         words = [f"predicts with {_by_row(map(_statistics, members))}"] if section == "method" else []
         values = _by_name(tuple(members), section)
         embeddings = set(_given(values.get("embedding", []))) - {"probs"}
+        words += _prior(members) if section == "method" else []
         words += [f"compares samples by their {_either(sorted(embeddings))}"] if embeddings else []
         words += [
             f"{key.removeprefix('arguments.')} {_either(given)}"
@@ -117,6 +163,20 @@ def _choices(runs: Runs, section: str) -> list[str]:
         ]
         lines += [f"{name}: {'; '.join(words)}."] if words else []
     return lines
+
+
+def _prior(runs: Iterable[Run]) -> list[str]:
+    """What the predictions know of the classes before, where any of these have a prior."""
+    sections = [run.section("method") for run in runs]
+    names = [section.get("method.prior") or "none" for section in sections]
+    if set(names) == {"none"}:
+        return []
+    unusual = [
+        words
+        for (name, value), words in OTHERWISE.items()
+        if any(section.get(f"method.{name}") == value for section in sections)
+    ]
+    return [f"has {_by_row(PRIORS.get(name, f'prior {name}') for name in names)}", *unusual]
 
 
 def _statistics(run: Run) -> str:

@@ -11,7 +11,7 @@ from gotta.report.rates import at_best
 from gotta.report.statistics import ENOUGH
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import order_notes, setup_lines
-from gotta.report.tables.cells import BEST, MEANINGLESS, Cell, Row, Table, over_seeds, rank
+from gotta.report.tables.cells import BEST, MEANINGLESS, MISSING, Cell, Row, Table, over_seeds, rank
 
 PAIRED = ("accuracy", "error")
 Value = Callable[[Run], float | None]
@@ -32,6 +32,9 @@ METRICS = {
     "error": Metric("Error (%)", 1, False, "Error in percent, mean over domains"),
     "seconds": Metric("Seconds per run", 1, False, "Seconds per run"),
     "online.overall": Metric("Accuracy over all samples (%)", 1, True, "Accuracy in percent over all samples"),
+    "online.class_accuracy": Metric(
+        "Accuracy, mean over classes (%)", 1, True, "Accuracy of each class in percent, mean over classes and domains"
+    ),
     "online.ece": Metric("Calibration error (%)", 1, False, "Expected calibration error in percent, 15 bins"),
     "online.nll": Metric("Negative log-likelihood", 3, False, "Mean negative log-likelihood, natural logarithm"),
 }
@@ -53,12 +56,13 @@ def table(panel: Panel, metric: str = "accuracy") -> Table:
                 rows = _mark_ties(rows, index, panel.methods[column])
     result = Table(how.title, ("memory",), panel.columns, tuple(rows), notes=order_notes(panel))
     brackets = () if metric == "seconds" else ("In brackets: the seconds of one run.",)
-    return replace(result, caption=(_explain(result, how), *brackets, *setup_lines(panel)))
+    return replace(result, caption=(explain(result, metric), *brackets, *setup_lines(panel)))
 
 
 def _mark_ties(lines: Sequence[Row], index: int, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
     """Mark what cannot be told from the best of a column, on the same streams and in steps of the same size."""
-    best = next((row.names[0] for row in lines if row.cells[index].mark == BEST), None)
+    first = [row for row in lines if row.cells[index].mark == BEST]
+    best = max(first, key=lambda row: row.cells[index].value or 0.0).names[0] if first else None
     result = []
     for row in lines:
         cell = row.cells[index]
@@ -105,37 +109,38 @@ def _cell(panel: Panel, row: str, column: str, metric: str) -> Cell:
     return cell(panel.cells[row, column], metric)
 
 
-def _explain(result: Table, how: Metric) -> str:
+def explain(result: Table, metric: str) -> str:
+    """What the numbers and signs of a comparison mean: only what is in it."""
+    how = METRICS[metric]
     if not result.rows:
         return "There are no finished runs."
-    text = f"{how.meaning}; mean over seeds" if result.seeds > 1 else f"{how.meaning}; one seed"
-    text += _explain_spread(result)
+    parts = [f"{how.meaning}{', and over seeds' if result.seeds > 1 else '; one seed'}", *_explain_spread(result)]
     if result.has_ties:
         few = "one seed says" if result.seeds == 1 else f"{result.seeds} seeds say"
-        other = "seeds and domains" if result.seeds >= ENOUGH else f"domains: {few} nothing about other streams"
-        text += f"; ≈ cannot be told from the best of its column (paired difference at 95 % over {other})"
+        other = "seeds and domains" if result.seeds >= ENOUGH else f"domains; {few} nothing about other streams"
+        parts.append(f"≈: cannot be told from the best of its column (paired difference at 95 % over {other})")
     if any(is_control(row.names[0]) for row in result.rows):
-        text += "; controls take as many samples per step as the memory rows"
-    text += "".join(f"; {line}" for line in _explain_rows([row.names[0] for row in result.rows]))
+        parts.append("Controls take as many samples per step as the memory rows")
+    parts += _explain_rows([row.names[0] for row in result.rows])
     absent = {cell.absent for row in result.rows for cell in row.cells if cell.value is None}
-    text += "; · was not run" if "·" in absent else ""
-    return text + ("; n/a: a memory cannot change the source model." if MEANINGLESS in absent else ".")
+    parts += ["· was not run"] if MISSING in absent else []
+    parts += ["n/a: a memory cannot change the source model"] if MEANINGLESS in absent else []
+    return ". ".join(parts) + "."
 
 
 def _explain_rows(rows: Sequence[str]) -> list[str]:
     lines = []
     if any(map(at_best, rows)):
-        lines.append("best rates were chosen on corruptions that are in no table (recipe statistics)")
+        lines.append("Best rates were chosen on corruptions that are in no table (recipe statistics)")
     if levels := [row for row in rows if row in LEVELS]:
-        lines.append(f"{' and '.join(levels)}: no memory")
+        lines.append(f"Rows of {' and '.join(levels)} have no memory")
     return lines
 
 
-def _explain_spread(result: Table) -> str:
+def _explain_spread(result: Table) -> list[str]:
     counts = {cell.seeds for row in result.rows for cell in row.cells if cell.value is not None}
     parts = []
     if result.seeds >= ENOUGH:
         parts.append(f"± covers other seeds on these domains at 95 % (Student's t, {result.seeds} seeds)")
     parts += ["± of two seeds is half their range"] if 2 in counts else []
-    parts += ["fewer seeds where n= says so"] if len(counts) > 1 else []
-    return "".join(f"; {part}" for part in parts)
+    return parts + (["There are fewer seeds where n= says so"] if len(counts) > 1 else [])

@@ -23,6 +23,12 @@ def table_csv(results: Results) -> str:
         for table, method, memory, *rest in lines:
             prior = part.panel.priors.get(str(method), "none")
             writer.writerow(map(csv_value, (part.panel.title, table, method, memory, prior, *rest)))
+    for row in results.choices.rows:
+        *set_up, method, memory, setting, surrogate = row.names
+        for column, cell in zip(results.choices.columns, row.cells, strict=True):
+            value = cell.absent if cell.value is None else cell.value
+            where = f"choice of {setting} by {surrogate}", method, memory, "none"
+            writer.writerow(map(csv_value, ("".join(set_up), *where, column, value, None, cell.seeds, "", 0)))
     return text.getvalue()
 
 

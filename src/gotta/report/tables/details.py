@@ -6,9 +6,11 @@ from dataclasses import replace
 from gotta.errors import unknown
 from gotta.metrics.measures import MEASURES
 from gotta.report.panel import Panel, is_control, is_source
+from gotta.report.stored_run import Run
 from gotta.report.tables.captions import order_notes, setup_lines
 from gotta.report.tables.cells import Row, Table, over_seeds, rank
 from gotta.report.tables.comparison import METRICS, Value, by_seed, number, reason
+from gotta.types import read_pair
 
 HEADING = ("method", "memory")
 
@@ -22,25 +24,52 @@ COST = {  # column: (path in the summary, decimals)
     "peak MB": ("cost.peak_mb", 0),
     "run s": ("seconds", 1),
 }
+EXPOSURE = {
+    "adapted to": ("exposure.samples", 0),
+    "accuracy there": ("exposure.accuracy", 1),
+    "held out": ("exposure.held_out_samples", 0),
+    "accuracy held out": ("exposure.held_out_accuracy", 1),
+}
+OPEN_SET = {
+    "AUC": ("open_set.auc_probability", 1),
+    "AUC by energy": ("open_set.auc_energy", 1),
+    "AUC by entropy": ("open_set.auc_entropy", 1),
+    "accuracy": ("accuracy", 1),
+    "H-score": ("open_set.h_score", 1),
+    "foreign in memory": ("open_set.rows_share", 3),
+}
 CALIBRATION = {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": ("online.entropy", 3)}
 
 
 def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
-    """Methods with memories by domains, in the order of the stream; a domain visited again has a column again."""
+    """Methods with memories by domains, in the order of the stream.
+
+    A domain visited again has a column again, unless all are visited again and again: then it is the mean over visits.
+    """
     if metric not in ("accuracy", "error"):
         raise unknown("metric of a domain", metric, ("accuracy", "error"))
-    domains = list(dict.fromkeys(name for run in panel.runs for name in run.scores(metric)))
+    domains = list(dict.fromkeys(name for run in panel.runs for name in _scores(run, metric)))
 
     def of_domain(name: str) -> Value:
-        return lambda run: run.scores(metric).get(name)
+        return lambda run: _scores(run, metric).get(name)
 
     columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number(metric), 1)}
-    rows = _rows(panel, columns)
+    if metric == "accuracy" and any(run.stream.class_imbalance > 1 for run in panel.runs):
+        columns |= {"mean over classes": (number("online.class_accuracy"), 1)}
+    rows = line_for_each(panel, columns)
     for index in range(len(columns)):
         rows = _rank_by_prior(panel, rows, index, METRICS[metric].higher)
     title = f"{METRICS[metric].title} per domain"
     caption = (f"{METRICS[metric].title} in each domain, mean over seeds.", *setup_lines(panel))
     return Table(title, HEADING, tuple(columns), tuple(rows), caption, order_notes(panel))
+
+
+def _column_of(run: Run, visit: str) -> str:
+    """A visit has its own column; not so rounds that recur, and the many points on the way between two corruptions."""
+    name = run.domains[visit].name
+    if pair := read_pair(name):
+        return f"{pair[0][0]} to {pair[1][0]}"
+    return visit if run.stream.repeats == 1 else name
 
 
 def memory_table(panel: Panel) -> Table:
@@ -68,6 +97,30 @@ def calibration_table(panel: Panel) -> Table:
     return _summary_table("Calibration", panel, CALIBRATION, caption)
 
 
+def exposure_table(panel: Panel) -> Table:
+    """Where a method may adapt to a part of the samples: the accuracy on those, and on all others."""
+    caption = "Samples that were adapted to and samples that were only predicted, mean over seeds; accuracy in percent."
+    return _summary_table("Exposure", panel, EXPOSURE, caption)
+
+
+def open_set_table(panel: Panel) -> Table:
+    """Where foreign images are in the stream: whether they are told from the known ones."""
+    caption = (
+        "Mean over seeds, in percent. AUC: how often a known sample is surer than a foreign one of its domain, by the "
+        "largest probability, the free energy or the entropy; 50 is chance. Accuracy is that of the known samples. "
+        "H-score: harmonic mean of accuracy and AUC in each domain. Foreign in memory: share of its rows at the end."
+    )
+    shown = _summary_table("Open set", panel, OPEN_SET, caption)
+    return shown if any("open_set.h_score" in run.numbers for run in panel.runs) else replace(shown, rows=())
+
+
+def _scores(run: Run, metric: str) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for visit, value in run.scores(metric).items():
+        values.setdefault(_column_of(run, visit), []).append(value)
+    return {name: sum(found) / len(found) for name, found in values.items()}
+
+
 def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> list[Row]:
     """The best among those without a prior, and the best among those with one."""
     groups = [[row for row in rows if (panel.priors[row.names[0]] == "none") == bare] for bare in (True, False)]
@@ -76,12 +129,13 @@ def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> 
 
 
 def _summary_table(title: str, panel: Panel, columns: Mapping[str, tuple[str, int]], caption: str) -> Table:
-    rows = _rows(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
+    rows = line_for_each(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
     filled = [row for row in rows if any(cell.value is not None for cell in row.cells)]
     return Table(title, HEADING, tuple(columns), tuple(filled), (caption,), order_notes(panel))
 
 
-def _rows(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
+def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
+    """Of each method with its memory these values, by the name of the column; with how many decimals."""
     return [
         Row(
             (column, row),

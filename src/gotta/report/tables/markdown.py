@@ -19,6 +19,7 @@ def report_markdown(results: Results) -> str:
         several = len(results.parts) > 1
         parts.append(prose(f"## Set-up {number}: {title} ({part.panel.title})" if several else f"## {title}"))
         parts += [prose(str(part.answer)), *map(markdown, _tables(part))]
+    parts += [markdown(results.choices)] if results.choices.rows else []
     parts += ["## Environment", _bullets(environment_lines(results.placed.whole) or ["no finished runs"])]
     if results.damaged:
         parts += ["## Damaged runs", "Left out of every table. A sweep that asks for them runs them again."]

@@ -17,7 +17,8 @@ import torch
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
 from gotta.experiment.run.run import place, share_dataset
-from gotta.experiment.spec.run_spec import DataSpec, RunSpec
+from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import DataSpec
 from gotta.experiment.sweep.cell import (
     Computed,
     Event,

@@ -1,0 +1,63 @@
+"""Limited exposure: which batches of a stream a method may adapt to. All of them are predicted and scored."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gotta.errors import GottaError
+from gotta.seeds import generator
+from gotta.streams import Stream
+
+SETTINGS = ("expose_every", "expose_share", "expose_first")  # their names in a regime
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Every k-th batch, a share of the batches drawn at random, the first samples; of several, what all of them allow.
+
+    The first samples are those of the stream or, where the model is reset at each domain, of each domain. A batch
+    counts as a whole, so that never more samples than these are adapted to.
+    """
+
+    expose_every: int | None = None
+    expose_share: float | None = None
+    expose_first: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("expose_every", "expose_first"):
+            value: Any = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise GottaError(f"{name} must be a whole number of at least 1 (got {value!r}).")
+        share: Any = self.expose_share
+        if share is not None and (isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1):
+            raise GottaError(f"expose_share must be a number above 0 and at most 1 (got {share!r}).")
+
+    @property
+    def is_limited(self) -> bool:
+        return any(getattr(self, name) is not None for name in SETTINGS)
+
+    def steps(self, stream: Stream, seed: int) -> NDArray[np.bool_]:
+        """Of each step whether its batch may be adapted to."""
+        count = len(stream)
+        exposed = np.ones(count, bool)
+        if self.expose_every is not None:
+            exposed &= np.arange(count) % self.expose_every == 0
+        if self.expose_share is not None:
+            drawn = generator(seed, "exposure").permutation(count)[: max(1, round(self.expose_share * count))]
+            exposed &= np.isin(np.arange(count), drawn)
+        if self.expose_first is not None:
+            begins = np.array(stream.starts if stream.spec.reset_at_domain else [0])
+            stop = np.array([batch.stop for batch in stream.batches])
+            exposed &= stop - begins[np.searchsorted(begins, stop - 1, side="right") - 1] <= self.expose_first
+        if not exposed.any():
+            raise GottaError(
+                f"no batch of {stream.batch_size} samples may be adapted to with {self}. "
+                f"Use expose_first >= {stream.batch_size}, or method=source to adapt to nothing."
+            )
+        return exposed
+
+    def __str__(self) -> str:
+        given = {name: getattr(self, name) for name in SETTINGS}
+        return ", ".join(f"{name}={value}" for name, value in given.items() if value is not None)

@@ -1,0 +1,101 @@
+"""Decides what a spec leaves open, so that it says by itself what was run."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from gotta.core.exposure import SETTINGS as EXPOSURE
+from gotta.core.loop import TRUE_LABELS
+from gotta.core.pairing import choose_statistics
+from gotta.core.regime import REGIMES
+from gotta.data.dataset import has_clips
+from gotta.experiment.spec import outside
+from gotta.experiment.spec.arguments import as_declared
+from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples
+from gotta.experiment.spec.controls import apply_control
+from gotta.experiment.spec.sections import FROM_ELSEWHERE, MethodSpec, own_method
+from gotta.methods import Method, Statistics
+from gotta.streams import StreamSpec
+from gotta.streams.stream_spec import LATER
+
+if TYPE_CHECKING:
+    from gotta.experiment.spec.run_spec import RunSpec
+
+
+def complete(spec: "RunSpec") -> "RunSpec":
+    """The spec with every open setting decided."""
+    spec = apply_control(_with_declared_numbers(spec))
+    steps = spec.memory.capacity if spec.has_memory or spec.control else None
+    own = own_method(spec.method)
+    score = spec.regime.score or (own.native_score if own else None)
+    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score or "before")
+    batch_size = spec.regime.batch_size or regime.batch_size
+    adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
+    pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
+    method = spec.method if own is None else _with_statistics(spec, own)
+    stream = {name: value for name, value in asdict(StreamSpec.of(**spec.stream)).items() if name not in FROM_ELSEWHERE}
+    changes = {
+        "stream": _with_boundaries(stream, method.prior, spec.data.name),
+        "regime": spec.regime.model_copy(
+            update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
+            | {name: None for name in EXPOSURE if getattr(spec.regime, name) == 1 and name != "expose_first"}
+        ),
+        "method": method,
+    }
+    # Through JSON, so that a spec read back from a file is the same content.
+    return type(spec).model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
+
+
+def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> dict[str, Any]:
+    """A prior is told where the clips of a video begin, unless the spec hides it.
+
+    Where that says nothing it is left out, as later settings are that are as usual, so that such runs keep the name
+    they had.
+    """
+    unused = {"boundaries", *(name for name in LATER if stream[name] == getattr(StreamSpec, name))}
+    others = {name: value for name, value in stream.items() if name not in unused}
+    if stream["boundaries"] is None and (
+        prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)
+    ):
+        return others
+    return {**others, "boundaries": stream["boundaries"] or "told"}
+
+
+def statistics_of(spec: "RunSpec", method: type[Method]) -> Statistics:
+    """Which statistics this method predicts with in this run."""
+    given = spec.method.model_dump(include={"statistics", "fed_by", "rate"})
+    return choose_statistics(
+        method, spec.has_memory, spec.pairing, spec.method.arguments.get("preset", "official"), **given
+    )
+
+
+def _with_statistics(spec: "RunSpec", method: type[Method]) -> MethodSpec:
+    statistics = statistics_of(spec, method)
+    running = statistics.source == "running"
+    return spec.method.model_copy(
+        update={
+            "statistics": statistics.source,
+            "fed_by": statistics.fed_by if running else None,
+            "rate": statistics.rate if running else None,
+            **_prior(spec.method, method),
+        }
+    )
+
+
+def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:
+    """The settings of the prior; none where there is none and the method has none of its own."""
+    name = spec.prior or method.native_prior
+    if name == "none":
+        return {"prior": None if method.native_prior == "none" else "none", "labels": None, "order_in_batch": None}
+    return {"prior": name, "labels": spec.labels or "filtered", "order_in_batch": spec.order_in_batch or "time"}
+
+
+def _with_declared_numbers(spec: "RunSpec") -> "RunSpec":
+    changes = {}
+    for section, chosen in (("memory", spec.memory), ("method", spec.method)):
+        if chosen.arguments and chosen.name not in TRUE_LABELS and not outside.is_outside(section, chosen.name):
+            arguments = as_declared(section, chosen.name, chosen.arguments)
+            if section == "method" and (setting := asks_for_samples(chosen.name, arguments)):
+                arguments[setting] = decide_samples(setting, arguments[setting], spec.data.name).model_dump()
+            changes[section] = chosen.model_copy(update={"arguments": arguments})
+    return spec.model_copy(update=changes)

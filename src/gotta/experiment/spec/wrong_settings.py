@@ -1,0 +1,120 @@
+"""Finds what is wrong with the settings of a spec, before anything is loaded."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from gotta.core.clock import CLOCKS
+from gotta.core.loop import TRUE_LABELS
+from gotta.core.pairing import PAIRINGS
+from gotta.core.regime import MOST, REGIMES, Regime
+from gotta.data.dataset import check_arguments as check_dataset
+from gotta.errors import messages, unknown
+from gotta.experiment.spec import outside
+from gotta.experiment.spec.arguments import list_arguments
+from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
+from gotta.experiment.spec.controls import CONTROLS
+from gotta.experiment.spec.mistakes import in_words
+from gotta.experiment.spec.sections import DEFAULTS, FROM_ELSEWHERE, PRIOR, MemorySpec, MethodSpec
+from gotta.memory import policies
+from gotta.memory.policy import make_policy
+from gotta.methods import methods
+from gotta.models.zoo import check as check_model
+from gotta.streams import StreamSpec, check
+
+if TYPE_CHECKING:
+    from gotta.experiment.spec.run_spec import RunSpec
+
+
+def find_mistakes(spec: "RunSpec") -> list[str]:
+    parts: dict[str, Callable[[], object]] = {
+        "data": lambda: check_dataset(spec.data.name, spec.data.arguments),
+        "model": lambda: check_model(**dict(spec.model)),  # its name; whether its weights are here is another question
+        "method": lambda: _check_method(spec),
+        "memory": lambda: _check_memory(spec.memory),
+    }
+    looks: list[Callable[[], object]] = [
+        *(look for section, look in parts.items() if not outside.is_outside(section, getattr(spec, section).name)),
+        lambda: _check_known("regime", spec.regime.name, REGIMES),
+        lambda: _check_known("pairing", spec.pairing, PAIRINGS),
+        lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: _check_known("clock", spec.regime.clock, CLOCKS),
+        lambda: spec.regime.exposure,
+        lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
+    ]
+    found = outside.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
+    if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
+        found.append(f"memory '{told}' is told the true labels and exists as a control only. Use control: {told}.")
+    if spec.memory.capacity is not None and spec.memory.capacity < 1:
+        found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
+    if spec.memory.capacity is not None and spec.memory.capacity > MOST:
+        found.append(f"capacity={spec.memory.capacity} is too large. Expected at most {MOST:,}.")
+    if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", *TRUE_LABELS)):
+        found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
+    if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
+        found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
+    found += _prior_mistakes(spec.method) + _embedding_mistakes(spec)
+    if spec.seed < 0:
+        found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
+    return found
+
+
+def _prior_mistakes(method: MethodSpec) -> list[str]:
+    given = [name for name in PRIOR[1:] if getattr(method, name) is not None]
+    if not given or outside.is_outside("method", method.name) or messages([lambda: methods.get(method.name)]):
+        return []
+    if (method.prior or methods.get(method.name).native_prior) != "none":
+        return []
+    return [
+        f"method.{given[0]} is a setting of the prior, and there is none. Use method.prior=sticky, or leave it out."
+    ]
+
+
+def _embedding_mistakes(spec: "RunSpec") -> list[str]:
+    name, embedding = spec.memory.name, spec.method.embedding
+    if spec.control or embedding == "probs" or outside.is_outside("memory", name) or name not in policies.names():
+        return []
+    if not getattr(policies.get(name), "needs_probs", False):
+        return []
+    return [f"memory '{name}' reads confidence from probabilities. Use method.embedding=probs (got {embedding})."]
+
+
+def _check_method(spec: "RunSpec") -> None:
+    methods.check_arguments(spec.method.name, without_samples(spec.method.name, spec.method.arguments))
+    if setting := asks_for_samples(spec.method.name, spec.method.arguments):
+        decide_samples(setting, spec.method.arguments[setting], spec.data.name)
+
+
+def _check_memory(memory: MemorySpec) -> None:
+    if memory.name not in TRUE_LABELS:
+        make_policy(memory.name, memory.arguments)
+
+
+def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
+    known = [field.name for field in fields(StreamSpec) if field.name not in FROM_ELSEWHERE]
+    wrong = [str(unknown("argument of stream", name, known)) for name in stream if name not in known]
+    right = {name: value for name, value in stream.items() if name in known}
+    return wrong + check(StreamSpec(**right))
+
+
+def _check_known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
+    if not unless and name not in known:
+        raise unknown(kind, name, known)
+
+
+def describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> str:
+    """One of pydantic's findings in our words."""
+    *path, last = [str(part) for part in problem["loc"]]
+    where = ".".join([*path, last])
+    if problem["type"] != "extra_forbidden":
+        return f"{where}: {in_words(problem)}; got {problem['input']!r}."
+    section: Any = cls
+    for part in path:
+        section = section.model_fields[part].annotation
+    known = list(section.model_fields)
+    if path and path[0] in DEFAULTS:
+        known += list_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
+    return str(unknown("setting", where, [".".join([*path, name]) for name in known]))

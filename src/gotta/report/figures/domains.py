@@ -1,0 +1,77 @@
+"""Accuracy in each domain: where the rows of the table differ, beside the means that the table has."""
+
+from collections.abc import Mapping, Sequence
+
+from gotta.report.figures.chart import POINT, SMALL, Frame, clip, legend, legend_height, room, text_width, y_axis
+from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
+from gotta.report.figures.figure import CHART, Figure, draws, first_lines, keep_lines
+from gotta.report.figures.palette import Style, styles
+from gotta.report.panel import NONE, Panel, Runs, cell_name
+from gotta.report.tables.comparison import by_seed
+
+MEAN = "mean"
+HEIGHT = 250.0
+Scores = dict[str, dict[str, float]]  # name of a cell: domain: accuracy over seeds
+
+
+@draws("domains", position=5)
+def domain_figures(panel: Panel) -> list[Figure]:
+    """One over all methods, where the runs met two domains or more."""
+    cells = {cell_name(column, row): (_kind(column, row), runs) for column, row, runs in panel.filled}
+    kept, which = keep_lines({name: runs for name, (_, runs) in cells.items()})
+    scores = {name: found for name, runs in kept.items() if (found := domain_scores(runs))}
+    domains = list(dict.fromkeys(domain for found in scores.values() for domain in found))
+    if len(domains) < 2 or len(scores) < 2:
+        return []
+    looks = styles({name: cells[name][0] for name in scores})
+    return [_figure(scores, domains, looks, {name: kept[name] for name in scores}, which)]
+
+
+def _kind(column: str, row: str) -> str:
+    """What a cell is drawn as: its memory, or its method if that comes without."""
+    return column if row == NONE and column != "norm" else row
+
+
+def domain_scores(runs: Runs) -> dict[str, float]:
+    """The mean over seeds in each domain, in the order of the runs."""
+    names = dict.fromkeys(name for run in runs for name in run.scores())
+    found = {name: by_seed(runs, lambda run, name=name: run.scores().get(name)) for name in names}  # type: ignore[misc]
+    return {name: sum(values.values()) / len(values) for name, values in found.items() if values}
+
+
+def _figure(
+    scores: Scores, domains: Sequence[str], looks: dict[str, Style], runs: Mapping[str, Runs], which: str
+) -> Figure:
+    title = "Where the difference is made"
+    names = _short(domains)
+    means = {name: sum(found.values()) / len(found) for name, found in scores.items()}
+    ends = [value for found in scores.values() for value in found.values()]
+    top = 28 + legend_height(looks, CHART - 60)
+    below = max(text_width(name, SMALL) for name in (*names, MEAN))
+    frame = Frame(44, top, CHART - 56, HEIGHT, (-0.5, len(domains) + 0.5), room(ends, least=POINT))
+    words = "; ".join(f"{name} {value:.1f} on average" for name, value in means.items()) + "."
+    drawing = Drawing(CHART, top + HEIGHT + below + 16, title, words)
+    drawing.first = first_lines(runs)
+    legend(drawing, looks, 44, 16, CHART - 60)
+    left = frame.across(len(domains) - 0.5)
+    drawing.add(Box(left, frame.top, frame.right - left, HEIGHT, BAND))
+    y_axis(drawing, frame, "accuracy in %")
+    for k, name in enumerate((*names, MEAN)):
+        bold = k == len(names)
+        drawing.add(
+            Text(frame.across(k) + 4, frame.bottom + 8, name, INK if bold else FAINT, SMALL, "end", bold, upright=True)
+        )
+    for name, found in scores.items():
+        look = looks[name]
+        points = [frame.at(k, found[domain]) for k, domain in enumerate(domains) if domain in found]
+        drawing.add(Line(tuple(points), look.colour, 1.8, look.dash), line=name)
+        for point in (*points, frame.at(len(domains), means[name])):
+            drawing.add(*marker(look.marker, *point, look.colour, 3.5), line=name)
+    return Figure(title, f"Mean over seeds; right: the mean over domains, as in the table.{which}", drawing)
+
+
+def _short(domains: Sequence[str]) -> list[str]:
+    """The names without the severity that all of them have."""
+    severities = {name.rpartition("-")[2] for name in domains}
+    shared = len(severities) == 1 and all("-" in name for name in domains)
+    return [clip((name.rpartition("-")[0] if shared else name).replace("_", " "), 24) for name in domains]

@@ -1,0 +1,66 @@
+"""The recordings of a folder of runs: which there are, what they are called, and which a page takes first."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gotta.experiment.run.memory_film import record_path
+from gotta.reading import read_json
+from gotta.report.panel import NONE, cell_name, is_memory
+from gotta.report.part import Part
+from gotta.report.results import Results
+from gotta.report.winner import contestants
+
+ROOM = 2_200_000  # bytes of recordings at most
+BEST, BEST_MEMORY = "the best of the table", "the best memory"
+
+
+@dataclass(frozen=True)
+class Film:
+    """A recorded run: `why` it is of interest, if so; `order` puts the best and fps first."""
+
+    id: str
+    name: str
+    why: str
+    order: tuple[int, int, float, str]
+
+
+def films_of(part: Part, filmed: Collection[str]) -> list[Film]:
+    """Those of one table: the best cells, fps, other memories, then what has none; first seeds first."""
+    first = {(entry.column, entry.row) for entry in part.answer.winner.first}
+    memories = [entry for entry in contestants(part.panel) if is_memory(entry.row)]
+    best = max(memories, key=lambda entry: entry.mean, default=None)
+    found = []
+    for column, row, runs in part.panel.filled:
+        leads, leads_memories = (column, row) in first, best is not None and (column, row) == (best.column, best.row)
+        why = BEST if leads else BEST_MEMORY if leads_memories else ""
+        for run in runs:
+            if run.id in filmed:
+                memory = run.spec.memory.name
+                kind = 0 if why else 1 if memory == "fps" else 3 if memory == NONE or run.spec.control else 2
+                name = f"{cell_name(column, row)}, seed {run.seed}"
+                found.append(Film(run.id, name, why, (run.seed, kind, -(run.accuracy or 0.0), run.id)))
+    return sorted(found, key=lambda film: film.order)
+
+
+def choose_recordings(results: Results, room: int = ROOM) -> dict[str, Any]:
+    """The recordings to put into a page, as many as there is room for; each table has its first before its second."""
+    ranked = [(k, film) for part in results.parts for k, film in enumerate(films_of(part, results.filmed))]
+    chosen: dict[str, Any] = {}
+    for _, film in sorted(ranked, key=lambda one: (one[1].order[:2], one[0], one[1].id)):
+        path = record_path(results.root, film.id)
+        size = path.stat().st_size
+        document = read_record(path) if size <= room and film.id not in chosen else None
+        if document is not None:
+            chosen[film.id], room = document, room - size
+    return chosen
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """None where the file is damaged."""
+    try:
+        document = read_json(path)
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) and document.get("format") == 1 else None

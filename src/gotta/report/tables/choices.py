@@ -1,0 +1,148 @@
+"""Settings chosen without labels: which value of a swept setting each surrogate picks, and what that costs."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+from gotta.experiment.spec.dotted import tell_apart
+from gotta.report.panel import Panel, column_name, is_source, row_name
+from gotta.report.stored_run import Run
+from gotta.report.tables.cells import Cell, Row, Table
+
+SWEPT = ("method.", "memory.")  # sections whose numbers may be chosen
+FOLLOWS = {"memory.capacity": ("regime.batch_size", "regime.adapt_every")}  # what changes with a setting
+CHANCE = "chance"
+HEADING = ("method", "memory", "setting", "chosen by")
+SET_UP = "set-up"  # a column before these, where sweeps are told apart by other settings
+COLUMNS = ("chosen", "accuracy", "best", "accuracy of the best", "cost")
+
+ByValue = dict[float, list[Run]]
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A number of a run that needs no labels, and which way is taken for better."""
+
+    of: Callable[[Run], float | None]
+    higher: bool
+    meaning: str
+
+
+def information(run: Run) -> float | None:
+    """Entropy of the predicted classes over the whole stream, less the mean entropy of a prediction."""
+    shares, entropy = run.stored.summary.get("online", {}).get("predicted"), run.numbers.get("online.entropy")
+    if not isinstance(shares, list) or entropy is None or not all(isinstance(share, int | float) for share in shares):
+        return None
+    spread = -sum(share / 100 * log(share / 100) for share in shares if share > 0)
+    return float(spread) - entropy
+
+
+SURROGATES = {
+    "entropy": Surrogate(lambda run: run.numbers.get("online.entropy"), False, "lowest mean entropy of predictions"),
+    "information": Surrogate(information, True, "largest entropy of the predicted classes less that of predictions"),
+    "consistency": Surrogate(
+        lambda run: run.numbers.get("surrogates.consistency"), True, "most often the same for the mirrored image"
+    ),
+    "agreement": Surrogate(
+        lambda run: run.numbers.get("surrogates.agreement"), True, "most often the same as the source model"
+    ),
+}
+
+
+def choice_table(panel: Panel) -> Table:
+    """A line for each swept number and surrogate; no lines where no number was swept."""
+    sweeps = find_sweeps(panel.runs)
+    others = _tell_apart(sweeps)
+    found = [
+        Row((*([other] if any(others) else []), *row.names), row.cells, row.ranked)
+        for other, sweep in sorted(zip(others, sweeps, strict=True), key=lambda pair: (pair[0], _names(*pair[1])))
+        for row in _rows(*sweep)
+    ]
+    heading = (SET_UP, *HEADING) if any(others) else HEADING
+    told = [f"{name}: {surrogate.meaning}" for name, surrogate in SURROGATES.items()]
+    caption = (
+        "Which value of a setting would have been chosen without labels, and what that costs in points of accuracy "
+        f"against the best value in hindsight; means over seeds. {'; '.join(told)}; {CHANCE}: the mean over all. "
+        "Consistency and agreement are known where the runs have regime.surrogates.",
+    )
+    return Table("Settings chosen without labels", heading, COLUMNS, tuple(found), caption)
+
+
+def find_sweeps(runs: Sequence[Run]) -> list[tuple[str, ByValue]]:
+    """Each setting with several numbers and the runs by its values, which differ in nothing else but their seeds."""
+    found: dict[tuple[str, str], ByValue] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        if not is_source(column_name(run)):
+            for name, value in _numbers(run).items():
+                found[name, _rest(run, name)][value].append(run)
+    return [(name, dict(sorted(values.items()))) for (name, _), values in found.items() if len(values) > 1]
+
+
+def _rows(setting: str, values: ByValue) -> list[Row]:
+    accuracy = {value: _mean(runs, lambda run: run.accuracy) for value, runs in values.items()}
+    known = {value: mean for value, mean in accuracy.items() if mean is not None}
+    if len(known) < len(accuracy):
+        return []
+    best = max(known, key=lambda value: known[value])
+    names = _names(setting, values)
+    seeds = min(len({run.seed for run in runs}) for runs in values.values())
+    rows = []
+    for name, surrogate in SURROGATES.items():
+        scores = {value: _mean(runs, surrogate.of) for value, runs in values.items()}
+        scored = {value: score for value, score in scores.items() if score is not None}
+        if len(scored) == len(scores):
+            chosen = (max if surrogate.higher else min)(scored, key=lambda value: scored[value])
+            rows.append(Row((*names, name), _cells(f"{chosen:g}", known[chosen], best, known[best], seeds)))
+    mean = sum(known.values()) / len(known)
+    return [*rows, Row((*names, CHANCE), _cells("any", mean, best, known[best], seeds), ranked=False)]
+
+
+def _names(setting: str, values: ByValue) -> tuple[str, str, str]:
+    run = next(iter(values.values()))[0]
+    return column_name(run), row_name(run), setting.rpartition(".")[2]
+
+
+def _tell_apart(sweeps: Sequence[tuple[str, ByValue]]) -> list[str]:
+    """For each sweep the settings that tell it from others of the same names; nothing where there are none."""
+    names = [_names(*sweep) for sweep in sweeps]
+    told = [""] * len(sweeps)
+    for name in set(names):
+        alike = [at for at, other in enumerate(names) if other == name]
+        given = [_others(next(iter(values.values()))[0], setting) for setting, values in map(sweeps.__getitem__, alike)]
+        axes = tell_apart(given) if len(alike) > 1 else []
+        for at, settings in zip(alike, given, strict=True):
+            told[at] = ", ".join(f"{axis.rpartition('.')[2]} {settings.get(axis)}" for axis in axes)
+    return told
+
+
+def _cells(chosen: str, accuracy: float, best: float, highest: float, seeds: int) -> tuple[Cell, ...]:
+    numbers = [Cell(value, seeds=seeds) for value in (accuracy, highest, highest - accuracy)]
+    return Cell(absent=chosen), numbers[0], Cell(absent=f"{best:g}"), numbers[1], numbers[2]
+
+
+def _mean(runs: Sequence[Run], of: Callable[[Run], float | None]) -> float | None:
+    values = [of(run) for run in runs]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _numbers(run: Run) -> dict[str, float]:
+    """The settings of method and memory that are numbers."""
+    return {
+        name: float(value)
+        for name, value in run.settings.items()
+        if name.startswith(SWEPT) and isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _rest(run: Run, setting: str) -> str:
+    """Everything that a run is besides this setting, what follows from it, and the seed."""
+    return json.dumps(_others(run, setting), sort_keys=True, default=str)
+
+
+def _others(run: Run, setting: str) -> dict[str, Any]:
+    left_out = {setting, "seed", *FOLLOWS.get(setting, ())}
+    return {name: value for name, value in run.settings.items() if name not in left_out}

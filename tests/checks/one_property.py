@@ -1,0 +1,14 @@
+"""Checks that try one property, where a test says which of them must find what is wrong."""
+
+from typing import Any
+
+import pytest
+
+from gotta.checks.suite import Properties
+
+
+def keep_property(monkeypatch: pytest.MonkeyPatch, properties: Properties[Any, Any], words: str) -> None:
+    """Of these, only what has the words in its title is tried while the test runs."""
+    kept = {title: holds for title, holds in properties._held.items() if words in title}
+    assert kept, words
+    monkeypatch.setattr(properties, "_held", kept)
