@@ -7,6 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from gotta.models.backbone import Input
+from gotta.models.vit import VisionTransformer
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -36,6 +39,18 @@ def seeded_net(norm=nn.BatchNorm2d, classes=10, seed=0):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return TinyNet(norm, classes).eval()
+
+
+def seeded_transformer(classes=10, seed=0):
+    """For images of 8 x 8 pixels."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return VisionTransformer(4, 12, 2, 2, 2.0, classes, Input(8)).eval()
+
+
+def net_for(method):
+    """A small network that the method takes."""
+    return seeded_transformer() if method == "foa" else seeded_net()
 
 
 class TinyData:

@@ -6,7 +6,11 @@ from gotta.core import saved
 from gotta.core.resume import state_of
 
 # Settings with which the slow methods take a few passes instead of dozens.
-QUICK = {"cotta": {"copies": 2, "anchor_threshold": 0.5}, "energy": {"steps": 2, "buffer_size": 16}}
+QUICK = {
+    "cotta": {"copies": 2, "anchor_threshold": 0.5},
+    "energy": {"steps": 2, "buffer_size": 16},
+    "foa": {"population": 4},
+}
 
 
 def plain(state):

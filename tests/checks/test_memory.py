@@ -20,7 +20,7 @@ COMPOSED = [(a, e, d) for a in ("all", "largest", "quota") for e, d in (("oldest
 
 
 def test_all_policies_are_here() -> None:
-    expected = "cds composed cstu fifo fps fpsd hus kcenter lowentropy none pbrs rbm reservoir"
+    expected = "cds cdsw composed cstu fifo fps fpsd fpsw herding hus kcenter lowentropy mcm none pbrs rbm reservoir"
     assert policies.names() == expected.split()
 
 

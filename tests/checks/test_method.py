@@ -15,7 +15,7 @@ from gotta.methods.parts.params import train_affine
 
 pytestmark = pytest.mark.thorough
 
-FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}
+FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}, "foa": {"population": 4}}
 
 
 @pytest.mark.parametrize("name", methods.names())

@@ -5,7 +5,7 @@ import multiprocessing
 import time
 from collections import Counter
 
-from tiny import TinyData, seeded_net
+from tiny import TinyData, seeded_net, seeded_transformer
 
 from gotta.experiment.run import run as module
 from gotta.experiment.spec.run_spec import RunSpec
@@ -49,7 +49,8 @@ def use_tiny(monkeypatch):
     data, net = TinyData(per_class=15), seeded_net(classes=3)
     net.num_classes = 3
     monkeypatch.setattr(module, "share_dataset", lambda name: data)
-    monkeypatch.setattr(module, "share_model", lambda **named: net)
+    nets = {"vit-mini": seeded_transformer(classes=3)}
+    monkeypatch.setattr(module, "share_model", lambda **named: nets.get(named["name"], net))
 
 
 def patch(pause=0.0):

@@ -27,7 +27,9 @@ def test_every_quirk_is_listed_with_its_methods():
 
 def test_every_setting_of_every_preset_is_in_the_table():
     page = (DOCS / "methods.md").read_text()
-    rows = dict(re.findall(r"^\| `(\w+)`(?:, `\w+`)? \| ((?:Adam|SGD|affinity|shots).*) \|$", page, re.MULTILINE))
+    rows = dict(
+        re.findall(r"^\| `(\w+)`(?:, `\w+`)? \| ((?:Adam|SGD|affinity|prompts|shots).*) \|$", page, re.MULTILINE)
+    )
     rows["eata"] = rows["eta"]
     for name in methods.names():
         for setting in describe(name)["presets"]["official"]:

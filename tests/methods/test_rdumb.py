@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 from rivals import assert_same, assert_same_parameters, build, published, run
-from tiny import seeded_net
+from tiny import net_for, seeded_net
 
 import gotta
 from gotta import GottaError, list_methods
 from gotta.methods import Method, methods
 
 ADAPTING = [name for name in list_methods() if methods.get(name).adapt is not Method.adapt]
-FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}
+FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}, "foa": {"population": 4}}
 
 
 def images(count):
@@ -39,7 +39,7 @@ def test_without_the_reset_it_is_eta():
 def test_any_method_starts_over(method):
     """After so many adaptations networks and optimizer are the source's; the memory and the draws go on."""
     settings = {**FAST.get(method, {}), "memory": "fifo", "capacity": 8, "pairing": "memory"}
-    model = build(method, seeded_net(), reset_every=3, **settings)
+    model = build(method, net_for(method), reset_every=3, **settings)
     start = model.method.state_dict()
     for number, x in enumerate(images(6), 1):
         model(x)

@@ -4,7 +4,7 @@ from math import log
 
 import pytest
 import torch
-from tiny import seeded_net
+from tiny import net_for, seeded_net
 from torch import nn
 
 from gotta import GottaError, adapt, list_methods
@@ -20,7 +20,7 @@ QUIRKS = {
 
 
 def build(method, **settings):
-    return adapt(seeded_net(), method, num_classes=CLASSES, **settings).method
+    return adapt(net_for(method), method, num_classes=CLASSES, **settings).method
 
 
 @pytest.mark.parametrize("method", list_methods())
@@ -204,7 +204,7 @@ def test_a_description_is_complete():
         assert found["summary"]
         assert found["paper"]
         assert found["statistics"]["with a memory"]["source"] in ("source", "batch", "running", "class")
-        assert found["score"] == ("after" if method == "energy" else "before")
+        assert found["score"] == ("after" if method in ("energy", "foa") else "before")
 
 
 def test_eata_without_clean_samples_says_that_it_is_eta():

@@ -5,14 +5,18 @@ from copy import deepcopy
 
 import pytest
 import torch
-from tiny import seeded_net
+from tiny import net_for
 
 from gotta import adapt, list_methods
 from gotta.methods import methods
 
 CLASSES = 10
 STATELESS = ("source", "lame", "t3a", "cache")  # whatever the stream, nothing of the method itself changes
-FAST = {"cotta": {"copies": 2, "anchor_threshold": 2.0}, "energy": {"steps": 2, "buffer_size": 40}}
+FAST = {
+    "cotta": {"copies": 2, "anchor_threshold": 2.0},
+    "energy": {"steps": 2, "buffer_size": 40},
+    "foa": {"population": 4},
+}
 FAST |= {"pl": {"threshold": 0.0}, "sar": {"e_margin": 9.0}, "deyo": {"e_margin": 9.0, "plpd_threshold": 0.0}}
 FAST |= {"delta": {"e_margin": 9.0}, "tribe": {"margin": 9.0}}
 FAST["eta"] = FAST["eata"] = FAST["rdumb"] = {"e_margin": 9.0, "d_margin": 9.0}
@@ -27,7 +31,7 @@ def build(method, memory="none", **settings):
     memory = memory if methods.get(method).uses_memory else "none"
     capacity = None if memory == "none" else 12
     settings = {**FAST.get(method, {}), **settings}
-    return adapt(seeded_net(), method, memory, capacity, CLASSES, **settings)
+    return adapt(net_for(method), method, memory, capacity, CLASSES, **settings)
 
 
 def flat(value, path=""):

@@ -156,7 +156,7 @@ class Watched(Policy):
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.needs, self.vectors = policy.needs, policy.vectors  # type: ignore[misc]
+        self.needs, self.vectors, self.keeps = policy.needs, policy.vectors, policy.keeps  # type: ignore[misc]
         self.after_read = policy.after_read  # type: ignore[method-assign]
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
@@ -299,7 +299,8 @@ def make_offer(subject: Subject, case: Case, size: int | None = None) -> dict[st
 def snapshot(memory: Memory) -> dict[str, Any]:
     """Everything a reader of the memory sees."""
     batch = memory.peek()
-    return {name: getattr(batch, name).tolist() for name in ("x", "label", "uncertainty", "embedding", "age")}
+    seen = {name: getattr(batch, name).tolist() for name in ("x", "label", "uncertainty", "embedding", "age")}
+    return {**seen, "weight": None if batch.weight is None else batch.weight.tolist()}
 
 
 def everything(memory: Memory) -> dict[str, Any]:
@@ -307,7 +308,7 @@ def everything(memory: Memory) -> dict[str, Any]:
 
 
 def columns(table: Table) -> dict[str, Any]:
-    names = ("label", "uncertainty", "embedding", "born", "filled", "count", "seen")
+    names = (*table.columns, "mean", "count", "seen")
     return {**{name: repr(getattr(table, name).tolist()) for name in names}, "clock": table.clock, "size": len(table)}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gotta.checks.findings import Report
-from gotta.checks.method_cases import NORMS, Case, draw, size
+from gotta.checks.method_cases import KINDS, Case, draw, size
 from gotta.checks.method_properties import PROPERTIES, Subject
 from gotta.checks.suite import Refused, raise_unless_passed
 from gotta.errors import GottaError
@@ -46,7 +46,7 @@ def check(method: str | type[Method], **options: Any) -> None:
 def _find_network(subject: Subject, name: str) -> None:
     """A method may refuse networks, but not all: there would be nothing to check."""
     refusals = []
-    for norm in NORMS:
+    for norm in KINDS:
         try:
             subject.build(Case(norm, "none", 4, 3, 2, 4, 0))
             return

@@ -1,4 +1,4 @@
-"""What to check methods on: small networks with several kinds of normalisation, any memory, batches of any size."""
+"""What to check methods on: small networks, one of them a transformer, any memory, batches of any size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +47,47 @@ class TinyNet(nn.Module):
         return self.classify(self.features(x))
 
 
+class TinyBlock(nn.Module):
+    """A layer of a transformer without what makes it large."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm1, self.mix = nn.LayerNorm(width), nn.Linear(width, width)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        seen = self.norm1(tokens)
+        out: Tensor = tokens + self.mix(seen + seen.mean(1, keepdim=True))
+        return out
+
+
+class TinyTransformer(nn.Module):
+    """Four patches of an image of 8 x 8 pixels and a class token, which is classified; named as in timm."""
+
+    def __init__(self, num_classes: int, width: int = 8) -> None:
+        super().__init__()
+        self.patch_embed = nn.Conv2d(3, width, 4, 4)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
+        self.pos_embed = nn.Parameter(0.1 * torch.randn(1, 5, width))
+        self.blocks = nn.Sequential(TinyBlock(width), TinyBlock(width))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, num_classes)
+
+    def features(self, x: Tensor) -> Tensor:
+        tokens = self.patch_embed(x).flatten(2).transpose(1, 2)
+        tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], 1) + self.pos_embed
+        out: Tensor = self.norm(self.blocks(tokens))[:, 0]
+        return out
+
+    def classify(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.head(features)
+        return logits
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classify(self.features(x))
+
+
+KINDS = (*NORMS, "tokens")
+
+
 @dataclass(frozen=True)
 class Case:
     """A network, a memory and a stream, as a few words and numbers."""
@@ -62,7 +103,8 @@ class Case:
     def net(self) -> nn.Module:
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
-            net = TinyNet(NORMS[self.norm], self.num_classes)
+            transformer = self.norm == "tokens"
+            net = TinyTransformer(self.num_classes) if transformer else TinyNet(NORMS[self.norm], self.num_classes)
             for buffer in net.buffers():  # statistics as if from training
                 if buffer.dtype.is_floating_point:
                     buffer.add_(0.1 * torch.rand_like(buffer))
@@ -77,7 +119,7 @@ def draw(pick: Pick) -> Case:
     """A case from a source of whole numbers between two bounds; the simplest come first."""
     memories = ["none", "fifo", "fps", *(name for name in policies.names() if name not in ("none", "fifo", "fps"))]
     return Case(
-        norm=list(NORMS)[pick(0, len(NORMS) - 1)],
+        norm=KINDS[pick(0, len(KINDS) - 1)],
         memory=memories[pick(0, len(memories) - 1)],
         capacity=pick(1, 12),
         num_classes=pick(2, 10),
@@ -88,5 +130,5 @@ def draw(pick: Pick) -> Case:
 
 
 def size(case: Case) -> tuple[int, ...]:
-    plain = list(NORMS).index(case.norm), case.memory != "none"
+    plain = KINDS.index(case.norm), case.memory != "none"
     return case.batches * case.batch_size, *plain, case.capacity, case.num_classes, case.seed

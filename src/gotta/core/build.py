@@ -16,6 +16,7 @@ from gotta.errors import GottaError, one_error
 from gotta.memory import Memory
 from gotta.memory.choice import MemoryChoice, check_owner
 from gotta.methods import Statistics, methods
+from gotta.models.embedding import Embedding
 
 
 def build(
@@ -63,6 +64,8 @@ def adapt(
     guard: str | None = None,
     inplace: bool = False,
     policy: dict[str, Any] | None = None,
+    head: Any = None,
+    scale: float | None = None,
     **hyper: Any,
 ) -> Adapted:
     """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
@@ -70,8 +73,12 @@ def adapt(
     A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters and the prior it is to
     have (`prior`, `labels`, `order_in_batch`). A memory with arguments of its own is
     `memory=gotta.Memory.spec("fps", epsilon=0.1)`, or the name with `policy={"epsilon": 0.1}`.
+    A model that gives features only takes a frozen `head`, a matrix of class embeddings [C, D]: the logits are their
+    inner products with the features, or with `scale` so many times the cosine.
     Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
     """
+    if head is None and scale is not None:
+        raise GottaError(f"scale={scale} is for a head of class embeddings, and there is none. Give head=...")
     if isinstance(memory, MemoryChoice):
         memory, capacity, policy = memory.unfold(capacity, policy)
     source_hash = saved.fingerprint(model)
@@ -89,8 +96,9 @@ def adapt(
     named = {"statistics": statistics, "fed_by": fed_by, "rate": rate}
     chosen = choose_statistics(cls, memory.lasts, pairing, preset, **named)
     check_settings_used(cls, method, memory.lasts, chosen, {**given, **hyper})
+    network = model if inplace else deepcopy(model)
     adapted = build(
-        model if inplace else deepcopy(model),
+        network if head is None else Embedding(network, head, scale),
         method,
         memory,
         chosen,

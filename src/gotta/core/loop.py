@@ -92,12 +92,14 @@ class TrueLabelMemory(Memory):
         """The true labels of the samples that will be observed next."""
         self._truth = labels
 
-    def observe(self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None) -> IntArray:
+    def observe(
+        self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None, descriptor: Any = None
+    ) -> IntArray:
         truth, self._truth = self._truth[: len(x)], self._truth[len(x) :]
         known = truth != FOREIGN  # a foreign sample has no true label to be stored under
         slots: IntArray = np.full(len(truth), -1, np.int64)
         if known.any():
             kept = torch.from_numpy(known)
-            offered = (None if values is None else values[kept] for values in (uncertainty, embedding))
+            offered = (None if values is None else values[kept] for values in (uncertainty, embedding, descriptor))
             slots[known] = super().observe(x[kept], torch.from_numpy(truth[known]), *offered)
         return slots

@@ -21,14 +21,28 @@ class Columns:
     label: NDArray[np.int64] | None  # [B]
     uncertainty: NDArray[np.float64] | None  # [B]
     embedding: NDArray[Any] | None  # [B, D]
+    descriptor: NDArray[np.float64] | None = None  # [B, K]
 
 
-def receive(x: Any, label: Given, uncertainty: Given, embedding: Given, num_classes: int) -> tuple[Tensor, Columns]:
-    """The samples as a tensor where they are, and their checked columns. Raises before anything was changed."""
+def receive(
+    x: Any,
+    label: Given,
+    uncertainty: Given,
+    embedding: Given,
+    num_classes: int,
+    descriptor: Given = None,
+    described: bool = False,
+) -> tuple[Tensor, Columns]:
+    """The samples as a tensor where they are, and their checked columns. Raises before anything was changed.
+
+    If `described`, the descriptor is measured on the samples.
+    """
     x = tensor("x", x)
     if x.ndim == 0 or len(x) == 0:
         raise GottaError(f"observe got an empty batch (x of shape {tuple(x.shape)}). Give at least one sample.")
-    given = {"label": label, "uncertainty": uncertainty, "embedding": embedding}
+    given = {"label": label, "uncertainty": uncertainty, "embedding": embedding, "descriptor": descriptor}
+    if described:
+        given["descriptor"] = describe(x)
     tensors = {name: tensor(name, value) for name, value in given.items() if value is not None}
     for name, value in tensors.items():
         check_shape(name, value, len(x))
@@ -36,11 +50,18 @@ def receive(x: Any, label: Given, uncertainty: Given, embedding: Given, num_clas
         # A sum is finite only if every part is; it needs one pass and no second array of the size of x.
         tensors["x"] = x.reshape(len(x), -1).sum(1, dtype=torch.promote_types(x.dtype, torch.float32))
     arrays = dict(zip(tensors, fetch(list(tensors.values())), strict=True))
-    columns = check_columns(arrays, num_classes)
     # The sum of finite numbers may overflow, so only the second look decides.
     if "x" in arrays and not np.isfinite(arrays["x"]).all() and not bool(x.isfinite().all()):
         raise not_finite("x")
-    return x, columns
+    return x, check_columns(arrays, num_classes)
+
+
+def describe(x: Tensor) -> Tensor:
+    """Mean and deviation of each channel over its positions: [B, C, ...] to [B, 2C]. A flat sample is one channel."""
+    real = x.abs() if x.is_complex() else x
+    channels = real.reshape(len(x), x.shape[1] if x.ndim > 2 else 1, -1).double()
+    mean = channels.mean(2, keepdim=True)
+    return torch.cat([mean[..., 0], (channels - mean).square().mean(2).sqrt()], 1)
 
 
 def tensor(name: str, value: Any) -> Tensor:
@@ -65,8 +86,9 @@ def check_plain(name: str, value: Tensor) -> None:
 
 
 def check_shape(name: str, value: Tensor, length: int) -> None:
-    expected = f"[{length}, D]" if name == "embedding" else f"[{length}]"
-    if value.ndim != (2 if name == "embedding" else 1) or len(value) != length:
+    wide = name in ("embedding", "descriptor")
+    expected = f"[{length}, D]" if wide else f"[{length}]"
+    if value.ndim != (2 if wide else 1) or len(value) != length:
         raise GottaError(f"{name} must have shape {expected} for {length} samples, got {list(value.shape)}.")
 
 
@@ -97,7 +119,8 @@ def unpack(block: NDArray[np.uint8], like: Tensor) -> NDArray[Any]:
 
 def check_columns(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
     label, uncertainty, embedding = (arrays.get(name) for name in ("label", "uncertainty", "embedding"))
-    for name, column in (("uncertainty", uncertainty), ("embedding", embedding)):
+    descriptor = arrays.get("descriptor")
+    for name, column in (("uncertainty", uncertainty), ("embedding", embedding), ("descriptor", descriptor)):
         if column is not None and column.dtype.kind not in "fiub":
             raise GottaError(f"{name} must hold real numbers, got {column.dtype}.")
         if column is not None and not np.isfinite(column).all():
@@ -111,7 +134,8 @@ def check_columns(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
         label = label.astype(np.int64)
     if embedding is not None and embedding.dtype.kind != "f":
         embedding = embedding.astype(np.float64)
-    return Columns(label, None if uncertainty is None else uncertainty.astype(np.float64), embedding)
+    uncertainty, descriptor = (None if c is None else c.astype(np.float64) for c in (uncertainty, descriptor))
+    return Columns(label, uncertainty, embedding, descriptor)
 
 
 def not_finite(name: str) -> NotFinite:

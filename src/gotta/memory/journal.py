@@ -53,7 +53,7 @@ class Journal:
         return sum(size for kind, size in self.events if kind == OFFER)
 
     def column(self, name: str) -> NDArray[Any]:
-        """One column over all offers: id, slot, evicted, reason, label, uncertainty or embedding."""
+        """One column over all offers: id, slot, evicted, reason, label, uncertainty, embedding or descriptor."""
         if not self.batches or name not in self.batches[0]:
             raise GottaError(
                 f"this journal has no column '{name}'. It has {sorted(self.batches[0]) if self.batches else []}."
@@ -72,7 +72,7 @@ class Journal:
 
 
 def arrays(columns: Columns) -> dict[str, NDArray[Any]]:
-    given = {name: getattr(columns, name) for name in ("label", "uncertainty", "embedding")}
+    given = {name: getattr(columns, name) for name in ("label", "uncertainty", "embedding", "descriptor")}
     return {name: value.copy() for name, value in given.items() if value is not None}
 
 
@@ -146,13 +146,19 @@ def replay(
 
     capacity, num_classes = capacity or journal.capacity, num_classes or journal.num_classes
     memory = Memory(policy, capacity=capacity, num_classes=num_classes, seed=seed, **arguments)
+    if "descriptor" in memory.policy.keeps and journal.batches and "descriptor" not in journal.batches[0]:
+        raise GottaError(
+            f"{memory.policy!r} decides by descriptors of pixels, and this journal, of an earlier version, has none. "
+            "Record it again."
+        )
     batches = iter(journal.batches)
     seconds = 0.0
     for kind, _ in journal.events:
         if kind == OFFER:
             batch = next(batches)
+            columns = (batch.get(name) for name in ("label", "uncertainty", "embedding", "descriptor"))
             start = perf_counter()
-            memory.observe(batch["id"], batch.get("label"), batch.get("uncertainty"), batch.get("embedding"))
+            memory.observe(batch["id"], *columns)
             seconds += perf_counter() - start
         elif kind == READ:
             memory.batch()

@@ -14,10 +14,10 @@ from gotta.memory import intake, state
 from gotta.memory.choice import MemoryChoice
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
-from gotta.memory.policy import NOTHING, REJECT, UNEXPLAINED, Candidate, Policy, make_policy
+from gotta.memory.policy import NO_DESCRIPTOR, NOTHING, REJECT, UNEXPLAINED, Candidate, Decision, Policy, make_policy
 from gotta.memory.rewind import Rewind
 from gotta.memory.storage import Storage
-from gotta.memory.table import Floats, IntArray, Table
+from gotta.memory.table import IntArray, Table
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -120,13 +120,22 @@ class Memory:
         """For each row of `batch()` how many samples had been offered before it."""
         return self._table.born[self.slots]
 
-    def observe(self, x: Any, label: Given = None, uncertainty: Given = None, embedding: Given = None) -> IntArray:
+    def observe(
+        self,
+        x: Any,
+        label: Given = None,
+        uncertainty: Given = None,
+        embedding: Given = None,
+        descriptor: Given = None,
+    ) -> IntArray:
         """Offer a batch, sample by sample. Returns the slot that each was placed in, -1 = not stored.
 
-        A batch that cannot be used is one `GottaError`, and the memory stays as it was.
+        Descriptors are measured on `x` where they are wanted and not given. A batch that cannot be used is one
+        `GottaError`, and the memory stays as it was.
         """
         with one_error("this batch cannot be stored"), Rewind(self) as rewind, rewind.on_error():
-            x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes)
+            described = descriptor is None and (self.journal is not None or "descriptor" in self.policy.keeps)
+            x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes, descriptor, described)
             self._begin(columns, len(x))
             self._storage.prepare(x)
             if self._fields is None:
@@ -153,7 +162,8 @@ class Memory:
         given = (table.label[rows], table.uncertainty[rows], embedding, self._age(rows))
         label, uncertainty, embeddings, age = (torch.from_numpy(column).to(device) for column in given)
         x = self._storage.read(torch.from_numpy(rows))
-        return MemoryBatch(x, label, uncertainty, embeddings, age, self.capacity)
+        weight = torch.from_numpy(table.weight[rows]).to(device) if (table.weight[rows] != 1.0).any() else None
+        return MemoryBatch(x, label, uncertainty, embeddings, age, self.capacity, weight)
 
     def refresh(self, predict: Callable[[torch.Tensor], Prediction]) -> None:
         """Predict the stored rows anew. A row moves to the class it is now predicted as, even above its quota."""
@@ -198,7 +208,7 @@ class Memory:
         state.to_memory(self, saved)
 
     def _start(self, capacity: int | None = None) -> None:
-        self._table = Table(capacity or self.capacity, self.num_classes, self.policy.vectors)
+        self._table = Table(capacity or self.capacity, self.num_classes, self.policy.vectors, keeps=self.policy.keeps)
         self._storage = Storage(self._table.capacity, self._where)
         self._stats = {"stored": 0, "rejected": 0, "evicted": 0}
         self._fields = None
@@ -235,6 +245,9 @@ class Memory:
         if columns.embedding is not None:
             self._dtype = columns.embedding.dtype
             self._table.embedding = np.zeros((self._table.capacity, columns.embedding.shape[1]))
+            self._table.mean = np.zeros((self.num_classes + 1, columns.embedding.shape[1]))
+        if columns.descriptor is not None:
+            self._table.descriptor = np.zeros((self._table.capacity, columns.descriptor.shape[1]))
 
     def _decide(self, columns: Columns, size: int) -> list[int]:
         """Let the policy place each sample, and write its row. No pixel is touched."""
@@ -242,36 +255,51 @@ class Memory:
         labels = [-1] * size if columns.label is None else columns.label.tolist()
         uncertainties = [np.nan] * size if columns.uncertainty is None else columns.uncertainty.tolist()
         embeddings = self._round(columns.embedding, size)
+        descriptors = [NO_DESCRIPTOR] * size if columns.descriptor is None else columns.descriptor
         slots: list[int] = []
         left: list[int] = []
         reasons: list[str] = []
         first = table.clock
-        for label, uncertainty, embedding in zip(labels, uncertainties, embeddings, strict=True):
-            table.offer(label)
-            decision = place(table, Candidate(label, uncertainty, embedding), rng)
-            slot, reason, *clear = decision if isinstance(decision, tuple) else (int(decision), UNEXPLAINED)
-            left.append(self._apply(slot, clear[0] if clear else NOTHING, label, uncertainty, embedding))
+        for given in zip(labels, uncertainties, embeddings, descriptors, strict=True):
+            new = Candidate(*given)
+            table.offer(new.label, new.embedding)
+            said = place(table, new, rng)
+            decision = Decision(*said) if isinstance(said, tuple) else Decision(int(said), UNEXPLAINED)
+            left.append(self._apply(decision, new))
             table.tick()
-            slots.append(slot)
-            reasons.append(reason)
+            slots.append(decision.slot)
+            reasons.append(decision.reason)
         self._count(slots, left, reasons)
         if self.journal is not None:
             self.journal.note_offers(first, columns, slots, left, reasons)
         return slots
 
-    def _apply(self, slot: int, clear: int, label: int, uncertainty: float, embedding: Floats) -> int:
+    def _apply(self, decision: Decision, new: Candidate) -> int:
         """Do what was decided for a sample: the birth of the row that left, -1 for none."""
-        table = self._table
+        table, slot, clear = self._table, decision.slot, decision.clear
         if slot == REJECT and clear == NOTHING:
+            if decision.counts_for != NOTHING:
+                self._count_for(decision.counts_for)
             return -1
         if slot == REJECT and 0 <= clear < table.capacity and table.filled[clear]:
             return table.remove(clear)
         if 0 <= slot < table.capacity and clear == NOTHING:
-            return table.put(slot, label, uncertainty, embedding)
+            if decision.join is not None:
+                table.join(*decision.join)
+            return table.put(slot, new.label, new.uncertainty, new.embedding, new.descriptor, decision.group)
         raise GottaError(
             f"{self.policy!r} chose slot {slot} and to clear {clear}. Expected a slot in 0..{table.capacity - 1}, or "
             f"{REJECT}; only with {REJECT} may a filled slot be cleared."
         )
+
+    def _count_for(self, slot: int) -> None:
+        table = self._table
+        if "weight" not in table.keeps or not 0 <= slot < table.capacity or not table.filled[slot]:
+            raise GottaError(
+                f"{self.policy!r} lets a sample count for slot {slot}. Expected a filled slot, and 'weight' in its "
+                f"`keeps` (got {list(table.keeps)})."
+            )
+        table.count_for(slot)
 
     def _round(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
         """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""

@@ -20,6 +20,7 @@ policies: Registry[Any] = Registry(
 )
 
 REJECT = NOTHING = -1
+NO_DESCRIPTOR: NDArray[np.float64] = np.empty(0)
 
 ROOM = "room"
 REPLACED_OLDEST = "replaced oldest"
@@ -42,17 +43,22 @@ class Candidate(NamedTuple):
     label: int
     uncertainty: float
     embedding: NDArray[np.float64]  # [D], read-only
+    descriptor: NDArray[np.float64] = NO_DESCRIPTOR  # mean and deviation of each channel, where the policy asks for it
 
 
 class Decision(NamedTuple):
     """The slot to write to (its old row, if any, leaves) or REJECT, and why.
 
-    `clear` names a row that leaves although the newcomer does not enter; it goes with REJECT only.
+    `clear` names a row that leaves although the newcomer does not enter, `counts_for` one whose weight grows by the
+    newcomer instead; they go with REJECT only. `group` is the newcomer's; `join` names two groups that become one.
     """
 
     slot: int
     reason: str
     clear: int = NOTHING
+    counts_for: int = NOTHING
+    group: int = NOTHING
+    join: tuple[int, int] | None = None
 
 
 @cache
@@ -64,13 +70,15 @@ class Policy:
     """The interface. Subclasses are frozen dataclasses of hyper-parameters with `place`; nothing is stored on them.
 
     `needs` names the columns that every `observe` must bring. `vectors` names numbers per class that the table keeps
-    for the policy (all 0 at first) and that `after_read` may replace. `needs_probs` says that embeddings must be class
-    probabilities. `holds_batch` is for `none` alone.
+    for the policy (all 0 at first) and that `after_read` may replace. `keeps` names what else the table keeps:
+    `weight`, `descriptor` and `group` of rows, the `mean` embedding of classes. `needs_probs` says that embeddings must
+    be class probabilities. `holds_batch` is for `none` alone.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
     needs_probs: ClassVar[bool] = False
     vectors: ClassVar[tuple[str, ...]] = ()
+    keeps: ClassVar[tuple[str, ...]] = ()
     refresh_every: ClassVar[int | None] = None
     holds_batch: ClassVar[bool] = False
 
@@ -94,7 +102,7 @@ class Adopted(Policy):
     """A policy written without the base class: whatever has `place`, with the defaults for the rest."""
 
     def __init__(self, policy: Any) -> None:
-        for name in ("needs", "needs_probs", "vectors", "refresh_every", "holds_batch", "after_read", "notes"):
+        for name in ("needs", "needs_probs", "vectors", "keeps", "refresh_every", "holds_batch", "after_read", "notes"):
             if hasattr(policy, name):
                 setattr(self, name, getattr(policy, name))
         self.place = policy.place  # type: ignore[method-assign]

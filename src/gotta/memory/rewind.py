@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gotta.memory.memory import Memory
 
 OF_MEMORY = ("_table", "_storage", "_fields", "_dtype", "num_classes", "knows_classes", "journal")
-OF_TABLE = ("clock", "embedding")
+OF_TABLE = ("clock", "embedding", "descriptor")
 OF_STORAGE = ("pixels", "device")
 OF_JOURNAL = ("events", "batches", "refreshes")
 
@@ -36,6 +36,7 @@ class Rewind:
             (storage, {name: getattr(storage, name) for name in OF_STORAGE}),
         ]
         self._stats, self._seen, self._vectors = dict(memory._stats), table._seen.copy(), dict(table.vectors)
+        self._mean = table.mean.copy() if "mean" in table.keeps else table.mean
         self._rng = state.of_generator(memory._rng)
         self._journal = {} if journal is None else {name: len(getattr(journal, name)) for name in OF_JOURNAL}
         self._rows: list[Logged] = []
@@ -60,6 +61,7 @@ class Rewind:
         memory._stats = dict(self._stats)
         table.vectors = dict(self._vectors)
         table._seen[:] = self._seen
+        table.mean = self._mean.copy()
         state.set_generator(memory._rng, self._rng)
         for name, length in self._journal.items():
             del getattr(memory.journal, name)[length:]

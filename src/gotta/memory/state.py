@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from gotta.errors import GottaError
-from gotta.memory.table import Table
+from gotta.memory.table import FURTHER, Table
 
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
@@ -39,7 +39,7 @@ def to_memory(memory: "Memory", saved: dict[str, Any]) -> None:
         if saved.get(name) != mine:
             raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
     try:
-        table = to_table(saved, memory.num_classes, memory.capacity)
+        table = to_table(saved, memory.num_classes, memory.capacity, memory.policy.keeps)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise GottaError(f"the saved state of the memory is damaged: {type(error).__name__}: {error}.") from None
     memory._start(table.capacity)
@@ -56,20 +56,28 @@ def to_memory(memory: "Memory", saved: dict[str, Any]) -> None:
 def of_table(table: Table) -> dict[str, Any]:
     """The filled rows with their slots; what the table derives from them is left out."""
     slots = np.flatnonzero(table.filled)
-    columns = {name: torch.from_numpy(getattr(table, name)[slots]) for name in COLUMNS}
+    further = [name for name in FURTHER if name in table.keeps]
+    columns = {name: torch.from_numpy(getattr(table, name)[slots]) for name in (*COLUMNS, *further)}
+    if "mean" in table.keeps:
+        columns["mean"] = torch.from_numpy(table.mean.copy())
     vectors = {f"vector.{name}": torch.from_numpy(value.copy()) for name, value in table.vectors.items()}
     seen = torch.from_numpy(table._seen.copy())
     size = {"slots": torch.from_numpy(slots), "seen": seen, "clock": table.clock, "rows": table.capacity}
     return {**columns, **vectors, **size}
 
 
-def to_table(saved: dict[str, Any], num_classes: int, capacity: int) -> Table:
-    _check_sizes(saved, num_classes, capacity)
+def to_table(saved: dict[str, Any], num_classes: int, capacity: int, keeps: tuple[str, ...] = ()) -> Table:
+    further = tuple(name for name in FURTHER if name in keeps)
+    _check_sizes(saved, num_classes, capacity, further)
     vectors = {name[len("vector.") :]: array(value) for name, value in saved.items() if name.startswith("vector.")}
-    table = Table(saved["rows"], num_classes, tuple(vectors), saved["embedding"].shape[1])
+    table = Table(saved["rows"], num_classes, tuple(vectors), saved["embedding"].shape[1], keeps)
+    if "descriptor" in keeps:
+        table.descriptor = np.zeros((table.capacity, saved["descriptor"].shape[1]))
+    if "mean" in keeps:
+        table.mean[:] = array(saved["mean"])
     table.vectors.update(vectors)
     slots = array(saved["slots"])
-    for name in COLUMNS:
+    for name in (*COLUMNS, *further):
         getattr(table, name)[slots] = array(saved[name])
     table.filled[slots] = True
     table._seen[:] = array(saved["seen"])
@@ -78,7 +86,7 @@ def to_table(saved: dict[str, Any], num_classes: int, capacity: int) -> Table:
     return table
 
 
-def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int) -> None:
+def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int, further: tuple[str, ...]) -> None:
     """Raises ValueError unless the columns go together, before room is made for what they ask for."""
     slots, rows, clock = array(saved["slots"]), saved["rows"], saved["clock"]
     stored = len(slots)
@@ -90,7 +98,7 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int) -> None
         or (stored and not 0 <= slots.min() <= slots.max() < rows)
     ):
         raise ValueError("its slots are damaged")
-    lengths = {name: len(saved[name]) for name in (*COLUMNS, "x")}
+    lengths = {name: len(saved[name]) for name in (*COLUMNS, *further, "x")}
     wrong = [name for name, length in lengths.items() if length != stored and not (name == "x" and not stored)]
     wrong += [name for name in saved if name.startswith("vector.") and len(saved[name]) != num_classes]
     wrong += [] if len(saved["seen"]) == num_classes + 1 else ["seen"]
@@ -98,6 +106,8 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int) -> None
         raise ValueError(f"{', '.join(wrong)} do not have the length of the other columns")
     if np.dtype(saved["dtype"]).kind != "f" or not isinstance(saved["fields"], dict | NoneType):
         raise ValueError("what it says of its columns is damaged")
+    if "weight" in further and not (array(saved["weight"]) >= 1).all():
+        raise ValueError("its weights are damaged")
     label = array(saved["label"])
     if stored and not -1 <= label.min() <= label.max() < num_classes:
         raise ValueError(f"labels go from {label.min()} to {label.max()}, and there are {num_classes} classes")

@@ -11,6 +11,7 @@ Floats = NDArray[np.float64]
 Logged = tuple[int | IntArray, list[Any]]  # rows, and what their columns were
 
 COLUMNS = ("label", "uncertainty", "embedding", "born", "filled")
+FURTHER = ("weight", "descriptor", "group")  # columns that are kept where a policy asks for them
 
 NO_ROWS: IntArray = np.empty(0, np.int64)
 FEW = 64  # up to here a scan of a list is quicker than a binary search
@@ -79,16 +80,31 @@ class Table:
 
     Policies read it; only the memory writes. A label of -1 means that none was given; such rows belong to no class.
     Embeddings are kept in float64, in which distances between given float32 values are exact enough to compare.
+    `keeps` names what a policy wants besides: `weight`, `descriptor` and `group` of each row, and the `mean` embedding
+    of all samples offered of each class.
     """
 
-    def __init__(self, capacity: int, num_classes: int, vectors: tuple[str, ...] = (), dimensions: int = 0) -> None:
+    def __init__(
+        self,
+        capacity: int,
+        num_classes: int,
+        vectors: tuple[str, ...] = (),
+        dimensions: int = 0,
+        keeps: tuple[str, ...] = (),
+    ) -> None:
         self.capacity, self.num_classes = capacity, num_classes
+        self.keeps = keeps
+        self.columns = (*COLUMNS, *(name for name in FURTHER if name in keeps))
         self.clock = 0
         self.label: IntArray = np.full(capacity, -1, np.int64)
         self.uncertainty: Floats = np.full(capacity, np.nan)
         self.embedding: Floats = np.zeros((capacity, dimensions))
         self.born: IntArray = np.full(capacity, -1, np.int64)
         self.filled: NDArray[np.bool_] = np.zeros(capacity, bool)
+        self.weight: Floats = np.ones(capacity)
+        self.descriptor: Floats = np.zeros((capacity, 0))
+        self.group: IntArray = np.full(capacity, -1, np.int64)
+        self.mean: Floats = np.zeros((num_classes + 1, dimensions))
         self.vectors: dict[str, Floats] = {name: np.zeros(num_classes) for name in vectors}
         # One place more than classes, so that label -1 has a place to be counted in.
         self._count: IntArray = np.zeros(num_classes + 1, np.int64)
@@ -173,11 +189,21 @@ class Table:
             found = self._indexes[kind] = kind(self)
         return found
 
-    def offer(self, label: int) -> None:
+    def offer(self, label: int, embedding: Floats | None = None) -> None:
         """A sample of this class is on offer from now on."""
         self._seen[label] += 1
+        if embedding is not None and "mean" in self.keeps:
+            self.mean[label] += (embedding - self.mean[label]) / self._seen[label]
 
-    def put(self, slot: int, label: int, uncertainty: float, embedding: Floats) -> int:
+    def put(
+        self,
+        slot: int,
+        label: int,
+        uncertainty: float,
+        embedding: Floats,
+        descriptor: Floats | None = None,
+        group: int = -1,
+    ) -> int:
         """Write a row; what was in the slot leaves. Returns the birth of the row that left, -1 for none."""
         left = self.remove(slot) if self.filled[slot] else self._log(slot)
         self.label[slot] = label
@@ -185,6 +211,10 @@ class Table:
         self.embedding[slot] = embedding
         self.born[slot] = self.clock
         self.filled[slot] = True
+        if self.keeps:
+            self.weight[slot], self.group[slot] = 1.0, group
+            if descriptor is not None:
+                self.descriptor[slot] = descriptor
         self._size += 1
         members = self._members.get(label)
         if members is None:
@@ -194,6 +224,17 @@ class Table:
         for index in self._indexes.values():
             index.added(slot)
         return left
+
+    def count_for(self, slot: int) -> None:
+        """A sample that is left out counts for this row."""
+        self._log(slot)
+        self.weight[slot] += 1.0
+
+    def join(self, group: int, other: int) -> None:
+        """All rows of another group become rows of this one."""
+        rows = np.flatnonzero(self.filled & (self.group == other))
+        self._log(rows)
+        self.group[rows] = group
 
     def tick(self) -> None:
         self.clock += 1
@@ -209,7 +250,7 @@ class Table:
     def take_back(self, log: list[Logged]) -> None:
         """Write logged rows back, the latest first."""
         for rows, columns in reversed(log):
-            for name, values in zip(COLUMNS, columns, strict=True):
+            for name, values in zip(self.columns, columns, strict=True):
                 getattr(self, name)[rows] = values
         self.rebuild()
 
@@ -228,7 +269,7 @@ class Table:
     def _log(self, rows: int | IntArray) -> int:
         """Tell the logs what some rows are before they change. Returns the birth of no row, -1."""
         if self.logs:
-            columns = [getattr(self, name)[rows].copy() for name in COLUMNS]
+            columns = [getattr(self, name)[rows].copy() for name in self.columns]
             for log in self.logs:
                 log.append((rows, columns))
         return -1

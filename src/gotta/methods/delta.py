@@ -12,6 +12,7 @@ from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.normalization import batch_statistics, replace_batch_norms
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.renorm import RenormBN
+from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 
@@ -53,28 +54,28 @@ class Delta(Method):
         return self.make_optimizer(train_affine(self.model, "delta"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x)
+        logits = self.training_logits(batch.x, weight=batch.weight)
         self.turn += 1
         uncertain = self.entropy(logits)
-        weight = self.weigh(logits.detach())
+        weight = self.weigh(logits.detach(), batch.weight)
         kept = torch.ones_like(weight, dtype=torch.bool)
         if self.hyper.weighting:
             sure = (margin(self.hyper.e_margin, logits, 0.5) - uncertain.detach()).exp()
             weight, kept = weight * sure, sure > 1
         measured = {"kept": float(kept.sum())}
         if kept.any():
-            loss = (weight * uncertain)[kept].mean()
+            loss = average((weight * uncertain)[kept], batch.weight_of(kept))
             self.descend(loss)
             measured["loss"] = float(loss.detach())
         return measured
 
-    def weigh(self, logits: Tensor) -> Tensor:
+    def weigh(self, logits: Tensor, rows: Tensor | None = None) -> Tensor:
         """One over how often the predicted class was predicted so far; 1 on average. Then these samples count, too."""
         probs = logits.softmax(1)
         before = torch.full_like(probs[0], 1 / len(probs[0])) if self.frequency is None else self.frequency.to(probs)
         weight = before.reciprocal()[probs.argmax(1)]
-        self.frequency = before + (1 - self.hyper.class_momentum) * (probs.mean(0) - before)
-        return weight / weight.mean()
+        self.frequency = before + (1 - self.hyper.class_momentum) * (average_rows(probs, rows) - before)
+        return weight / average(weight, rows)
 
     @property
     def begins(self) -> bool:

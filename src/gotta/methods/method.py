@@ -16,6 +16,7 @@ from gotta.cost import Cost
 from gotta.methods.parts.following import Following
 from gotta.methods.parts.normalization import batch_statistics, has_batch_norm, shield_group_norms
 from gotta.methods.parts.params import load_plain_state, plain_state
+from gotta.methods.parts.row_weights import counting_rows
 from gotta.methods.passes import Passes
 from gotta.methods.settings import (
     Presets,
@@ -190,10 +191,10 @@ class Method(Passes):
         """One adaptation on what the memory holds. What was measured on the way, by name."""
         return {}
 
-    def feed(self, x: Tensor) -> None:
+    def feed(self, x: Tensor, weight: Tensor | None = None) -> None:
         """Move the running statistics by one forward of these samples."""
         for net in self.networks().values():
-            with torch.no_grad(), batch_statistics(net, self.statistics.rate):
+            with torch.no_grad(), batch_statistics(net, self.statistics.rate), counting_rows(net, weight):
                 self.logits(x, net)
 
     def reset(self) -> None:

@@ -25,5 +25,5 @@ class Norm(Method):
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         if self.moves_statistics and self.statistics.fed_by == "memory":
-            self.feed(batch.x)
+            self.feed(batch.x, batch.weight)
         return {}

@@ -8,6 +8,7 @@ from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.iabn import IABN
 from gotta.methods.parts.normalization import replace_batch_norms
 from gotta.methods.parts.params import train_affine
+from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 
@@ -37,7 +38,9 @@ class Note(Method):
         return self.make_optimizer(train_affine(self.model, "note"), decay)
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        probs = self.training_logits(batch.x).softmax(1)
-        loss = -(probs * (probs + 1e-6).log()).mean()  # over samples and classes: 1/C of the usual entropy
+        probs = self.training_logits(batch.x, weight=batch.weight).softmax(1)
+        loss = -average(
+            probs * (probs + 1e-6).log(), batch.weight
+        )  # over samples and classes: 1/C of the usual entropy
         self.descend(loss)
         return {"loss": float(loss.detach())}

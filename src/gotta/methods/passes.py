@@ -15,6 +15,7 @@ from gotta.methods.parts.following import Following
 from gotta.methods.parts.normalization import ONE_VALUE, batch_statistics, has_batch_norm, running_statistics
 from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import make_optimizer
+from gotta.methods.parts.row_weights import counting_rows
 from gotta.methods.settings import Statistics
 
 
@@ -60,17 +61,19 @@ class Passes:
         with running_statistics(net):
             return self._read(net(x))
 
-    def training_logits(self, x: Tensor, net: nn.Module | None = None, moving: bool = True) -> Tensor:
+    def training_logits(
+        self, x: Tensor, net: nn.Module | None = None, moving: bool = True, weight: Tensor | None = None
+    ) -> Tensor:
         """The logits to compute a loss on, under the statistics of these samples.
 
         Where prediction and adaptation see the same batch, the forward of the prediction is used and not done again.
-        Unless `moving`, the forward leaves running statistics as they are.
+        Unless `moving`, the forward leaves running statistics as they are. `weight` says how often each sample counts.
         """
         net = self.model if net is None else net
         kept, self._kept = self._kept, None
         if kept is not None and net is self.model and len(kept) == len(x):
             return kept
-        with torch.enable_grad(), self._training_mode(net, moving):
+        with torch.enable_grad(), self._training_mode(net, moving), counting_rows(net, weight):
             return self.logits(x, net)
 
     def descend(self, loss: Tensor) -> None:

@@ -8,8 +8,9 @@ from torch.nn import functional as F
 
 from gotta.errors import GottaError
 from gotta.methods.method import methods
+from gotta.methods.parts.features import find_head
 from gotta.methods.parts.losses import entropy
-from gotta.methods.parts.support import Reader, find_linear, most_certain
+from gotta.methods.parts.support import Reader, find_classifier, most_certain
 from gotta.methods.settings import Presets, Texts
 from gotta.types import Prediction
 
@@ -37,9 +38,10 @@ class T3a(Reader):
 
     def prototypes(self, own: Prediction) -> tuple[Tensor, Tensor]:
         """The classifier's weights as one sample of each class, and what it says of them."""
-        linear, shape = find_linear(self.predictor), (own.logits.shape[1], own.features.shape[1])  # type: ignore[union-attr]
-        if linear is None or linear.weight.shape != shape:
+        shape = own.logits.shape[1], own.features.shape[1]  # type: ignore[union-attr]
+        weight = getattr(find_head(self.predictor), "weight", None)
+        classify = find_classifier(self.predictor, shape[1])
+        if weight is None or classify is None or weight.shape != shape:
             raise GottaError(f"method 't3a' needs a linear classifier at the end, with a weight of {list(shape)}.")
-        weight = linear.weight.detach()
         with torch.no_grad():
-            return weight.to(own.logits), linear(weight).to(own.logits)
+            return weight.detach().to(own.logits), classify(weight.detach()).to(own.logits)

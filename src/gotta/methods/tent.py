@@ -7,6 +7,7 @@ import torch
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.losses import choose_entropy
 from gotta.methods.parts.params import train_affine
+from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
 
@@ -35,6 +36,7 @@ class Tent(Method):
         return self.make_optimizer(train_affine(self.model, "tent"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        loss = self.entropy(self.training_logits(batch.x)).mean()
+        logits = self.training_logits(batch.x, weight=batch.weight)
+        loss = average(self.entropy(logits), batch.weight)
         self.descend(loss)
         return {"loss": float(loss.detach())}

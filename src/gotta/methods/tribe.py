@@ -10,10 +10,11 @@ from gotta.errors import GottaError
 from gotta.methods.method import Method, Statistics, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.balanced_bn import BalancedBN
-from gotta.methods.parts.losses import entropy, margin
+from gotta.methods.parts.features import find_head
+from gotta.methods.parts.losses import entropy, hard_cross_entropy, margin
 from gotta.methods.parts.normalization import has_batch_norm, replace_batch_norms
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.support import find_linear
+from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.settings import Presets, Texts
 from gotta.types import MemoryBatch
@@ -45,12 +46,12 @@ class Tribe(Method):
     }
 
     def configure(self) -> torch.optim.Optimizer:
-        linear = find_linear(self.model)
-        if linear is None and has_batch_norm(self.model):
+        head = find_head(self.model)
+        if head is None and has_batch_norm(self.model):
             raise GottaError(
                 "method 'tribe' keeps statistics by class, and this model has no linear layer that tells how many."
             )
-        classes = 1 if linear is None else linear.out_features
+        classes = 1 if head is None else len(head.weight)  # type: ignore[arg-type]
         replace_batch_norms(self.model, lambda layer: BalancedBN(layer, classes, self.hyper.share))
         parameters = train_affine(self.model, "tribe")
         self.anchor, self.teacher = frozen_copy(self.model), frozen_copy(self.model)
@@ -68,26 +69,28 @@ class Tribe(Method):
         return self.teacher
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        teacher = self.told_logits(batch.x, batch.label, self.teacher)
+        teacher = self.told_logits(batch.x, batch, self.teacher)
         changed = augment(batch.x, self.hyper.augment, self.generators["augment"])
-        student = self.told_logits(changed, batch.label, self.model)
+        student = self.told_logits(changed, batch, self.model)
         with torch.no_grad():
-            source = self.told_logits(batch.x, batch.label, self.anchor)
+            source = self.told_logits(batch.x, batch, self.anchor)
         sure = entropy(teacher.detach()) < margin(None, teacher, self.hyper.margin)
         measured = {"kept": float(sure.sum())}
         if sure.any():
-            loss = F.cross_entropy(student[sure], teacher.detach()[sure].argmax(1))
-            loss = loss + self.hyper.anchor_weight * F.mse_loss(teacher[sure], source[sure])
+            weight = batch.weight_of(sure)
+            loss = hard_cross_entropy(student[sure], teacher.detach()[sure].argmax(1), weight)
+            off = F.mse_loss(teacher[sure], source[sure], reduction="mean" if weight is None else "none")
+            loss = loss + self.hyper.anchor_weight * average(off, weight)
             self.descend(loss)
             measured["loss"] = float(loss.detach())
         return measured
 
-    def told_logits(self, x: Tensor, label: Tensor, net: nn.Module) -> Tensor:
+    def told_logits(self, x: Tensor, batch: MemoryBatch, net: nn.Module) -> Tensor:
         """A forward that moves the statistics, with the classes that the samples are thought to have."""
         for layer in net.modules():
             if isinstance(layer, BalancedBN):
-                layer.label = label
-        return self.training_logits(x, net)
+                layer.label = batch.label
+        return self.training_logits(x, net, weight=batch.weight)
 
 
 def share_parameters(owner: nn.Module, other: nn.Module) -> None:

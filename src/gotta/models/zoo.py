@@ -15,6 +15,7 @@ from gotta.files import write_atomically
 from gotta.models import foreign, own
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
+from gotta.models.embedding import Embedding, check_names, read_head
 from gotta.reading import parse_json
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -32,6 +33,8 @@ def load(
     num_classes: int | None = None,
     preprocessing: str | Input | None = None,
     seed: int = 0,
+    head: str | Path | None = None,
+    scale: float | None = None,
 ) -> Backbone:
     """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, an architecture
     with `weights` (the path of a checkpoint, or "random" for untrained weights that `seed` decides), or what a function
@@ -39,12 +42,15 @@ def load(
 
     The number of classes is the checkpoint's, unless `num_classes` insists on one. `preprocessing` names the mean and
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
+    `head` is the file of a matrix of class embeddings, and `scale` what their cosine to the features is multiplied by
+    (`embedding.Embedding`).
     """
     name = str(name_or_path)
-    check(name, None if weights is None else str(weights), preprocessing)
+    check(name, None if weights is None else str(weights), preprocessing, None if head is None else str(head), scale)
     if own.is_own(name):
         own.find(name)
-        model = _make_untrained(lambda: own.build(name, num_classes), seed)
+        # A network that gives features has no classes to tell.
+        model = _make_untrained(lambda: own.build(name, num_classes or (None if head is None else 1)), seed)
         if weights is not None and str(weights) != RANDOM:
             _fill(model, read_checkpoint(Path(weights).expanduser()), weights, f"'{name}'")
     elif weights is None:
@@ -58,11 +64,19 @@ def load(
         found = read_checkpoint(Path(weights).expanduser())
         model = _make_untrained(lambda: _make_sized(name, num_classes, found), seed)
         _fill(model, found, weights, f"'{name}'")
-    return _preprocess(model, preprocessing).eval()
+    model = _preprocess(model, preprocessing).eval()
+    return model if head is None else Embedding(model, read_head(str(head), Path(head), model), scale).eval()
 
 
-def check(name: str, weights: str | None = None, preprocessing: str | Input | None = None) -> None:
+def check(
+    name: str,
+    weights: str | None = None,
+    preprocessing: str | Input | None = None,
+    head: str | None = None,
+    scale: float | None = None,
+) -> None:
     """Complain of what `load` could not make sense of, without reading any weights."""
+    check_names(head, scale)
     if isinstance(preprocessing, str) and preprocessing not in PREPROCESSING:
         raise unknown("preprocessing", preprocessing, PREPROCESSING)
     is_file = name.endswith(".safetensors")

@@ -33,6 +33,16 @@ def test_eata_with_clean_samples_is_not_eta_and_without_it_is():
     assert losses[0] != losses[1]
 
 
+def test_petta_with_clean_samples_measures_how_far_it_strays():
+    with_samples, without = spec("petta", source_data={"number": 64}), spec("petta")
+    assert build(with_samples, model_of(with_samples), data_of(with_samples)).notes == []
+    assert "fixed strength" in build(without, model_of(without), data_of(without)).notes[0]
+    steps, summary = run(with_samples)[:2]
+    assert any("strayed" in step for step in steps)
+    assert not any("strayed" in step for step in run(without)[0])
+    assert "source_data_sha256" in str(summary)
+
+
 def test_number_and_seed_choose_the_images_and_the_summary_says_which():
     net = model_of(spec())
     few = clean_images(spec(fisher={"number": 32}), net)

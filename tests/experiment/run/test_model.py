@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from gotta.errors import GottaError
 from gotta.experiment.run.model import check_model, find_weights
 from gotta.experiment.run.run import run
+from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import load
 
@@ -109,3 +111,45 @@ def test_a_path_that_begins_with_a_dot_is_one_from_here(monkeypatch):
     assert find_weights("./mine.pt") == Path("./mine.pt")
     with pytest.raises(GottaError, match=r"no weights at mine\.pt"):
         check_model("wrn40-2", "./mine.pt", None)
+
+
+TOWER = """
+from torch import nn
+
+class Tower(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 16, 8, 8)
+
+    def forward(self, x):
+        return self.conv(x).mean((2, 3))
+"""
+
+
+def test_a_network_that_gives_features_takes_class_embeddings_from_a_file(home, tmp_path, monkeypatch):
+    (tmp_path / "tower.py").write_text(TOWER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    named = {"name": "tower:Tower", "weights": "random", "head": "text.safetensors", "scale": 30.0}
+    permit({"model": named})
+    with pytest.raises(GottaError, match=r"the file of class embeddings is not in .*text.safetensors"):
+        check_model(**{"preprocessing": None, **named})
+    rows = torch.randn(10, 16, generator=torch.Generator().manual_seed(0))
+    save_file({"text": rows}, home / "text.safetensors")
+    one = spec(**named)
+    _, summary = run(one)[:2]
+    assert "head_sha256" in str(summary)
+    assert one.id != spec(**{**named, "scale": 31.0}).id
+    assert spec(**one.model_dump()["model"]) == one
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"head": "text.txt"}, "is no head"),
+        ({"scale": 2.0}, "there is none"),
+        ({"head": "classifier", "scale": -1.0}, "0"),
+    ],
+)
+def test_a_head_that_makes_no_sense_is_told_before_anything_is_read(named, words):
+    with pytest.raises(GottaError, match=words):
+        spec(name="vit-mini", **named)

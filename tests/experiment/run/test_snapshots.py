@@ -36,6 +36,7 @@ def spec(method="rotta", memory="cstu", reset="never", control=None, guard=None,
     return RunSpec.of(
         {
             "method": {"name": method, **QUICK.get(method, {}), **settings},
+            "model": {"name": "vit-mini" if method == "foa" else "resnet20"},
             "memory": {"name": memory, "capacity": 6},
             "stream": STREAM,
             "regime": {"reset": reset, "batch_size": 8, "clock": clock, "pace": pace},

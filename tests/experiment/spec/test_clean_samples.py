@@ -50,6 +50,18 @@ def test_a_data_set_without_known_training_images_is_refused_with_the_way_out():
     assert eata("imagenet_c", data="train.zip").method.arguments["fisher"]["number"] == 2000
 
 
+@pytest.mark.parametrize("method", ["petta", "foa"])
+def test_methods_that_look_at_source_features_name_their_samples_alike(method):
+    def spec(**samples):
+        return RunSpec.of({"method": {"name": method, "source_data": samples}, "model": {"name": "vit-mini"}})
+
+    assert spec().method.arguments == {"source_data": {"data": "bundled", "number": 500, "seed": 0}}
+    assert RunSpec.of(spec(number=9).model_dump()) == spec(number=9)
+    assert spec().id != RunSpec.of({"method": {"name": method}, "model": {"name": "vit-mini"}}).id
+    with pytest.raises(GottaError, match=r"Did you mean 'method.source_data.number'"):
+        spec(nummer=3)
+
+
 def test_other_methods_take_no_clean_samples():
     with pytest.raises(GottaError, match="fisher"):
         RunSpec.of({"method": {"name": "eta", "fisher": {}}})

@@ -19,12 +19,14 @@ from gotta.experiment.sweep.store import Run
 from gotta.memory import Memory
 from gotta.methods import Statistics
 from gotta.methods.parts.normalization import has_batch_norm
+from gotta.models.backbone import Input
+from gotta.models.vit import VisionTransformer
 from gotta.streams import Stream
 from gotta.streams.stream_spec import LATER
 
 START = 4.0  # seconds until a new process has imported torch
 LARGE = 5_000_000  # parameters of a network that is timed on very few images
-PROBED = (8, 8)  # pixels of the images whose passes are counted
+PROBED = Input(8)  # of the images whose passes are counted
 
 
 @dataclass(frozen=True)
@@ -116,26 +118,33 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
     )
     size = regime["batch_size"]
     batches = 1 + -(-max(capacity or 0, regime["adapt_every"] or 0) // size)
-    spent = [adapted.step(torch.rand(size, 3, *PROBED, generator=generator)).cost for _ in range(batches)]
+    spent = [
+        adapted.step(torch.rand(size, 3, PROBED.size, PROBED.size, generator=generator)).cost for _ in range(batches)
+    ]
     return max(forwards(cost, size) for cost in spent)
 
 
 def _dummy(num_classes: int, batch_norm: bool, sure: bool, generator: torch.Generator) -> nn.Module:
-    net = nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1, device="meta"),
-        (nn.BatchNorm2d(4) if batch_norm else nn.GroupNorm(2, 4)),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(4, num_classes, device="meta"),
-    )
-    net[0].to_empty(device="cpu")
-    net[5].to_empty(device="cpu")
+    """A network with BatchNorm, or a transformer."""
+    with torch.device("meta"):
+        net = _convolution(num_classes) if batch_norm else VisionTransformer(8, 8, 1, 1, 1.0, num_classes, PROBED)
+    net.to_empty(device="cpu")
     with torch.no_grad():
-        for layer, scale in ((net[0], 1.0), (net[5], 1e4 if sure else 1e-4)):
-            for parameter in layer.parameters():
-                parameter.normal_(0.0, scale, generator=generator)
+        for buffer in net.buffers():
+            buffer.fill_(1)
+        for parameter in net.parameters():
+            parameter.normal_(0.0, 1.0, generator=generator)
+        classifier = net.head if isinstance(net, VisionTransformer) else net[-1]
+        for parameter in classifier.parameters():
+            parameter.mul_(1e4 if sure else 1e-4)
     return net
+
+
+def _convolution(num_classes: int) -> nn.Sequential:
+    pooled = nn.AdaptiveAvgPool2d(1)
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), pooled, nn.Flatten(), nn.Linear(4, num_classes)
+    )
 
 
 def _pace(spec: RunSpec, device: str) -> Pace:

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gotta.data.local.catalogue import command_for
 from gotta.errors import GottaError
 from gotta.experiment.run.clean_images import clean_images
 from gotta.experiment.run.model import check_model, share_model
 from gotta.experiment.run.run import check_classes, data_of, model_of
-from gotta.experiment.spec.clean_samples import FISHER
+from gotta.experiment.spec.clean_samples import asks_for_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec, ModelSpec
 from gotta.models.own import is_own
@@ -38,7 +39,7 @@ def missing(specs: Sequence[RunSpec]) -> list[Missing]:
     found += _complaints((partial(_look_at, model), command_for(_file(model))) for model in models.values())
     if found:
         return found
-    clean = {json.dumps([spec.method.arguments.get(FISHER), dict(spec.model)]): spec for spec in specs}
+    clean = {json.dumps([_clean_samples(spec), dict(spec.model)]): spec for spec in specs}
     found += _complaints((partial(_look_for_clean, spec), _clean_command(spec)) for spec in clean.values())
     pairs = {json.dumps(spec.model_dump(include={"data", "model"})): spec for spec in specs}
     streams = {json.dumps(spec.model_dump(include={"data", "stream"})): spec for spec in specs}
@@ -51,9 +52,15 @@ def _look_for_clean(spec: RunSpec) -> None:
     clean_images(spec, model_of(spec))
 
 
+def _clean_samples(spec: RunSpec) -> dict[str, Any]:
+    """How the spec names its clean samples; empty if it names none."""
+    setting = asks_for_samples(spec.method.name, spec.method.arguments)
+    named: dict[str, Any] = spec.method.arguments[setting] if setting else {}
+    return named
+
+
 def _clean_command(spec: RunSpec) -> str:
-    named = spec.method.arguments.get(FISHER) or {}
-    return command_for(str(named.get("data", "")).removesuffix("-train"))
+    return command_for(str(_clean_samples(spec).get("data", "")).removesuffix("-train"))
 
 
 def _complaints(looks: Iterable[tuple[Callable[[], object], str]]) -> list[Missing]:

@@ -1,4 +1,4 @@
-"""The clean images that a spec names for Fisher information, read from the package or the data home."""
+"""The clean images that a spec names for its method, read from the package or the data home."""
 
 import hashlib
 import os
@@ -22,29 +22,31 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import Backbone
 from gotta.types import Images, IntArray, torch_images
 
-OWNER = "method 'eata' (its clean samples)"
-USED = "fisher_sha256"
+AS_IMAGES = {"fisher": "fisher_data", "source_data": "source_data"}  # what a method calls the images themselves
 
 
 def clean_images(spec: RunSpec, model: Backbone) -> Images | None:
     """The images [number, H, W, 3] that the spec's method asks for; None if it asks for none."""
-    if not asks_for_samples(spec.method.name, spec.method.arguments):
+    setting = asks_for_samples(spec.method.name, spec.method.arguments)
+    if setting is None:
         return None
-    asked = CleanSamples(**spec.method.arguments[clean_samples.FISHER])
-    return _read(asked.model_dump_json(), model.input.size, os.environ.get(VARIABLE))
+    asked = CleanSamples(**spec.method.arguments[setting])
+    return _read(spec.method.name, setting, asked.model_dump_json(), model.input.size, os.environ.get(VARIABLE))
 
 
 def method_arguments(spec: RunSpec, model: Backbone) -> dict[str, Any]:
     """What the method is built with: its arguments, with the images in place of their names."""
     images = clean_images(spec, model)
     arguments = without_samples(spec.method.name, spec.method.arguments)
-    return arguments if images is None else {**arguments, "fisher_data": _tensor(images, model)}
+    setting = asks_for_samples(spec.method.name, spec.method.arguments)
+    return arguments if images is None or setting is None else {**arguments, AS_IMAGES[setting]: _tensor(images, model)}
 
 
 def images_used(spec: RunSpec, model: Backbone) -> dict[str, str]:
     """What a summary says of them."""
     images = clean_images(spec, model)
-    return {} if images is None else {USED: hashlib.sha256(images.tobytes()).hexdigest()}
+    setting = asks_for_samples(spec.method.name, spec.method.arguments)
+    return {} if images is None else {f"{setting}_sha256": hashlib.sha256(images.tobytes()).hexdigest()}
 
 
 def _tensor(images: Images, model: Backbone) -> Tensor:
@@ -52,27 +54,29 @@ def _tensor(images: Images, model: Backbone) -> Tensor:
 
 
 @lru_cache(maxsize=2)
-def _read(asked: str, size: int, data_home: str | None) -> Images:
-    chosen = CleanSamples.model_validate_json(asked)
+def _read(method: str, setting: str, asked: str, size: int, data_home: str | None) -> Images:
+    chosen, owner = CleanSamples.model_validate_json(asked), f"method '{method}' (its clean samples)"
     assert chosen.data is not None
     if chosen.data in (clean_samples.BUNDLED, clean_samples.CIFAR10, clean_samples.CIFAR100):
-        images = _all_images(chosen.data)
-        return images[_rows(chosen, len(images))]
-    pictures = Pictures.of(find(OWNER, chosen.data))
-    return pictures.read(_rows(chosen, len(pictures)), Fit(size))
+        images = _all_images(owner, chosen.data)
+        return images[_rows(setting, chosen, len(images))]
+    pictures = Pictures.of(find(owner, chosen.data))
+    return pictures.read(_rows(setting, chosen, len(pictures)), Fit(size))
 
 
-def _all_images(name: str) -> Images:
+def _all_images(owner: str, name: str) -> Images:
     if name == clean_samples.BUNDLED:
         return bundled("train")[0]
     if name == clean_samples.CIFAR10:
-        return cifar10(find(OWNER, None, *CIFAR10, *CIFAR10_FOLDERS), "train")[0]
-    return cifar100(find(OWNER, None, *CIFAR100), "train")[0]
+        return cifar10(find(owner, None, *CIFAR10, *CIFAR10_FOLDERS), "train")[0]
+    return cifar100(find(owner, None, *CIFAR100), "train")[0]
 
 
-def _rows(chosen: CleanSamples, there: int) -> IntArray:
+def _rows(setting: str, chosen: CleanSamples, there: int) -> IntArray:
     assert chosen.number is not None
     if chosen.number > there:
-        raise GottaError(f"method.fisher.number must be at most {there}, as '{chosen.data}' has (got {chosen.number}).")
-    rng = seeds.generator(chosen.seed, clean_samples.FISHER)
+        raise GottaError(
+            f"method.{setting}.number must be at most {there}, as '{chosen.data}' has (got {chosen.number})."
+        )
+    rng = seeds.generator(chosen.seed, setting)
     return np.sort(rng.choice(there, chosen.number, replace=False)).astype(np.int64)

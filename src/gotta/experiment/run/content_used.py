@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from gotta.data.content import content_hash
-from gotta.experiment.run.model import find_weights
+from gotta.experiment.run.model import find_head, find_weights
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import digest
 from gotta.streams import Stream
 
-WEIGHTS, DATA = "weights_sha256", "data_sha256"
+WEIGHTS, HEAD, DATA = "weights_sha256", "head_sha256", "data_sha256"
 KEPT = "data-hashes.json"  # in a store: what data files were hashed to, by their sizes and dates
 
 
@@ -20,4 +20,5 @@ def inputs_used(spec: RunSpec, stream: Stream, kept: Path | None = None) -> dict
 def weights_used(spec: RunSpec) -> dict[str, str]:
     own = spec.model.name if spec.model.name.endswith(".safetensors") else None
     path = find_weights(spec.model.weights) if own is None else Path(own)
-    return {WEIGHTS: digest(path)} if isinstance(path, Path) and path.is_file() else {}
+    files = {WEIGHTS: path, HEAD: find_head(spec.model.head)}
+    return {name: digest(file) for name, file in files.items() if isinstance(file, Path) and file.is_file()}

@@ -1,4 +1,4 @@
-"""Which clean samples a method measures Fisher information on: `method: {name: eata, fisher: {data, number, seed}}`."""
+"""Which clean samples a method looks at before the stream: `method: {name: eata, fisher: {data, number, seed}}`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.mistakes import in_words
 
-METHOD, FISHER = "eata", "fisher"
+TAKERS = {"eata": "fisher", "foa": "source_data", "petta": "source_data"}  # the setting that names them, by method
 BUNDLED, CIFAR10, CIFAR100 = "bundled", "cifar10-train", "cifar100-train"
 USUAL = {  # by data set: training images, none of which is in a stream
     "cifar10-mini": BUNDLED,
@@ -31,41 +31,44 @@ class CleanSamples(BaseModel):
     seed: int = 0
 
 
-def decide_samples(given: Any, data: str) -> CleanSamples:
+def decide_samples(setting: str, given: Any, data: str) -> CleanSamples:
     """The samples that a spec asks for, for a stream of this data set, with everything decided."""
     try:
         asked = CleanSamples.model_validate({} if given is None else given)
     except ValidationError as error:
-        raise GottaError(" ".join(_describe(problem) for problem in error.errors())) from None
+        raise GottaError(" ".join(_describe(setting, problem) for problem in error.errors())) from None
     source = asked.data or USUAL.get(data)
     if source is None:
         raise GottaError(
             f"no clean samples are known for data set '{data}'. Name a folder or zip of training images "
-            "(<class>/<image>) in the data home: method.fisher.data=NAME."
+            f"(<class>/<image>) in the data home: method.{setting}.data=NAME."
         )
     number = (NUMBER_BUNDLED if source == BUNDLED else NUMBER) if asked.number is None else asked.number
     if number < 2:
-        raise GottaError(f"method.fisher.number must be 2 or more (got {number}).")
+        raise GottaError(f"method.{setting}.number must be 2 or more (got {number}).")
     if source == BUNDLED and number > NUMBER_BUNDLED:
-        raise GottaError(f"method.fisher.number must be at most {NUMBER_BUNDLED}, as many are bundled (got {number}).")
+        raise GottaError(
+            f"method.{setting}.number must be at most {NUMBER_BUNDLED}, as many are bundled (got {number})."
+        )
     if asked.seed < 0:
-        raise GottaError(f"method.fisher.seed must be 0 or more (got {asked.seed}).")
+        raise GottaError(f"method.{setting}.seed must be 0 or more (got {asked.seed}).")
     return CleanSamples(data=source, number=number, seed=asked.seed)
 
 
-def asks_for_samples(method: str, arguments: Mapping[str, Any]) -> bool:
-    return method == METHOD and FISHER in arguments
+def asks_for_samples(method: str, arguments: Mapping[str, Any]) -> str | None:
+    """The setting that names clean samples, if a method has it here."""
+    setting = TAKERS.get(method)
+    return setting if setting in arguments else None
 
 
 def without_samples(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that a method can be built with before any image was read."""
-    if not asks_for_samples(method, arguments):
-        return dict(arguments)
-    return {name: value for name, value in arguments.items() if name != FISHER}
+    asked = asks_for_samples(method, arguments)
+    return {name: value for name, value in arguments.items() if name != asked}
 
 
-def _describe(problem: Any) -> str:
-    where = ".".join(["method.fisher", *map(str, problem["loc"])])
+def _describe(setting: str, problem: Any) -> str:
+    where = ".".join([f"method.{setting}", *map(str, problem["loc"])])
     if problem["type"] == "extra_forbidden":
-        return str(unknown("setting", where, [f"method.fisher.{name}" for name in CleanSamples.model_fields]))
+        return str(unknown("setting", where, [f"method.{setting}.{name}" for name in CleanSamples.model_fields]))
     return f"{where}: {in_words(problem)}; got {problem['input']!r}."

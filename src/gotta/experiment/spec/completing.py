@@ -11,7 +11,7 @@ from gotta.core.regime import REGIMES
 from gotta.data.dataset import has_clips
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import as_declared
-from gotta.experiment.spec.clean_samples import FISHER, asks_for_samples, decide_samples
+from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples
 from gotta.experiment.spec.controls import apply_control
 from gotta.experiment.spec.sections import FROM_ELSEWHERE, MethodSpec, own_method
 from gotta.methods import Method, Statistics
@@ -95,7 +95,7 @@ def _with_declared_numbers(spec: "RunSpec") -> "RunSpec":
     for section, chosen in (("memory", spec.memory), ("method", spec.method)):
         if chosen.arguments and chosen.name not in TRUE_LABELS and not outside.is_outside(section, chosen.name):
             arguments = as_declared(section, chosen.name, chosen.arguments)
-            if section == "method" and asks_for_samples(chosen.name, arguments):
-                arguments[FISHER] = decide_samples(arguments[FISHER], spec.data.name).model_dump()
+            if section == "method" and (setting := asks_for_samples(chosen.name, arguments)):
+                arguments[setting] = decide_samples(setting, arguments[setting], spec.data.name).model_dump()
             changes[section] = chosen.model_copy(update={"arguments": arguments})
     return spec.model_copy(update=changes)

@@ -34,6 +34,8 @@ class ModelSpec(Section):
     name: str = "resnet20"
     weights: str | None = None  # a checkpoint, in the data home unless its path is whole; or "random"
     preprocessing: str | None = None  # mean and deviation by name, where they are not the usual ones
+    head: str | None = None  # a file of class embeddings for a network that gives features, or "classifier"
+    scale: float | None = None  # what their cosine to the features is multiplied by; left open: the inner product
 
     @model_serializer(mode="wrap")
     def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:

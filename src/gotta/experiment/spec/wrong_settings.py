@@ -15,7 +15,7 @@ from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import messages, unknown
 from gotta.experiment.spec import outside
 from gotta.experiment.spec.arguments import list_arguments
-from gotta.experiment.spec.clean_samples import FISHER, asks_for_samples, decide_samples, without_samples
+from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.controls import CONTROLS
 from gotta.experiment.spec.mistakes import in_words
 from gotta.experiment.spec.sections import DEFAULTS, FROM_ELSEWHERE, PRIOR, MemorySpec, MethodSpec
@@ -84,8 +84,8 @@ def _embedding_mistakes(spec: "RunSpec") -> list[str]:
 
 def _check_method(spec: "RunSpec") -> None:
     methods.check_arguments(spec.method.name, without_samples(spec.method.name, spec.method.arguments))
-    if asks_for_samples(spec.method.name, spec.method.arguments):
-        decide_samples(spec.method.arguments[FISHER], spec.data.name)
+    if setting := asks_for_samples(spec.method.name, spec.method.arguments):
+        decide_samples(setting, spec.method.arguments[setting], spec.data.name)
 
 
 def _check_memory(memory: MemorySpec) -> None:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, sample_moments, widen
+from gotta.methods.parts.normalization import ReplacedBatchNorm, sample_moments, widen
 
 
 class BalancedBN(ReplacedBatchNorm):
@@ -30,7 +30,7 @@ class BalancedBN(ReplacedBatchNorm):
         if not self.sees_batch:
             return self.with_running_statistics(x)
         if not self.moves:
-            mean, var = moments(widen(x), (0, *range(2, x.ndim)), unbiased=False)
+            mean, var = self.batch_moments(widen(x))
         else:
             mean, var = self.move_classes(widen(x), label) if label is not None else self.move(widen(x))
             assert self.running_mean is not None
@@ -42,7 +42,7 @@ class BalancedBN(ReplacedBatchNorm):
 
     def move(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The running statistics, moved to the batch."""
-        mean, var = moments(x, (0, *range(2, x.ndim)), unbiased=False)
+        mean, var = self.batch_moments(x)
         assert self.running_mean is not None
         assert self.running_var is not None
         assert self.momentum is not None
@@ -57,10 +57,13 @@ class BalancedBN(ReplacedBatchNorm):
         assert self.momentum is not None
         classes = torch.bincount(label).nonzero().flatten()
         place = torch.searchsorted(classes, label)
-        count = torch.bincount(place, minlength=len(classes)).to(x)[:, None]
+        weight = None if self.row_weight is None else self.row_weight.to(x)
+        count = torch.bincount(place, weight, minlength=len(classes)).to(x)[:, None]
         rate = torch.where(count > 1 / self.momentum, 1 / count, self.momentum)
         off = x - self.class_mean[label].to(x).reshape(len(x), -1, *([1] * (x.ndim - 2)))
         first, second = sample_moments(off)
+        if weight is not None:
+            first, second = weight[:, None] * first, weight[:, None] * second
         by_class = first.new_zeros(len(classes), first.shape[1])
         step = rate * by_class.index_add(0, place, first)
         spread = rate * by_class.index_add(0, place, second) - step**2

@@ -8,6 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from gotta.methods.parts.features import find_named_head
+
 MOST_CLASSES = 128  # with more, groups of them are followed
 GROUPS = 32
 STEPS = 10  # of k-means
@@ -20,10 +22,12 @@ Floats = NDArray[np.float64]
 
 def group_classes(net: nn.Module) -> Tensor | None:
     """The group of each class, [C], by the last layer of a network with many classes; None if there are not so many."""
-    heads = [module for module in net.modules() if isinstance(module, HEADS)]
-    if not heads or len(heads[-1].weight) <= MOST_CLASSES:
+    named = find_named_head(net)
+    heads = [module for module in net.modules() if isinstance(module, HEADS)] if named is None else [named]
+    weight = getattr(heads[-1], "weight", None) if heads else None
+    if not isinstance(weight, Tensor) or len(weight) <= MOST_CLASSES:
         return None
-    return torch.from_numpy(find_groups(heads[-1].weight.detach().double().cpu().flatten(1).numpy()))
+    return torch.from_numpy(find_groups(weight.detach().double().cpu().flatten(1).numpy()))
 
 
 def block_groups(classes: int) -> Tensor:

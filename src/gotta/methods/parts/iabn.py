@@ -42,7 +42,7 @@ class IABN(ReplacedBatchNorm):
             return self.running_mean, self.running_var
         if x.numel() == x.shape[1]:
             raise ValueError(f"{ONE_VALUE}, got input size {list(x.shape)}")
-        mean, var = moments(x, (0, *range(2, x.ndim)), unbiased=True)
+        mean, var = self.batch_moments(x, unbiased=True)
         if self.moves:
             assert self.running_mean is not None
             assert self.running_var is not None

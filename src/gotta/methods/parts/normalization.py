@@ -101,6 +101,7 @@ class ReplacedBatchNorm(_BatchNorm):
         self._parameters, self._buffers = layer._parameters, layer._buffers
         self.training = layer.training
         self.plain = False  # normalise as the layer that was replaced
+        self.row_weight: Tensor | None = None  # how often each row of the batch counts; once each where None
 
     @property
     def sees_batch(self) -> bool:
@@ -112,6 +113,12 @@ class ReplacedBatchNorm(_BatchNorm):
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Any number of dimensions will do."""
+
+    def batch_moments(self, x: Tensor, unbiased: bool = False) -> tuple[Tensor, Tensor]:
+        """Mean and variance of each channel of a batch."""
+        weight = self.row_weight
+        counts = weight is not None and len(weight) == len(x)
+        return moments(x, (0, *range(2, x.ndim)), unbiased, weight=weight if counts else None)
 
     def with_running_statistics(self, x: Tensor) -> Tensor:
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
@@ -138,11 +145,22 @@ def widen(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """Mean and variance over some dimensions. Two passes of simple sums take a fraction of torch.var_mean on a CPU."""
-    mean = x.mean(dims, keepdim=True)
-    count = x.numel() // mean.numel()
-    var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
+def moments(
+    x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = False, weight: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance over some dimensions. Two passes of simple sums take a fraction of torch.var_mean on a CPU.
+
+    With a weight [N] a row of x [N, ...] counts as so many.
+    """
+    if weight is None:
+        mean = x.mean(dims, keepdim=True)
+        count = x.numel() // mean.numel()
+        var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
+    else:
+        rows = weight.to(x).reshape(-1, *([1] * (x.ndim - 1)))
+        total = rows.sum() * (x[0].numel() // x.shape[1])
+        mean = (rows * x).sum(dims, keepdim=True) / total
+        var = (rows * (x - mean).square()).sum(dims, keepdim=True) / (total - int(unbiased))
     return (mean, var) if keepdim else (mean.flatten(), var.flatten())
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, widen
+from gotta.methods.parts.normalization import ReplacedBatchNorm, widen
 
 
 class RenormBN(ReplacedBatchNorm):
@@ -16,7 +16,7 @@ class RenormBN(ReplacedBatchNorm):
     def forward(self, x: Tensor) -> Tensor:
         if not self.sees_batch:
             return self.with_running_statistics(x)
-        mean, var = moments(widen(x), (0, *range(2, x.ndim)), unbiased=False)
+        mean, var = self.batch_moments(widen(x))
         std = (var + self.eps).sqrt()
         scale, shift = std.reciprocal(), -mean / std
         if self.moves:

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, widen
+from gotta.methods.parts.normalization import ReplacedBatchNorm, widen
 
 
 class RobustBN(ReplacedBatchNorm):
@@ -17,7 +17,7 @@ class RobustBN(ReplacedBatchNorm):
         if not self.sees_batch:
             return self.with_running_statistics(x)
         seen = x if self.through_statistics else x.detach()
-        mean, var = moments(widen(seen), (0, *range(2, x.ndim)), unbiased=False)
+        mean, var = self.batch_moments(widen(seen))
         if self.moves:
             assert self.running_mean is not None
             assert self.running_var is not None

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.methods.method import Method
-from gotta.methods.parts.features import has_features
+from gotta.methods.parts.features import find_head, has_features
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -30,7 +30,7 @@ class Reader(Method):
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         if self.moves_statistics and self.statistics.fed_by == "memory":
-            self.feed(batch.x)
+            self.feed(batch.x, batch.weight)
         return {}
 
     def gather(self, own: Prediction) -> tuple[Tensor, Tensor]:
@@ -54,18 +54,12 @@ class Reader(Method):
         return logits, found
 
 
-def find_linear(net: nn.Module) -> nn.Linear | None:
-    """The last linear layer."""
-    layers = [module for module in net.modules() if isinstance(module, nn.Linear)]
-    return layers[-1] if layers else None
-
-
 def find_classifier(net: nn.Module, width: int) -> Callable[[Tensor], Tensor] | None:
     """What makes logits of features [N, width], if it can be told."""
     if hasattr(net, "classify"):
         return net.classify  # type: ignore[return-value]
-    linear = find_linear(net)
-    return linear if linear is not None and linear.in_features == width else None
+    head = find_head(net)
+    return head if isinstance(head, nn.Linear) and head.in_features == width else None
 
 
 def most_certain(label: Tensor, uncertain: Tensor, count: int) -> Tensor:

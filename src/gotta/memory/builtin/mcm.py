@@ -1,0 +1,100 @@
+"""Multi-Cluster Memory (Tseng et al., 2026), from what its authors publish: no code is public."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gotta.memory.policy import (
+    CLASS_FULL,
+    REPLACED_WORST,
+    ROOM,
+    Candidate,
+    Decision,
+    Policy,
+    at_least,
+    policies,
+    reject,
+)
+from gotta.memory.rules import geometry, score
+from gotta.memory.table import Floats, IntArray, Table
+
+
+@policies.register("mcm")
+@dataclass(frozen=True)
+class MCM(Policy):
+    """Rows are grouped by the mean and deviation of their pixels. A newcomer joins the group with the nearest centre,
+    or founds one if that is farther than `radius`. Of more than `clusters` groups the two nearest neighbours, in the
+    order in which they were founded, become one.
+
+    In a full memory all groups have an equal share: a newcomer to a smaller group replaces a row of the largest ones.
+    One to a largest group competes in it by CSTU's rule: the row with the largest H of the group's most frequent class,
+    or of its own if that is one, leaves if its H is larger than the newcomer's.
+    """
+
+    clusters: int = 4
+    radius: float = 0.25
+    lambda_t: float = 1.0
+    lambda_u: float = 1.0
+
+    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
+    keeps: ClassVar[tuple[str, ...]] = ("descriptor", "group")
+
+    def __post_init__(self) -> None:
+        at_least("clusters", self.clusters, 1)
+        at_least("radius", self.radius, 0.0)
+
+    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+        rows, weights = table.order, (self.lambda_t, self.lambda_u)
+        groups, own, join = self.assign(table, rows, new)
+        if not table.full:
+            return Decision(table.free(), ROOM, group=own, join=join)
+        if join is not None:
+            groups = np.where(groups == join[1], join[0], groups)
+        found, sizes = np.unique(groups, return_counts=True)
+        held = int(sizes[found == own].sum())
+        if held < sizes.max():
+            rivals = [rows[groups == group] for group in found[sizes == sizes.max()]]
+            candidates = np.concatenate([most_frequent(table, members) for members in rivals])
+        else:
+            candidates = most_frequent(table, rows[groups == own], new.label)
+        oldest_first = candidates[np.argsort(table.born[candidates])].tolist()
+        slot, h = score.first_worst(table, oldest_first, *weights)
+        if held == sizes.max() and h <= score.of_new(table, new.uncertainty, *weights):
+            return reject(CLASS_FULL)
+        return Decision(slot, REPLACED_WORST, group=own, join=join)
+
+    def assign(self, table: Table, rows: IntArray, new: Candidate) -> tuple[IntArray, int, tuple[int, int] | None]:
+        """The group of each row and of the newcomer, and which two groups are to become one. Groups are named by when
+        they were founded.
+        """
+        groups = table.group[rows]
+        founded: list[int] = np.unique(groups).tolist()
+        centres = [table.descriptor[rows[groups == group]].mean(0) for group in founded]
+        if founded:
+            away = distances(np.array(centres), new.descriptor)
+            nearest = int(away.argmin())
+            if away[nearest] <= self.radius:
+                return groups, founded[nearest], None
+        founded.append(table.clock)
+        if len(founded) <= self.clusters:
+            return groups, table.clock, None
+        centres.append(new.descriptor)
+        apart = [float(distances(centres[i : i + 1], centres[i + 1])[0]) for i in range(len(centres) - 1)]
+        older = int(np.argmin(apart))
+        if founded[older + 1] == table.clock:  # the newcomer's group joins the one before it at once
+            return groups, founded[older], None
+        return groups, table.clock, (founded[older], founded[older + 1])
+
+
+def distances(points: Floats | list[Floats], point: Floats) -> Floats:
+    return np.sqrt(geometry.squares(np.asarray(points) - point))
+
+
+def most_frequent(table: Table, rows: IntArray, label: int | None = None) -> IntArray:
+    """Those of some rows that are of the most frequent classes among them, or of one class if that is one of these."""
+    classes, sizes = np.unique(table.label[rows], return_counts=True)
+    largest = classes[sizes == sizes.max()]
+    if label is not None and label in largest:
+        largest = np.array([label])
+    return rows[np.isin(table.label[rows], largest)]

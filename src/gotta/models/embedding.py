@@ -1,0 +1,134 @@
+"""Models that give features only, with a frozen head: images by a network, classes by a matrix of their embeddings."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gotta.errors import GottaError
+from gotta.models.backbone import Backbone, Input
+from gotta.models.checkpoint import read_safetensors
+from gotta.models.foreign import Foreign
+
+CLASSIFIER = "classifier"  # the name of a head: the rows of the network's own last layer
+
+
+class Head(nn.Module):
+    """Class embeddings [C, D]. With a scale the logits are so many times the cosine, else the inner product.
+
+    They are no parameters, so no method can train them.
+    """
+
+    def __init__(self, weight: Tensor, scale: float | None) -> None:
+        super().__init__()
+        self.register_buffer("weight", weight if scale is None else F.normalize(weight, dim=1))
+        self.scale = scale
+
+    weight: Tensor
+
+    def forward(self, features: Tensor) -> Tensor:
+        features = features.to(self.weight)
+        if self.scale is None:
+            return F.linear(features, self.weight)
+        return self.scale * F.linear(F.normalize(features, dim=1), self.weight)
+
+
+class Embedding(Backbone):
+    """A network that gives features, and a head. The features are what the network gives (`encode_image`, if it has
+    that) where it is as wide as the head, else what it hands to its last layer.
+    """
+
+    classifier = "head"
+
+    def __init__(self, model: nn.Module, head: Any, scale: float | None = None) -> None:
+        weight = check_head(head, scale)
+        super().__init__(model.input if isinstance(model, Backbone) else Input(), len(weight))
+        self.model, self.head = model, Head(weight, scale)
+        self.from_inside: bool | None = None  # whether the features are those before the last layer; not known at first
+
+    def features(self, x: Tensor) -> Tensor:
+        width, given = self.head.weight.shape[1], None
+        if not self.from_inside:
+            given = self.give(x)
+            if given.ndim == 2 and given.shape[1] == width:
+                self.from_inside = False
+                return given
+        if isinstance(self.model, Backbone) and self.model.classifier:
+            inside = self.model.features(x)
+            if inside.shape[1] == width:
+                self.from_inside = True
+                return inside
+        raise GottaError(
+            f"the model gives {None if given is None else list(given.shape)}, and the head has class embeddings of "
+            f"{width} numbers. Expected features [B, {width}]."
+        )
+
+    def give(self, x: Tensor) -> Tensor:
+        """What the network itself makes of images."""
+        wrapped = isinstance(self.model, Foreign)
+        encode = getattr(self.model.model if wrapped else self.model, "encode_image", None)
+        if encode is None:
+            output = self.model(x)
+        else:
+            output = encode(self.model.normalize(x) if isinstance(self.model, Foreign) else x)
+        if isinstance(output, dict):
+            output = next(
+                (output[name] for name in ("features", "image_features", "image_embeds") if name in output), None
+            )
+        elif isinstance(output, tuple | list):
+            output = output[0]
+        if not isinstance(output, Tensor):
+            raise GottaError(
+                "the model gives no features. Expected a tensor [B, D], a tuple that begins with one, or a dict with "
+                "'features', 'image_features' or 'image_embeds'."
+            )
+        return output
+
+
+def check_head(head: Any, scale: float | None) -> Tensor:
+    """Class embeddings as a tensor of their own."""
+    try:
+        weight = torch.as_tensor(head).detach().clone()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise GottaError(f"head must be a matrix of class embeddings [C, D]: {error}.") from None
+    if weight.ndim != 2 or not weight.is_floating_point() or not len(weight) or not weight.isfinite().all():
+        raise GottaError(
+            f"head must be a matrix of finite numbers, a class embedding [D] in each row (got {list(weight.shape)} of "
+            f"{weight.dtype})."
+        )
+    if scale is not None and not scale > 0:
+        raise GottaError(f"scale must be greater than 0 (got {scale}).")
+    return weight
+
+
+def read_head(name: str, path: Path, model: Backbone) -> Tensor:
+    """The class embeddings of a file with one matrix in it, or those of the network's own last layer."""
+    if name == CLASSIFIER:
+        last = model.get_submodule(model.classifier) if model.classifier else None
+        if not isinstance(last, nn.Linear):
+            raise GottaError("head='classifier' takes the rows of the network's last layer, and it has no linear one.")
+        return last.weight.detach()
+    if not path.is_file():
+        raise GottaError(f"no class embeddings at {path}. Expected a .safetensors file with a matrix.")
+    found = {key: value for key, value in read_safetensors(path)[1].items() if value.ndim == 2}
+    if len(found) != 1:
+        raise GottaError(
+            f"{path} holds {len(found)} matrices ({', '.join(found)}). Expected one, a row for each class."
+        )
+    matrix: Tensor = next(iter(found.values()))
+    return matrix
+
+
+def check_names(head: str | None, scale: float | None) -> None:
+    """Complain of what cannot be meant, without reading anything."""
+    if head is None and scale is not None:
+        raise GottaError(f"scale={scale} is for a head of class embeddings, and there is none. Give head=FILE.")
+    if scale is not None and not scale > 0:
+        raise GottaError(f"scale must be greater than 0 (got {scale}).")
+    if head is not None and head != CLASSIFIER and not head.endswith(".safetensors"):
+        raise GottaError(
+            f"head='{head}' is no head. Expected a .safetensors file with a matrix of class embeddings, or "
+            f"'{CLASSIFIER}' for the rows of the network's own last layer."
+        )
