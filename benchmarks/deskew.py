@@ -155,7 +155,9 @@ def score_adapted(net: nn.Module, stream: Stream, **settings: Any) -> dict[str, 
 def choose_rates(job: Job, done: Scores) -> Sequence[float]:
     """All of them at first; where the same stream was run before, its best rate and the two beside it."""
     block, name, _, rule = job
-    before = done.get((block, name, SEEDS[0], rule)) or (block == "resnet56" and done.get(("five", name, SEEDS[0], rule)))
+    before = done.get((block, name, SEEDS[0], rule)) or (
+        block == "resnet56" and done.get(("five", name, SEEDS[0], rule))
+    )
     return surround(max(before, key=before.__getitem__)) if before else RATES
 
 

@@ -25,7 +25,7 @@ CLOSE = 1.0  # points that are not worth another forward
 
 @dataclass(frozen=True)
 class Line:
-    """One way to call `gotta.adapt` and what it reached; `passes` are forwards for each sample, a backward being two."""
+    """A call of `gotta.adapt` and what it reached; `passes` are forwards for each sample, a backward being two."""
 
     arguments: Mapping[str, Any]
     accuracy: float
@@ -100,7 +100,9 @@ class Advice:
     def _tell_line(self, line: Line, source: float) -> str:
         remark = "; uses the order of samples" if line.uses_order else ""
         reached = "as it is" if line.arguments == SOURCE else f"the network as it is: {source:.1f} %"
-        return f"  {line.call}\n    {line.accuracy:.1f} % ({reached}), {line.passes:.1f} forwards for each sample{remark}"
+        return (
+            f"  {line.call}\n    {line.accuracy:.1f} % ({reached}), {line.passes:.1f} forwards for each sample{remark}"
+        )
 
 
 @cache

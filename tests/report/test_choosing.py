@@ -39,7 +39,7 @@ def test_a_situation_has_its_lines_from_the_best_to_the_worst():
 def test_the_page_names_the_best_line_and_the_best_that_does_not_use_the_order():
     shown = page(runs())
     assert "`gotta.adapt(net)` reaches 90.5 % where the network as it is has 40.5" in shown
-    assert "`gotta.adapt(net, method=\"deskew\", prior=\"none\")`, 70.5" in shown
+    assert '`gotta.adapt(net, method="deskew", prior="none")`, 70.5' in shown
     assert yaml.safe_load(yaml.safe_dump(as_data(runs())))["situations"][0]["lines"][0]["accuracy"] == 90.5
 
 

@@ -34,7 +34,9 @@ def test_gains_are_over_the_best_rate():
 
 def test_the_page_has_a_table_for_each():
     shown = page(list(runs()))
-    assert "| run | gamma 100, 10 images | gamma 100, 100 images | gamma 0.1, 10 images | gamma 0.1, 100 images |" in shown
+    assert (
+        "| run | gamma 100, 10 images | gamma 100, 100 images | gamma 0.1, 10 images | gamma 0.1, 100 images |" in shown
+    )
     assert "| 50 | +3.0 | +3.0 | +3.0 | +3.0 |" in shown
     assert "Above 0 in 4 of 8 places" in shown
 
@@ -48,4 +50,6 @@ def test_the_page_is_that_of_the_kept_runs():
     from gotta.report.results import read_results
 
     root = Path(__file__).parents[2]
-    assert (root / "docs" / "results" / "when.md").read_text() == page(read_results(root / "results" / "when.jsonl").runs)
+    assert (root / "docs" / "results" / "when.md").read_text() == page(
+        read_results(root / "results" / "when.jsonl").runs
+    )

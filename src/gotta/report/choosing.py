@@ -26,12 +26,16 @@ from gotta.streams.order import class_runs
 RECIPE = "choosing"
 HEAD = f"# Written by `python -m gotta.report.choosing` from runs of the recipe `{RECIPE}`; accuracies in %.\n"
 NOTES = """\
-`gotta advise MODEL` says this for your network: it looks at the normalisation layers, at the length of class runs (`--run-length`, or the settings of a stream), at the batch size and at
-the forwards that you can spend (`--budget`), and names the lines that were best in the situation nearest to yours. In Python: `gotta.advise(net, run_length=20)`.
+`gotta advise MODEL` says this for your network: it looks at the normalisation layers, at the length of class runs
+(`--run-length`, or the settings of a stream), at the batch size and at
+the forwards that you can spend (`--budget`), and names the lines that were best in the situation nearest to yours. In
+Python: `gotta.advise(net, run_length=20)`.
 
-- **Rows with a prior use the order of samples.** They win where a class comes many times in a row and are of no use elsewhere. Where each sample must be judged for itself take the best row
+- **Rows with a prior use the order of samples.** They win where a class comes many times in a row and are of no use
+  elsewhere. Where each sample must be judged for itself take the best row
   without one. [When not to use it](deskew.md#what-it-assumes-and-when-not-to-use-it).
-- Longer class runs, longer domains: [when is what worth it](results/when.md). Real video: [deskew](deskew.md#what-it-reaches). Does a memory add to it? [On top](results/on-top.md).
+- Longer class runs, longer domains: [when is what worth it](results/when.md). Real video:
+  [deskew](deskew.md#what-it-reaches). Does a memory add to it? [On top](results/on-top.md).
 - A method that trains can break a model that worked. Whatever you choose, [switch the guard on](dropin.md)."""
 
 
@@ -44,7 +48,9 @@ def list_situations(runs: Sequence[Run]) -> list[Situation]:
         arguments = list_arguments(run)
         groups[_place(run)][yaml.safe_dump(arguments, sort_keys=False)].append(run)
     return [
-        Situation(*place, tuple(sorted(map(_make_line, lines.values()), key=lambda line: (-line.accuracy, line.passes))))
+        Situation(
+            *place, tuple(sorted(map(_make_line, lines.values()), key=lambda line: (-line.accuracy, line.passes)))
+        )
         for place, lines in sorted(groups.items(), key=lambda found: (found[0][0], found[0][1], -found[0][2]))
     ]
 

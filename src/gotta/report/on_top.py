@@ -1,8 +1,8 @@
 """Does a sample memory matter on top of class statistics and the prior? From the runs of `on-top` and `on-top-video`.
 
-    gotta bench on-top
-    gotta bench on-top-video
-    python -m gotta.report.on_top runs/on-top runs/on-top-video > docs/results/on-top.md
+gotta bench on-top
+gotta bench on-top-video
+python -m gotta.report.on_top runs/on-top runs/on-top-video > docs/results/on-top.md
 """
 
 import sys
@@ -16,8 +16,10 @@ from gotta.report.stored_run import Run
 HEAD = """\
 # Does a sample memory matter on top?
 
-Every row predicts with class statistics and the sticky prior. `deskew` stops there: it trains nothing and keeps no image. The others also train the network, on the batch (*none*) or on
-what a memory holds. A cell is what that adds to `deskew` on the same stream, in points of accuracy, with its interval at 95 % over other seeds (and, where there is more than
+Every row predicts with class statistics and the sticky prior. `deskew` stops there: it trains nothing and keeps no
+image. The others also train the network, on the batch (*none*) or on
+what a memory holds. A cell is what that adds to `deskew` on the same stream, in points of accuracy, with its interval
+at 95 % over other seeds (and, where there is more than
 one, other corruptions). **Bold**: the interval does not contain 0.
 
     gotta bench on-top

@@ -19,7 +19,8 @@ from gotta.report.stored_run import Run
 HEAD = """\
 # When is a memory worth it, when class statistics, when the prior?
 
-Points of accuracy above running statistics without a memory, which have the best of five rates on each stream. A class goes on for *run* samples on average; a domain lasts for
+Points of accuracy above running statistics without a memory, which have the best of five rates on each stream. A
+class goes on for *run* samples on average; a domain lasts for
 10 times *images of each class*; with gamma 100 all classes come everywhere, with gamma 0.1 a few at a time.
 
     gotta bench when
@@ -42,7 +43,8 @@ def list_gains(runs: Sequence[Run]) -> dict[str, Map]:
 
 def page(runs: Sequence[Run]) -> str:
     maps, seeds = list_gains(runs), len({run.seed for run in runs})
-    parts = [HEAD, f"{len(runs)} runs, {seeds} {'seed' if seeds == 1 else 'seeds'}: differences below a point are a direction at most."]
+    count = f"{len(runs)} runs, {seeds} {'seed' if seeds == 1 else 'seeds'}"
+    parts = [HEAD, f"{count}: differences below a point are a direction at most."]
     for name, gains in maps.items():
         parts += [f"## {WORDS.get(name, name).capitalize()}", _tell(gains), _table(gains)]
         if name in PICTURES:
@@ -53,7 +55,10 @@ def page(runs: Sequence[Run]) -> str:
 def _tell(gains: Map) -> str:
     most, least = (choose(gains, key=lambda place: gains[place]) for choose in (max, min))
     above = sum(gain > 0 for gain in gains.values())
-    return f"Above 0 in {above} of {len(gains)} places; most {gains[most]:+.1f} ({_place(most)}), least {gains[least]:+.1f} ({_place(least)})."
+    ends = ", ".join(
+        f"{word} {gains[place]:+.1f} ({_place(place)})" for word, place in (("most", most), ("least", least))
+    )
+    return f"Above 0 in {above} of {len(gains)} places; {ends}."
 
 
 def _place(place: Sequence[float]) -> str:
