@@ -5,6 +5,7 @@ import random
 import pytest
 import torch
 from checks.one_property import keep_property
+from torch import nn
 
 from gotta.checks import method as checks
 from gotta.checks.method_properties import PROPERTIES
@@ -29,6 +30,10 @@ def test_registered_methods_pass_on_many_networks(name):
     checks.check(name, examples=12, settings=FAST.get(name))
 
 
+def last_layer(model):
+    return [module for module in model.modules() if isinstance(module, nn.Linear)][-1]
+
+
 class Right(Method):
     """One step on the entropy, for any network."""
 
@@ -38,8 +43,8 @@ class Right(Method):
     steps = 0
 
     def configure(self):
-        self.model.fc.requires_grad_(True)
-        return self.make_optimizer(list(self.model.fc.parameters()))
+        last = last_layer(self.model).requires_grad_(True)
+        return self.make_optimizer(list(last.parameters()))
 
     def adapt(self, batch):
         loss = entropy(self.training_logits(batch.x)).mean()
@@ -61,7 +66,7 @@ class ForgetsToRemember(Right):
     def adapt(self, batch):
         self.steps += 1
         with torch.no_grad():
-            self.model.fc.bias.add_(0.1 * self.steps)
+            last_layer(self.model).bias.add_(0.1 * self.steps)
         return {}
 
 
@@ -87,7 +92,7 @@ class GlobalTorch(Right):
 class KeepsTheGraph(Right):
     def predict(self, x):
         found = super().predict(x)
-        return type(found)((found.logits * self.model.fc.bias.sum()), found.features, found.embed)
+        return type(found)((found.logits * last_layer(self.model).bias.sum()), found.features, found.embed)
 
 
 class NotFinite(Right):

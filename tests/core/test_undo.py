@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 import torch
-from tiny import seeded_net
+from tiny import net_for, seeded_net
 from torch import nn
 from whole_state import QUICK, frozen_state
 
@@ -33,7 +33,7 @@ def poisoned(value, size=8, seed=99):
 def build(method, memory="none", **settings):
     memory = memory if methods.get(method).uses_memory else "none"
     capacity = None if memory == "none" else 8
-    return adapt(seeded_net(), method, memory, capacity, **{"seed": 3, **QUICK.get(method, {}), **settings})
+    return adapt(net_for(method), method, memory, capacity, **{"seed": 3, **QUICK.get(method, {}), **settings})
 
 
 def served(model, x):

@@ -71,7 +71,7 @@ def decompose(search: Search, population: int) -> Search:
     symmetric = (search.covariance + search.covariance.T) / 2
     values, basis = torch.linalg.eigh(symmetric)
     return search._replace(
-        covariance=symmetric, basis=basis, axes=values.clamp(min=1e-20).sqrt(), decomposed=search.told
+        covariance=symmetric, basis=basis.contiguous(), axes=values.clamp(min=1e-20).sqrt(), decomposed=search.told
     )
 
 
