@@ -213,10 +213,10 @@ class SlowFilter:
 
 
 class SlowSticky:
-    """Three filters side by side; one answers until another one has foreseen the samples better by 0.1."""
+    """Two filters side by side; one answers until another one has foreseen the samples better by 0.1."""
 
     def __init__(self, classes):
-        self.filters = [SlowFilter(classes, temperature) for temperature in (1.5, 3.0, 6.0)]
+        self.filters = [SlowFilter(classes, temperature) for temperature in (1.5, 3.0)]
         self.now = self.filters[0]
 
     @property

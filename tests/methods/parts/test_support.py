@@ -7,7 +7,7 @@ from torch import nn
 
 from gotta import GottaError, adapt
 from gotta.methods import Method, methods
-from gotta.methods.parts.support import Reader, find_classifier, find_linear, most_certain
+from gotta.methods.parts.support import Reader, find_classifier, most_certain
 
 READERS = ["cache", "lame", "t3a"]
 
@@ -60,10 +60,8 @@ def test_stored_features_give_the_logits_that_a_forward_would():
 
 def test_the_classifier_is_the_networks_own_or_the_last_linear_layer_of_that_width():
     net = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
-    assert find_linear(net) is net[2]
     assert find_classifier(net, 6) is net[2]
     assert find_classifier(net, 4) is None
-    assert find_linear(nn.ReLU()) is None
     assert find_classifier(nn.ReLU(), 4) is None
     net.classify = nn.Identity()
     assert find_classifier(net, 4) is net.classify

@@ -72,7 +72,7 @@ test("decisions are told in words", () => {
 
 test("samples that never came before the memory say why", () => {
   const text = told([3, 0, "missed", -1, null], ["ant"]);
-  assert.equal(text, "#3 (ant) not stored: the method was still busy with an earlier batch.");
+  assert.equal(text, "#3 (ant) not stored: the method was busy with an earlier batch, or not exposed to this one.");
 });
 
 test("decisions are counted, and a cut list says so", () => {

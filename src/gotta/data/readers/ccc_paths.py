@@ -28,7 +28,7 @@ def find_path(accuracy: Floats, baseline: float) -> list[tuple[int, int]]:
     """Rows (first severity) and columns (second) from the left edge to the upper one, as the published generator goes.
 
     >>> find_path(np.array([[90.0, 60.0], [50.0, 10.0]]), 50.0)
-    [(1, 0), (0, 0)]
+    [(1, 0), (1, 1), (0, 1)]
     """
     height, width = accuracy.shape
     total, length = np.full((height, width + 1), np.inf), np.ones((height, width + 1))

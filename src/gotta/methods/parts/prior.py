@@ -187,7 +187,7 @@ class Sticky(_Filter):
 
     name = "sticky"
     start = 0.5
-    temperatures = (1.5, 3.0, 6.0)
+    temperatures = (1.5, 3.0)
     learn, slow, weigh = 0.02, 0.005, 0.002  # shares of one sample in s, the marginal and the evidence
     least, most = 0.02, 0.99  # of s; without the first, thousands of samples would be needed to come back
     least_marginal = 1e-3  # of a class, times the number of classes
