@@ -74,10 +74,11 @@ def test_processes_do_the_same_and_errors_pass_between_them():
 
 
 SCRIPT = """
-import sys, time
+import signal, time
 from gotta.workers import run_in_order
 from worker_tasks import whose
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with Ctrl-C ignored
     results = run_in_order(whose, None, range(1000), 1, processes=True)
     print(next(results), flush=True)
     time.sleep(60)

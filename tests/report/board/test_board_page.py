@@ -81,7 +81,7 @@ def test_in_a_browser_it_fits_filters_and_opens_runs(site, browser, width):  # n
     assert methods() == ["tent", "tent"]
     assert "2 of 11 rows are shown." in page.inner_text(".board .left")
     page.click("#filters button")
-    page.wait_for_function("document.querySelectorAll('.board tbody tr:not([hidden])').length === 11")
+    page.locator(".board tbody tr:not([hidden])").nth(10).wait_for()
     page.select_option("#filters [name=prior]", "sticky")
     assert methods() == ["deskew"]
     page.click(".board tbody tr:not([hidden]) a")

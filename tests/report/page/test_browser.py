@@ -230,7 +230,7 @@ def test_a_cell_opens_its_run_by_keyboard(visit, store):
     assert page.evaluate("document.activeElement.tagName") == "SELECT"
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
-    page.wait_for_function("!location.hash.includes('run')")
+    page.wait_for_url(lambda address: "run" not in address.rpartition("#")[2])
 
 
 def test_the_slider_moves_the_images(visit):
