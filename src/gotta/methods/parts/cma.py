@@ -51,7 +51,7 @@ def rates(dimensions: int, population: int) -> Rates:
     step = (mass + 2) / (n + mass + 3)
     damping = 1 + step + 2 * max(0.0, sqrt((mass - 1) / (n + 1)) - 1)
     path = (4 + mass / n) / (n + 4 + 2 * mass / n)
-    return Rates(torch.tensor(weights).double(), len(good), mass, rank_one, rank_mu, path, step, damping)
+    return Rates(torch.tensor(weights, dtype=torch.float64), len(good), mass, rank_one, rank_mu, path, step, damping)
 
 
 def begin(dimensions: int, sigma: float) -> Search:
