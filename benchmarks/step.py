@@ -28,6 +28,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 from unittest.mock import patch
+from warnings import catch_warnings, simplefilter
 
 import torch
 from torch import nn
@@ -42,6 +43,7 @@ from gotta.memory.rewind import Rewind
 from gotta.memory.storage import Storage
 from gotta.methods import methods
 from gotta.methods.parts import augment
+from gotta.methods.parts.prior import OrderWarning
 from gotta.streams import Stream, StreamSpec
 
 BATCH = CAPACITY = 64
@@ -104,8 +106,7 @@ def measure(method: str, memory: str, batches: list[torch.Tensor], **settings: A
     """Medians over steps: milliseconds of a step, and the shares of overhead and augmentation in it; that of undo."""
     net = gotta.models.load("resnet20").to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     pairing = "memory" if len(batches[0]) == 1 else "paper"  # one sample has no batch statistics
-    uses = methods.get(method).uses_memory
-    held = (memory, CAPACITY) if uses and memory != "none" else ("none", None)
+    held = (memory, None if memory == "none" else CAPACITY)
     bare = deepcopy(net).eval()
     model = gotta.adapt(net, method, *held, num_classes=10, pairing=pairing, **settings)
     for x in batches[: warm_up(len(batches[0]))]:
@@ -168,16 +169,19 @@ def main() -> None:
     batches = [step.x for step, _ in zip(stream, range(options.steps + warm_up(options.batch)), strict=False)]
     rows: list[dict[str, Any]] = []
     for method in options.methods.split(","):
-        found = measure(method, options.memory, batches, adapt_every=options.every)
+        memory = options.memory if methods.get(method).uses_memory else "none"
+        with catch_warnings():
+            simplefilter("ignore", OrderWarning)
+            found = measure(method, memory, batches, adapt_every=options.every)
         if not rows:
             print(f"{'bare':8} {'':6} {options.batch:3} {found['bare_ms']:8.1f} ms", flush=True)
-        rows.append({"method": method, "memory": options.memory, "batch": options.batch, **found})
+        rows.append({"method": method, "memory": memory, "batch": options.batch, **found})
         judged = method == "rotta" and options.batch == BATCH
         limits = f"  (at most {OVERHEAD:.0%} and {AUGMENTATION:.0%})" if judged else ""
         shares = f"overhead {found['overhead']:6.2%}  augmentation {found['augmentation']:6.2%}"
         limit = f" (at most {UNDONE[options.batch]:.0%})" if options.batch in UNDONE else ""
         shares += f"  bare {found['bare']:5.2f}  undo {found['undo']:6.2%}{limit}"
-        print(f"{method:8} {options.memory:6} {options.batch:3} {found['ms']:8.1f} ms  {shares}{limits}", flush=True)
+        print(f"{method:8} {memory:6} {options.batch:3} {found['ms']:8.1f} ms  {shares}{limits}", flush=True)
     if options.out:
         machine = {"machine": platform.machine(), "python": platform.python_version(), "torch": torch.__version__}
         options.out.write_text(json.dumps({**machine, "rows": rows}, indent=1) + "\n")

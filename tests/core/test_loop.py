@@ -119,5 +119,5 @@ def test_a_clip_that_begins_while_the_method_is_busy_is_told_too():
     records = evaluate(adapted, flow, clock=Busy())
     next(records)
     assert next(records).missed
-    belief = adapted.method.following.prior.belief.answering
+    belief = adapted.method.following.prior.belief
     assert np.array_equal(belief.last, belief.marginal)

@@ -52,8 +52,8 @@ def test_it_equals_the_slow_filter_at_the_ends_of_its_range(run, stickiness):
     slow, prior = SlowSticky(CLASSES), make_prior("sticky")
     expected = np.stack([slow(row) for row in logits.double().tolist()])
     np.testing.assert_allclose(follow(prior, logits), expected, atol=1e-4)
-    assert prior.belief.answering.marginal[2:] == pytest.approx([1e-3 / CLASSES] * 4, rel=0.01)
-    np.testing.assert_allclose(prior.belief.answering.marginal, slow.marginal)
+    assert prior.belief.marginal[0, 2:] == pytest.approx([1e-3 / CLASSES] * 4, rel=0.01)
+    np.testing.assert_allclose(prior.belief.marginal[0], slow.marginal)
     most = max if stickiness > 0.5 else min
     reached = most(look_at_stickiness(logits))
     assert reached == pytest.approx(stickiness)
@@ -110,11 +110,11 @@ def test_a_state_of_an_earlier_version_goes_on_with_its_one_temperature():
     logits, _ = stream(400, 40)
     prior, later = make_prior("sticky"), make_prior("sticky")
     follow(prior, logits[:200])
-    state = prior.state_dict()
-    first = {name: value for name, value in state["belief"]["each"][0].items() if name != "evidence"}
+    state = prior.state_dict()["belief"]
+    first = {"last": state["last"][0], "marginal": state["marginal"][0], "stay": float(state["stay"][0])}
     later.load_state_dict({"belief": first, "before": None})
     assert torch.equal(follow(later, logits[200:]), follow(prior, logits[200:]))
-    assert len(later.belief.each) == 1
+    assert len(later.belief.stay) == 1
 
 
 def follow_clips(prior, logits, starts, size):
@@ -274,9 +274,8 @@ def test_a_step_is_told_where_clips_begin():
     model.freeze()
     model(x, starts=[True] * 6)
     after = model.method.following.prior.state_dict()
-    for now, then in zip(after["belief"]["each"], before["belief"]["each"], strict=True):
-        assert (now["stay"], now["evidence"]) == (then["stay"], then["evidence"])
-        assert torch.equal(now["last"], then["last"])
+    for name in ("last", "marginal", "stay", "evidence"):
+        assert torch.equal(after["belief"][name], before["belief"][name])
 
 
 def test_a_clip_that_begins_in_a_batch_that_was_left_out_is_not_forgotten():

@@ -20,6 +20,7 @@ from gotta.types import Prediction
 Floats = NDArray[np.float64]
 ORDERS = ("time", "none")
 LABELS = ("filtered", "raw")
+ARRAYS = ("last", "marginal", "stay", "evidence")  # of a belief
 
 
 class OrderWarning(UserWarning):
@@ -28,63 +29,44 @@ class OrderWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Belief:
-    """What a prior knows: the last sample's classes, the long-run classes [C], and how often a class stays.
+    """What a prior knows, at each of T temperatures of the network's predictions, and the number of the one to believe.
 
-    `evidence` is how well it foresaw the samples so far: the mean logarithm of their likelihood, over that without it.
+    The last sample's classes and the long-run classes [T, C]; how often a class stays [T]; and the evidence [T], which
+    is how well it foresaw the samples so far: the mean logarithm of their likelihood, over that without a prior.
     """
 
     last: Floats
     marginal: Floats
-    stay: float
-    evidence: float = 0.0
+    stay: Floats
+    evidence: Floats
+    chosen: int = 0
 
-    def to_state(self) -> dict[str, Any]:
-        return {
-            "last": torch.from_numpy(self.last),
-            "marginal": torch.from_numpy(self.marginal),
-            "stay": self.stay,
-            "evidence": self.evidence,
-        }
+    @classmethod
+    def of_nothing(cls, temperatures: int, classes: int, stay: float) -> "Belief":
+        uniform = np.full((temperatures, classes), 1 / classes)
+        return cls(uniform, uniform, np.full(temperatures, stay), np.zeros(temperatures))
 
     def restarted(self) -> "Belief":
         """Before a sample that has nothing to do with the last one."""
         return replace(self, last=self.marginal.copy())
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "Belief":
-        last, marginal = (state[name].cpu().numpy() for name in ("last", "marginal"))
-        return cls(last, marginal, state["stay"], state["evidence"])
-
-
-@dataclass(frozen=True)
-class Beliefs:
-    """One for each temperature of the network's predictions, and the number of the one that answers."""
-
-    each: tuple[Belief, ...]
-    chosen: int = 0
-
-    @property
-    def answering(self) -> Belief:
-        return self.each[self.chosen]
-
-    def restarted(self) -> "Beliefs":
-        return replace(self, each=tuple(belief.restarted() for belief in self.each))
-
-    def chosen_again(self, margin: float) -> "Beliefs":
-        """Another one answers once it is clear that it foresees better."""
-        best = max(range(len(self.each)), key=lambda at: self.each[at].evidence)
-        clear = self.each[best].evidence > self.answering.evidence + margin
+    def chosen_again(self, margin: float) -> "Belief":
+        """Another temperature is believed once it is clear that it foresees better."""
+        best = int(self.evidence.argmax())
+        clear = self.evidence[best] > self.evidence[self.chosen] + margin
         return replace(self, chosen=best) if clear else self
 
     def to_state(self) -> dict[str, Any]:
-        return {"each": [belief.to_state() for belief in self.each], "chosen": self.chosen}
+        return {name: torch.from_numpy(getattr(self, name)) for name in ARRAYS} | {"chosen": self.chosen}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "Beliefs":
-        """States of an earlier version have a single one, of the first temperature, and go on with it."""
-        if "each" not in state:
-            return cls((Belief.from_state({**state, "evidence": 0.0}),))
-        return cls(tuple(Belief.from_state(part) for part in state["each"]), state["chosen"])
+    def from_state(cls, state: Mapping[str, Any]) -> "Belief":
+        """States of an earlier version are of the first temperature alone, and go on with it."""
+        if "chosen" not in state:
+            last, marginal = (state[name].cpu().numpy()[None] for name in ("last", "marginal"))
+            return cls(last, marginal, np.array([state["stay"]]), np.zeros(1))
+        last, marginal, stay, evidence = (state[name].cpu().numpy() for name in ARRAYS)
+        return cls(last, marginal, stay, evidence, state["chosen"])
 
 
 class Prior:
@@ -97,8 +79,8 @@ class Prior:
         if order not in ORDERS:
             raise unknown("order_in_batch", order, ORDERS)
         self.order = order
-        self.belief: Beliefs | None = None  # until the number of classes is known
-        self.before: Beliefs | None = None  # as it was before the last batch
+        self.belief: Belief | None = None  # until the number of classes is known
+        self.before: Belief | None = None  # as it was before the last batch
         self.starts: NDArray[np.bool_] | None = None  # which samples begin something new, in the step that is made now
         self.told = False
 
@@ -134,10 +116,10 @@ class Prior:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.belief, self.before = (
-            None if state[name] is None else Beliefs.from_state(state[name]) for name in ("belief", "before")
+            None if state[name] is None else Belief.from_state(state[name]) for name in ("belief", "before")
         )
 
-    def _judge(self, raw: Prediction, belief: Beliefs | None) -> tuple[Prediction, Beliefs | None]:
+    def _judge(self, raw: Prediction, belief: Belief | None) -> tuple[Prediction, Belief | None]:
         return raw, belief
 
 
@@ -151,30 +133,29 @@ class _Filter(Prior):
     temperatures: ClassVar[tuple[float, ...]] = (1.0,)
     margin: ClassVar[float] = 0.1  # of evidence, by which another temperature must be better
 
-    def _judge(self, raw: Prediction, belief: Beliefs | None) -> tuple[Prediction, Beliefs | None]:
+    def _judge(self, raw: Prediction, belief: Belief | None) -> tuple[Prediction, Belief | None]:
         logits = raw.logits.detach().double().cpu()
-        classes = logits.shape[1]
         if belief is None:
-            uniform = np.full(classes, 1 / classes)
-            belief = Beliefs((Belief(uniform, uniform, self.start),) * len(self.temperatures))
+            belief = Belief.of_nothing(len(self.temperatures), logits.shape[1], self.start)
         own = logits.log_softmax(1).numpy()
-        tempered = [(logits / temperature).softmax(1).numpy() for temperature in self.temperatures]
+        believed = self.temperatures[: len(belief.stay)]
+        tempered = torch.stack([(logits / temperature).softmax(1) for temperature in believed]).numpy()  # [T, B, C]
         factor, sharp = np.empty_like(own), np.empty((len(own), 1))  # [B, C] and [B, 1]
-        starts = np.zeros(len(own), bool) if self.starts is None else self.starts
         at_once = len(own) if self.order == "none" else 1
         for at in range(0, len(own), at_once):
             part = slice(at, at + at_once)
-            belief = belief.restarted() if starts[part].any() else belief
-            found = [self.step(one, probs[part]) for one, probs in zip(belief.each, tempered, strict=False)]
-            factor[part], sharp[part] = found[belief.chosen][0], self.temperatures[belief.chosen]
-            belief = Beliefs(tuple(after for _, after in found), belief.chosen).chosen_again(self.margin)
+            if self.starts is not None and self.starts[part].any():
+                belief = belief.restarted()
+            factors, after = self.step(belief, tempered[:, part])
+            factor[part], sharp[part] = factors[belief.chosen], self.temperatures[belief.chosen]
+            belief = after.chosen_again(self.margin)
         # The filter's own posterior, made as sharp as the network is: without a factor it is the network's prediction.
         out = torch.from_numpy(own + sharp * np.log(factor)).log_softmax(1).to(raw.logits)
         return Prediction(out, raw.features, raw.embed, raw), belief
 
     @abstractmethod
     def step(self, belief: Belief, probs: Floats) -> tuple[Floats, Belief]:
-        """The factor for some samples that come at once, probs[n, C], and the belief after them."""
+        """The factor for some samples that come at once, probs[T, n, C], and the belief after them."""
 
 
 class Sticky(_Filter):
@@ -195,7 +176,7 @@ class Sticky(_Filter):
 
     @property
     def stickiness(self) -> float | None:
-        return None if self.belief is None else self.belief.answering.stay
+        return None if self.belief is None else float(self.belief.stay[self.belief.chosen])
 
     def follow(self, raw: Prediction) -> Prediction:
         prediction = super().follow(raw)
@@ -212,19 +193,19 @@ class Sticky(_Filter):
         return prediction
 
     def step(self, belief: Belief, probs: Floats) -> tuple[Floats, Belief]:
-        last, marginal, s = belief.last, belief.marginal, belief.stay
-        stays = s * last / marginal  # [C]
-        factor = stays + (1 - s)
-        joint = probs * factor  # [n, C]
-        total = joint.sum(1)
-        share = float(((probs @ stays) / total).mean())
-        seen, count = probs.mean(0), len(probs)
-        marginal = marginal + (1 - (1 - self.slow) ** count) * (seen - marginal)
-        marginal = np.maximum(marginal, self.least_marginal / len(marginal))
-        s = min(self.most, max(self.least, s + (1 - (1 - self.learn) ** count) * (share - s)))
+        count, stay = probs.shape[1], belief.stay
+        stays = stay[:, None] * belief.last / belief.marginal  # [T, C]
+        factor = stays + (1 - stay)[:, None]
+        joint = probs * factor[:, None]  # [T, n, C]
+        total = joint.sum(2)  # [T, n]
+        share = _average((probs * stays[:, None]).sum(2) / total)
+        marginal = belief.marginal + (1 - (1 - self.slow) ** count) * (_average(probs) - belief.marginal)
+        marginal = np.maximum(marginal, self.least_marginal / marginal.shape[1])
+        stay = np.minimum(self.most, np.maximum(self.least, stay + (1 - (1 - self.learn) ** count) * (share - stay)))
         weight = 1 - (1 - self.weigh) ** count
-        evidence = belief.evidence + weight * (float(np.log(total).mean()) - belief.evidence)
-        return factor, Belief((joint / total[:, None]).mean(0), marginal / marginal.sum(), s, evidence)
+        evidence = belief.evidence + weight * (_average(np.log(total)) - belief.evidence)
+        last = _average(joint / total[:, :, None])
+        return factor, Belief(last, marginal / marginal.sum(1, keepdims=True), stay, evidence, belief.chosen)
 
 
 class Ema(_Filter):
@@ -235,8 +216,13 @@ class Ema(_Filter):
 
     def step(self, belief: Belief, probs: Floats) -> tuple[Floats, Belief]:
         factor = belief.last + self.floor
-        moved = belief.last + (1 - (1 - self.rate) ** len(probs)) * (probs.mean(0) - belief.last)
+        moved = belief.last + (1 - (1 - self.rate) ** probs.shape[1]) * (_average(probs) - belief.last)
         return factor, replace(belief, last=moved)
+
+
+def _average(values: Floats) -> Floats:
+    """Over the samples that come at once, [T, n, ...] to [T, ...]; of a single one it is that one."""
+    return values[:, 0] if values.shape[1] == 1 else values.mean(1)
 
 
 PRIORS: dict[str, type[Prior]] = {cls.name: cls for cls in (Prior, Sticky, Ema)}
