@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gotta.experiment.recipe.recipe import load_recipe
+from gotta.experiment.recipe.recipe import load_recipe, recipes
 from gotta.experiment.run.environment import environment
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
@@ -31,6 +31,14 @@ def test_all_kept_runs_are_whole_and_small():
 def test_the_sample_is_what_its_recipe_asks_for():
     asked = {spec.label: spec.model_dump() for spec in load_recipe(FOLDER / "sample.yaml").runs()}
     assert {RunSpec.model_validate(one.spec).label: one.spec for one in Kept(SAMPLE).runs()} == asked
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.jsonl") if path.stem in recipes()))
+def test_kept_runs_are_of_the_recipe_of_their_name(name):
+    """A recipe that was changed since says something else than the pages that name it."""
+    kept = {one.id for one in Kept(FOLDER / f"{name}.jsonl").runs()}
+    assert kept
+    assert kept <= {spec.id for spec in load_recipe(name).runs()}
 
 
 @pytest.mark.parametrize("label", ["source + none", "norm + none", "norm + fps", "deskew + none"])

@@ -20,6 +20,13 @@ def test_pairing_memory_gives_running_statistics_to_all_that_have_a_memory():
         assert choose_statistics(method, False, "memory") == method.native
 
 
+def test_pairing_safe_gives_class_statistics_to_all_without_a_memory_whose_own_depend_on_others():
+    for name, source in (("norm", "class"), ("tent", "class"), ("rotta", "class"), ("source", "source")):
+        assert choose_statistics(methods.get(name), False, "safe").source == source
+    assert choose_statistics(methods.get("tent"), True, "safe") == Statistics("running", "memory")
+    assert choose_statistics(methods.get("rotta"), False, "safe", rate=0.1).source == "running", "told a rate"
+
+
 def test_what_is_given_wins():
     chosen = choose_statistics(methods.get("tent"), True, statistics="running", fed_by="batch", rate=0.2)
     assert chosen == Statistics("running", "batch", 0.2)

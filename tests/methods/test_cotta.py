@@ -1,5 +1,7 @@
 """CoTTA trains what its published code collects: parameters that a module calls weight or bias."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,9 @@ from torch import nn
 from gotta import adapt
 from gotta.errors import NoEffect
 from gotta.methods import methods
+from gotta.methods.parts.losses import entropy
+
+X = torch.rand(8, 3, 8, 8, generator=torch.Generator().manual_seed(0))
 
 
 class WithToken(nn.Module):
@@ -45,3 +50,26 @@ def test_after_a_reset_recorded_draws_begin_again():
     model.reset()
     assert model.method.turn == 0
     assert all(torch.equal(model(x), seen) for x, seen in zip(batches, first, strict=True))
+
+
+def note_copy(seen, copy, x):
+    seen.append(copy)
+    return x
+
+
+def test_at_the_threshold_the_batch_is_not_augmented():
+    """As published: the average over augmented copies is for an anchor whose confidence is below it."""
+    confidence = adapt(seeded_net(), "cotta", num_classes=10).step(X).diagnostics["anchor_confidence"]
+    for threshold, copies in ((confidence, []), (np.nextafter(confidence, 1), [0, 1])):
+        augmented = []
+        turns = [partial(note_copy, augmented, copy) for copy in range(2)]
+        adapt(seeded_net(), "cotta", num_classes=10, copies=2, anchor_threshold=threshold, augment=turns)(X)
+        assert augmented == copies
+
+
+def test_the_symmetric_loss_is_the_mean_of_both_directions():
+    """At first student and teacher agree, so that either direction is the mean entropy."""
+    for symmetric in (False, True):
+        model = adapt(seeded_net(), "cotta", num_classes=10, anchor_threshold=0.0, symmetric=symmetric, pairing="paper")
+        found = model.step(X)
+        assert found.diagnostics["loss"] == pytest.approx(float(entropy(found.prediction.logits).mean()), rel=1e-5)

@@ -1,5 +1,7 @@
 """Inputs and models at the edge of what a method is defined for."""
 
+from math import nextafter
+
 import pytest
 import torch
 from tiny import net_for, seeded_net
@@ -272,3 +274,11 @@ def test_a_compiled_model(method):
     plain, compiled = build(method, **settings), build(method, torch.compile(seeded_net(), backend="eager"), **settings)
     for x in images():
         torch.testing.assert_close(compiled(x), plain(x), atol=1e-5, rtol=1e-5)
+
+
+def test_sar_recovers_below_its_bar_and_not_at_it():
+    (x,) = images(1)
+    settings = {"e_margin": 10.0, "pairing": "paper"}
+    ema = build("sar", **settings).step(x).diagnostics["ema"]
+    for bar, recovered in ((ema, 0.0), (nextafter(ema, 10.0), 1.0)):
+        assert build("sar", recover_below=bar, **settings).step(x).diagnostics["recovered"] == recovered

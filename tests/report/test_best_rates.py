@@ -48,6 +48,12 @@ def test_seeds_are_averaged():
     assert content["chosen_on"]["seeds"] == [0, 1, 2]
 
 
+def test_of_equal_rates_the_smaller_is_chosen():
+    content = as_data(measured(swept(peak=0.15)))
+    assert content["rates"]["norm"]["fps"]["accuracies"][0.1] == content["rates"]["norm"]["fps"]["accuracies"][0.2]
+    assert content["rates"]["norm"]["fps"]["rate"] == 0.1
+
+
 def test_runs_of_several_set_ups_are_refused():
     with pytest.raises(GottaError, match="2 set-ups"):
         measured([*swept(), *swept("fifo", stream__gamma=1.0)])
@@ -62,3 +68,9 @@ def test_the_page_compares_at_the_papers_rate_and_at_the_best():
     assert "At the edge of the rates that were tried, so that a rate beyond may be better: fifo." in told
     assert "| fps | 66.4 | 66.8 | 68.0 | **70.0** | 66.0 |" in told
     assert "| control: running statistics |" in told
+
+
+def test_the_best_memory_at_the_papers_rate_need_not_be_the_best_of_all():
+    told = page(measured([*swept(peak=0.2, top=70.0), *swept("fifo", peak=0.05, top=69.0), *control()]))
+    assert "At the paper's rate, 0.05, the best memory is fifo with 69.0" in told
+    assert "the best memory is fps (0.2) with 70.0" in told

@@ -66,6 +66,13 @@ def test_settings_of_a_memory_are_told_beside_the_rate():
     )
 
 
+def test_what_has_no_rate_is_not_at_its_best():
+    bare = made("none", "tent")
+    assert bare.spec.method.rate is None
+    assert not rates.is_best(bare)
+    assert list(runs_at_best({"none": [bare], "fps": [at(0.2)]})) == ["fps"]
+
+
 def test_names_of_rows_tell():
     assert at_best("fps, at its best rate (0.2)")
     assert not at_best("fps")

@@ -290,6 +290,12 @@ def test_runs_are_as_long_as_asked_for_where_all_classes_mix(length):
     assert pieces.mean() == pytest.approx(expected / 0.99, rel=0.05)
 
 
+def test_runs_have_ten_samples_if_nobody_says():
+    labels = np.arange(600) % 3
+    usual, ten = (ORDERS.get("runs")(labels, 0.1, np.random.RandomState(0), *length) for length in ((), (10,)))
+    assert usual.tolist() == ten.tolist()
+
+
 def test_runs_of_one_sample_with_a_large_gamma_are_iid():
     labels = np.arange(20_000) % 10
     order = ORDERS.get("runs")(labels, 1e6, np.random.RandomState(0), 1)

@@ -15,6 +15,8 @@ from gotta.experiment.teaser import Setting, load_picture
 from gotta.memory import Memory
 from gotta.memory.policy import make_policy
 from gotta.models import bundled
+from gotta.streams.schedule import name_list
+from gotta.types import CORRUPTIONS
 
 PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
 EIGHT = {"none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd"}
@@ -240,6 +242,15 @@ def test_memories_and_control_have_a_second_row_at_their_best_rate(name):
         usual = {cell.get("control") or cell["memory"]["name"] for cell in cells if cell["method"] == {"name": method}}
         best = {cell.get("control") or cell["memory"]["name"] for cell in asked if cell["method"]["name"] == method}
         assert best == usual - {"none", *CONTROLS} | {"running_statistics"}
+
+
+def test_rates_are_chosen_on_corruptions_that_no_other_recipe_scores():
+    chosen = {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
+    assert set(load_recipe("statistics").base["stream"]["domains"]) == chosen
+    assert not chosen & set(CORRUPTIONS), "which all orders of domains are of"
+    for name in set(recipes()) - {"statistics"}:
+        streams = [cell.get("stream", {}) for cell in load_recipe(name).sections()]
+        assert not [stream for stream in streams if chosen & set(name_list(stream.get("domains", ())))], name
 
 
 def test_the_recipe_on_the_page_runs(tmp_path):

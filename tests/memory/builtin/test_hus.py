@@ -38,7 +38,9 @@ def test_between_published_numbers_of_classes_the_threshold_is_interpolated_and_
     assert 0.66 < HUS().threshold_for(43) < 0.99
     assert HUS().threshold_for(200) == pytest.approx(0.99 - 0.33 * (math.log10(200) - 1))
     memory = Memory("hus", 64, 43)
-    assert memory.notes == ["hus takes a threshold of 0.78 for 43 classes, between its authors' for 10 to 1000."]
+    assert memory.notes == [
+        "hus takes a threshold of 0.78 for 43 classes; its authors gave 0.99, 0.66, 0.33 for 10, 100, 1000."
+    ]
 
 
 def test_a_sample_at_the_threshold_enters() -> None:
@@ -52,6 +54,8 @@ def test_logits_as_embedding_are_refused() -> None:
     memory = Memory("hus", 2, 2)
     with pytest.raises(GottaError, match="Expected class probabilities"):
         offer(memory, 0, 0.0, point(4.0, -1.0))
+    with pytest.raises(GottaError, match="Expected class probabilities"):
+        offer(memory, 0, 0.0, point(1.2, 0.0))
     assert len(memory) == 0
     for embedding in ("logits", "features"):
         with pytest.raises(GottaError, match="embedding='probs'"):

@@ -182,3 +182,12 @@ def test_half_of_the_batches_are_flipped_and_pixels_have_a_noise_of_a_two_hundre
     assert 80 < sum(flipped) < 120
     noise = torch.stack([y - (x.flip(3) if turned else x) for y, turned in zip(changed, flipped, strict=True)])
     assert float(noise.std()) == pytest.approx(0.005, rel=0.02)
+
+
+def test_a_turn_is_a_turn(monkeypatch):
+    """By 90 degrees, which are easy to see: no shift, no zoom, nothing mirrored."""
+    drawn = iter([90.0, 0.0, 0.0, 1.0])
+    monkeypatch.setattr("gotta.methods.parts.augment._uniform", lambda low, high, generator: next(drawn))
+    x = torch.rand(2, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    turned = warp(x, torch.Generator())[:, :, 2:-2, 2:-2]
+    torch.testing.assert_close(turned, x.rot90(-1, (2, 3)), atol=1e-5, rtol=0)

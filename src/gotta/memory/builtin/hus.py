@@ -44,7 +44,8 @@ class HUS(Policy):
     def notes(self, num_classes: int) -> list[str]:
         if self.threshold is not None or num_classes in PUBLISHED:
             return []
-        chosen = self.threshold_for(num_classes)
+        given, classes = (", ".join(map(str, part)) for part in (PUBLISHED.values(), PUBLISHED))
         return [
-            f"hus takes a threshold of {chosen:.2f} for {num_classes} classes, between its authors' for 10 to 1000."
+            f"hus takes a threshold of {self.threshold_for(num_classes):.2f} for {num_classes} classes; its authors "
+            f"gave {given} for {classes}."
         ]
