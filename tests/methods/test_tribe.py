@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from rivals import STREAM, assert_same, assert_same_state, build, published, run
+from rivals import STREAM, assert_same, assert_same_parameters, assert_same_state, build, published, run
 from tiny import seeded_net
 from torch import nn
 
@@ -44,6 +44,14 @@ def test_no_sure_sample_no_step():
     start = model.model.bn1.weight.clone()
     assert model.step(STREAM[0]).diagnostics == {"kept": 0}
     assert torch.equal(model.model.bn1.weight, start)
+
+
+def test_published_code_moves_on_where_no_sample_is_sure():
+    recorded, model = published("tribe_empty"), build("tribe", margin=0.025, rate=0.05, quirks="published", **FLIP)
+    logits, measured = run(model)
+    assert [seen["kept"] for seen in measured].count(0) == 2
+    assert_same(logits, recorded["logits"], 2e-4)
+    assert_same_parameters(model, recorded)
 
 
 def test_a_network_that_does_not_tell_its_classes_is_refused():

@@ -18,7 +18,10 @@ def test_show_text_says_what_matters():
     assert "400 in 7 batches of up to 64" in text
     assert "2: snow-5, fog-5" in text
     assert "20; length mean 20.0, quartiles 20 / 20 / 20, longest 20" in text
-    assert "75 different ones" in show_text(stream(schedule="gradual"))
+    assert "domains      75 in 135 visits: gaussian_noise-1, " in show_text(stream(schedule="gradual"))
+    assert "domains      2 in 6 visits: snow-5, fog-5\n" in show_text(
+        stream(schedule="recurring", repeats=3, domains=("snow", "fog"))
+    )
 
 
 def test_the_text_tells_of_chains_sizes_and_a_gamma_that_is_too_large():

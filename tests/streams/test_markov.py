@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams.fake_data import next_draws, published
+from streams.fake_data import FakeDataset, balanced, next_draws, published
 
 from gotta.errors import GottaError
+from gotta.streams import Stream, StreamSpec
 from gotta.streams.markov import Walk, make_chain, markov
 
 PUBLISHED = published("unitta")
@@ -116,3 +117,13 @@ def test_shares_are_kept_where_the_chain_cannot_give_them():
 def test_domains_must_fit_the_labels():
     with pytest.raises(GottaError, match=r"domain must tell the domain of each of 3 labels, got shape \(2,\)."):
         markov([0, 1, 0], np.random.RandomState(0), domain=[0, 1])
+
+
+def test_a_chain_that_ends_before_all_classes_have_come_says_so():
+    def notes(each):
+        spec = StreamSpec(order="markov", class_stay=0.95, domain_stay=0.85, schedule="mixed", again=True)
+        return Stream(FakeDataset(balanced(10, each)), spec).notes
+
+    [note] = notes(5)
+    assert "of 10 classes have come. Give it more images (per_class)." in note
+    assert notes(100) == []

@@ -44,6 +44,9 @@ class Tribe(Method):
     inputs: ClassVar[Texts] = {
         "augment": "in place of the random augmentation of what the student sees: a function of the batch"
     }
+    known_quirks: ClassVar[Texts] = {
+        "step_on_empty": "without a sure sample the optimizer steps all the same, on momentum alone"
+    }
 
     def configure(self) -> torch.optim.Optimizer:
         head = find_head(self.model)
@@ -83,6 +86,8 @@ class Tribe(Method):
             loss = loss + self.hyper.anchor_weight * average(off, weight)
             self.descend(loss)
             measured["loss"] = float(loss.detach())
+        elif "step_on_empty" in self.quirks:
+            self.coast()
         return measured
 
     def told_logits(self, x: Tensor, batch: MemoryBatch, net: nn.Module) -> Tensor:

@@ -48,7 +48,8 @@ def show_text(stream: Stream, exposed: NDArray[np.bool_] | None = None) -> str:
     quartile = np.percentile(runs, [25, 50, 75])
     per_batch = stream.classes_per_batch
     visits = list(dict.fromkeys(stream.domains))
-    shown = ", ".join(visits[:20]) + (f", ... ({len(visits)} different ones)" if len(visits) > 20 else "")
+    shown = ", ".join(visits[:20]) + (", ..." if len(visits) > 20 else "")
+    times = f" in {len(stream.domains)} visits" if len(visits) < len(stream.domains) else ""
     return "\n".join(
         [
             f"stream       {title(stream.spec)}",
@@ -57,7 +58,7 @@ def show_text(stream: Stream, exposed: NDArray[np.bool_] | None = None) -> str:
             *_clip_lines(stream),
             f"classes      {len(np.unique(known))} of {stream.num_classes}",
             *_foreign_lines(stream),
-            f"domains      {len(stream.domains)}: {shown}",
+            f"domains      {len(visits)}{times}: {shown}",
             f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
             f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
             f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",

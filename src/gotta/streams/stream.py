@@ -149,7 +149,16 @@ class Stream:
         known = known_labels(self.label)
         mean, random = float(class_runs(known).mean()), shuffled_run(known)
         here = f"Here class runs are {mean:.1f} samples long on average, in random order {random:.1f}."
-        return [f"{note} {here}" for note in notes(self.spec)]
+        return [*(f"{note} {here}" for note in notes(self.spec)), *self._missing_classes(len(np.unique(known)))]
+
+    def _missing_classes(self, seen: int) -> list[str]:
+        """A Markov chain ends with the images of one pair, which may be before all classes have come."""
+        if self.spec.order != "markov" or seen == self.num_classes:
+            return []
+        return [
+            f"The chain ended after {self.num_samples} samples, when a class in a domain had shown as many images as "
+            f"there are, and {seen} of {self.num_classes} classes have come. Give it more images (per_class)."
+        ]
 
     def summary(self) -> dict[str, int | float | str]:
         """The stream in a few numbers."""
