@@ -1,7 +1,7 @@
 """Which rate of running statistics is best for each method and memory, from the runs of the recipe `statistics`.
 
     gotta bench statistics
-    python -m gotta.report.best_rates runs/statistics > docs/results/statistics.md
+    python -m gotta.report.best_rates results/statistics.jsonl > docs/results/statistics.md
 
 The second line writes the package's best_rates.yaml anew and prints the page about it.
 """
@@ -17,7 +17,6 @@ import yaml
 from gotta.errors import GottaError
 from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.best_rates import FILE
-from gotta.experiment.sweep.store import Store
 from gotta.methods import methods
 from gotta.report.pairs import fair_difference, samples_per_step
 from gotta.report.panel import CONTROL, MEMORIES, METHODS, row_name
@@ -95,7 +94,7 @@ def page(found: Sequence[Measured]) -> str:
         f"of {on['capacity']} rows in steps of as many, {_count(len(on['seeds']), 'seed')}. No other table scores "
         "these corruptions. Bold: the best rate of a row, which other recipes use in their rows *at its best rate*.",
         "    gotta bench statistics\n"
-        "    python -m gotta.report.best_rates runs/statistics > docs/results/statistics.md",
+        "    python -m gotta.report.best_rates results/statistics.jsonl > docs/results/statistics.md",
         "Made by these commands, from the runs alone; what was not run at every rate is not here.",
     ]
     for method in dict.fromkeys(one.method for one in found):
@@ -193,7 +192,7 @@ def _listed(rows: Sequence[str]) -> str:
 
 
 def main(folder: str) -> None:
-    found = measured(read_results(Store(folder)).runs)
+    found = measured(read_results(folder).runs)
     found.sort(key=_place)
     content = as_data(found)
     FILE.write_text(HEAD + yaml.safe_dump(content, sort_keys=False, width=110, default_flow_style=None))
