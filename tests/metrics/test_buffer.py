@@ -171,3 +171,9 @@ def test_wrong_lengths_are_refused_and_change_nothing():
     assert buffer.measure(rows([0]), np.array([0]))["purity"] is None
     with pytest.raises(GottaError, match="capacity must be at least 1"):
         Buffer(0, 2)
+
+
+def test_near_copies_are_those_within_the_papers_epsilon_and_coverage_is_of_the_last_thousand():
+    near, far = (Buffer(4, 2).measure(rows([0, 0], [[0.0], [gap]]), np.array([0, 1])) for gap in (0.0049, 0.0051))
+    assert (near["near_duplicates"], far["near_duplicates"]) == (1.0, 0.0)
+    assert Buffer(4, 2).recent == 1000

@@ -218,3 +218,9 @@ def test_a_metric_needs_classes_and_domains():
         Online(0, ["a"])
     with pytest.raises(GottaError, match="0 domains"):
         Online(2, [])
+
+
+def test_the_error_of_a_domain_is_what_its_accuracy_leaves():
+    online = Online(2, ["a"])
+    online.update(truth([0, 1, 1, 1]), sure([0, 0, 0, 0], 2))
+    assert online.summary()["domains"] == [{"name": "a", "samples": 4, "accuracy": 25.0, "error": 75.0}]

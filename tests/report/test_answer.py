@@ -1,9 +1,13 @@
 """The sentence says no more than the runs."""
 
+import pytest
 from made_runs import made, panel_of
 
 from gotta.report import answer as answering
+from gotta.report import rates
 from gotta.report.answer import answer, overall
+from gotta.report.pairs import Difference
+from gotta.report.statistics import Estimate
 from gotta.report.tables.comparison import table
 from gotta.report.tables.gains import gain_table
 from gotta.report.tables.matrix import win_tie_loss
@@ -218,3 +222,37 @@ def test_memories_in_steps_of_their_own_are_not_ranked_by_a_verdict():
 def test_a_gain_across_unequal_steps_is_said_to_be_of_both():
     assert "size of a step" in " ".join(gain_table(panel_of([*in_steps_of_64(), *runs(10)])).caption)
     assert "size of a step" not in " ".join(gain_table(panel_of([*none(), *runs(10)])).caption)
+
+
+def test_a_memory_on_another_stream_is_not_beaten():
+    (found,) = findings([*none(), *runs(10), *runs(2, "fifo", stream_hash="another")])
+    assert (found.best, found.tied, found.compared) == ("fps", (), 0)
+    assert not found.stands_out
+
+
+def test_what_the_table_shows_as_equal_is_no_rival_that_was_beaten():
+    (found,) = findings([*none(), *runs(10, noise=0), *runs(9.98, "fifo", noise=0)])
+    assert found.tied == ("fifo",)
+
+
+def test_equal_on_average_is_not_equal_in_every_domain():
+    told = [Difference(Estimate(0.0, half, 0.95, 3, 4, "both"), (0, 1, 2)) for half in (0.0, 1.0)]
+    assert answering.compare("fps", told[0], "cds") == "fps is equal to cds in every domain"
+    assert answering.compare("fps", told[1], "cds") == "fps cannot be told from cds (+0.0 ± 1.0)"
+
+
+def test_the_usual_rates_speak_first_and_best_ones_are_corrected_for_their_number(monkeypatch):
+    monkeypatch.setattr(
+        rates,
+        "best_rates",
+        lambda: dict.fromkeys([("norm", name) for name in ("fps", "cds", "running_statistics")], 0.2),
+    )
+    control = {"memory": "none", "control": "running_statistics"}
+    usual = [*none(), *runs(10, method__rate=0.05), *runs(4, method__rate=0.05, **control)]
+    best = [*runs(20, noise=2, method__rate=0.2), *runs(6, noise=0, method__rate=0.2, **control)]
+    (found,) = findings([*usual, *best])
+    assert (found.best, found.accuracy) == ("fps", pytest.approx(67.5))
+    assert "each at its best rate, fps (0.2) is 14.0 ±" in found.at_best_rates
+    (more,) = findings([*usual, *best, *runs(8, "cds", method__rate=0.05), *runs(12, "cds", method__rate=0.2)])
+    alone, of_two = (float(one.at_best_rates.split("± ")[1].split()[0]) for one in (found, more))
+    assert of_two > alone

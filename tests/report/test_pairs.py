@@ -51,3 +51,17 @@ def test_runs_without_the_hash_of_the_order_are_told_by_hash_and_spec():
 def test_other_domains_are_refused():
     found = difference([made()], [made("none", scores=(1.0, 2.0))])
     assert found.refused == ("seed 0: the domains differ",)
+
+
+def test_other_content_under_the_same_name_is_refused():
+    ours, same, other = (made(summary={"data_sha256": content}) for content in ("a", "a", "b"))
+    assert same_stream(ours, same)
+    assert same_stream(ours, made()), "an earlier run does not tell"
+    assert not same_stream(ours, other)
+
+
+def test_of_several_runs_of_one_seed_the_first_by_name_is_paired():
+    ours = [made(scores=(60.0,) * 4, memory__arguments={"epsilon": e}) for e in (0.2, 0.1)]
+    ours[0] = made(scores=(70.0,) * 4, memory__arguments={"epsilon": 0.2})
+    assert ours[1].id < ours[0].id
+    assert difference(ours, [made("none", scores=(50.0,) * 4)]).estimate.mean == 10

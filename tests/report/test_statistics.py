@@ -141,3 +141,10 @@ def test_the_bootstrap_is_deterministic_and_near_with_many_seeds():
     assert bootstrap(table, seed=1) != bootstrap(table, seed=2)
     low, high = bootstrap(table)
     assert high - low == pytest.approx(2 * estimate(table).half, rel=0.2)
+
+
+def test_seeds_and_domains_by_hand():
+    """Means of the seeds 1, 3, 6.5 with variance 7.75; of the domains 1, 6 with 12.5; what is left has 13 / 2."""
+    t_of_2, t_of_1 = 4.302653, 12.706205
+    half = estimate([[0.0, 2.0], [1.0, 5.0], [2.0, 11.0]]).half
+    assert half == pytest.approx((t_of_2**2 * 7.75 / 3 + t_of_1**2 * (12.5 / 2 - 6.5 / 6)) ** 0.5, rel=1e-5)

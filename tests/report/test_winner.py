@@ -211,3 +211,9 @@ def test_the_answer_ends_with_it_and_compares_memories_at_both_rates():
     assert "below running statistics without a memory at the same rate (0.05)" in sentence
     assert "each at its best rate, fps (0.2) is 7.0 ± " in sentence
     assert "above running statistics without a memory (0.1)" in sentence
+
+
+def test_what_has_no_effect_is_not_ranked():
+    idle = runs(20, "fps", "tent", summary={"no_effect": "nothing to train"})
+    entries = contestants(panel_of([*runs(0, "fps"), *idle]))
+    assert [entry.column for entry in entries] == ["norm"]

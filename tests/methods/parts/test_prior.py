@@ -316,3 +316,10 @@ def test_the_moving_average_multiplies_what_the_network_says():
     prior = make_prior("ema")
     np.testing.assert_allclose(follow(prior, logits).softmax(1), expected, atol=1e-5)
     assert prior.stickiness is None  # it has no opinion of that
+
+
+def test_asked_again_of_the_samples_that_moved_it_last_it_answers_the_same():
+    prior, raw = make_prior("sticky"), Prediction(torch.randn(6, 4, generator=torch.Generator().manual_seed(0)))
+    answer = prior.follow(raw).logits
+    assert torch.equal(prior.look(raw, again=True).logits, answer)
+    assert not torch.equal(prior.look(raw).logits, answer)

@@ -4,6 +4,7 @@ import pytest
 from made_runs import made, panel_of
 
 from gotta.errors import GottaError
+from gotta.report import rates
 from gotta.report.tables.gains import gain_table, gains, has_baseline
 
 NONE = [made("none", scores=(50.0, 60.0, 55.0, 65.0), seed=seed) for seed in range(3)]
@@ -38,3 +39,16 @@ def test_a_baseline_is_a_row_that_somebody_adapted():
 def test_a_method_without_the_baseline_has_no_column():
     panel = panel_of([*NONE, *FPS, made("fps", "tent")])
     assert gain_table(panel).columns == ("norm",)
+
+
+def test_rows_at_their_best_rate_are_compared_with_the_control_at_its_own(monkeypatch):
+    monkeypatch.setattr(rates, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "running_statistics"): 0.1})
+
+    def at(rate, score, memory="none"):
+        control = None if memory == "fps" else "running_statistics"
+        return made(memory, scores=(score,) * 4, control=control, method__rate=rate)
+
+    found = gains(panel_of([at(0.05, 50), at(0.1, 53), at(0.05, 51, "fps"), at(0.2, 60, "fps")]), "running_statistics")
+    shown = {row: gain.estimate.mean for (row, _), gain in found.items()}
+    assert shown["fps"] == 1
+    assert shown["fps, at its best rate (0.2)"] == 7
