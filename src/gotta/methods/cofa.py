@@ -1,0 +1,60 @@
+"""COFA: a sample is classified together with the one before it, where that is surer (UniTTA, Du et al., 2024)."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from gotta.errors import GottaError
+from gotta.methods.method import Method, methods
+from gotta.methods.parts.features import has_features
+from gotta.methods.parts.support import find_classifier
+from gotta.methods.settings import Presets, Texts
+from gotta.types import MemoryBatch, Prediction
+
+
+@methods.register("cofa")
+class Cofa(Method):
+    """Classifies the mean of a sample's features and of those before it. Nothing is trained; a memory has no effect."""
+
+    uses_memory = False
+    needs_features = True
+    native_labels = "raw"
+    presets: ClassVar[Presets] = {"official": {"only_surer": True}}
+    origins: ClassVar[Texts] = {"official": "the authors'"}
+    remembers = ("last",)
+    last: Tensor | None = None  # [D], the features of the last sample of the batch before
+
+    def check(self, model: nn.Module) -> None:
+        if not has_features(model):
+            raise GottaError(
+                "method 'cofa' averages features, and this model has none to take: expected features(x) and "
+                "classify(features), or a linear layer at its end."
+            )
+
+    def predict(self, x: Tensor) -> Prediction:
+        own = super().predict(x)
+        features = own.features
+        assert features is not None
+        before = features[:1] if self.last is None else self.last[None].to(features)
+        logits = self.classify((features + torch.cat([before, features[:-1]])) / 2).to(own.logits)
+        if self.hyper.only_surer:
+            surer = logits.softmax(1).amax(1) > own.probs.amax(1)
+            logits = torch.where(surer[:, None], logits, own.logits)
+        self._newest = features[-1]
+        return Prediction(logits, features, own.embed, own)
+
+    def adapt(self, batch: MemoryBatch) -> dict[str, float]:
+        self.last = self._newest
+        return {}
+
+    @torch.no_grad()
+    def classify(self, features: Tensor) -> Tensor:
+        classifier = find_classifier(self.predictor, features.shape[1])
+        if classifier is None:
+            raise GottaError("method 'cofa' needs a linear classifier at the end of the network.")
+        return self._read(classifier(features))
+
+    @property
+    def stands_still(self) -> bool:
+        return False
