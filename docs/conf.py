@@ -36,6 +36,7 @@ html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_extra_path = ["reference/extra"]
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 
 linkcheck_ignore = [r"http://127\.0\.0\.1.*"]  # addresses of the reader's own machine

@@ -23,3 +23,19 @@ def test_is_a_value_error():
     with pytest.raises(ValueError, match="unknown"):
         raise unknown("memory", "x", [])
     assert issubclass(GottaError, ValueError)
+
+
+def test_of_equally_near_names_the_one_that_begins_alike():
+    networks = ["resnet110", "resnet20", "resnet20-gn", "resnet26", "resnet32"]
+    assert "Did you mean 'resnet20'?" in str(unknown("model", "resnet21", networks))
+    assert "Did you mean 'resnet32'?" in str(unknown("model", "resnet33", networks))
+
+
+def test_of_very_many_names_those_around_the_nearest():
+    names = [f"snow-{number:03}" for number in range(200)]
+    shown = str(unknown("domain", "snow-1000", names)).partition("Known: ")[2]
+    assert "snow-100" in shown
+    assert (shown.count("snow"), shown[:5], shown[-19:]) == (10, "..., ", ", ... (200 in all).")
+    assert str(unknown("domain", "xyz", names)).endswith(
+        "Known: snow-000, " + ", ".join(names[1:10]) + ", ... (200 in all)."
+    )

@@ -1,9 +1,18 @@
 """The leaderboard inside the site: the page that `gotta leaderboard results` writes, and one that leads to it."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gotta.report.board.boards import Board, Entry
 
 EMPTY = "No results are kept in `results/` yet."
-LINK = '<p><a href="../leaderboard/index.html"><strong>Open the leaderboard</strong></a></p>'
+WORDS = """\
+It ranks every kept run with the runs of the same protocol, data, network and capacity. The first three of each:
+"""
+PAGE = "../leaderboard/index.html"
+LINK = f'<p><a href="{PAGE}"><strong>Open the leaderboard</strong></a>: all entries, intervals, costs and controls.</p>'
 
 
 def write_board(results: Path, extra: Path) -> str:
@@ -13,8 +22,26 @@ def write_board(results: Path, extra: Path) -> str:
     if any(results.glob("*.jsonl")):
         from gotta.experiment.sweep.kept import Kept
         from gotta.report.board.board_page import write_leaderboard
+        from gotta.report.board.boards import rank_runs
         from gotta.report.results import read_results
 
-        write_leaderboard(read_results(Kept(results)), extra / "leaderboard")
-        words = f"It ranks every kept run by its protocol, with intervals, costs and controls.\n\n{LINK}"
+        found = read_results(Kept(results))
+        write_leaderboard(found, extra / "leaderboard")
+        words = f"{WORDS}\n{LINK}\n\n{summarise([board for board in rank_runs(found.runs)[0] if board.whole])}"
     return f"# Leaderboard\n\n{words}\n"
+
+
+def summarise(boards: Sequence["Board"]) -> str:
+    """A table with the first three of each board."""
+    lines = ["| protocol and set-up | first | second | third |", "|---|---|---|---|"]
+    for board in boards:
+        ranked = [entry for entry in board.entries if entry.rank is not None][:3]
+        cells = [_told(entry) for entry in ranked] + [""] * (3 - len(ranked))
+        lines.append(f"| **{board.protocol.name}**: {board.title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _told(entry: "Entry") -> str:
+    memory = "" if entry.memory == "none" else f" + {entry.memory}"
+    prior = "" if entry.prior in ("", "none") else f", {entry.prior} prior"
+    return f"{entry.method}{memory}{prior}: {entry.score.number} %"

@@ -1,10 +1,13 @@
 """The one exception that stands for a mistake in what gotta was given."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from itertools import takewhile
 
 from gotta.printable import one_line
+
+MOST_LISTED = 90  # names in a message; of more, those around the nearest
 
 
 class GottaError(ValueError):
@@ -38,9 +41,26 @@ def one_error(what: str) -> Iterator[None]:
 def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:
     """The error for a name that nobody registered, with the nearest known one."""
     name, choices = one_line(name), sorted(one_line(choice) for choice in known)
-    near = get_close_matches(name, choices, n=1, cutoff=0.5)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {', '.join(choices)}.")
+    near = get_close_matches(name, choices, n=len(choices) or 1, cutoff=0.5)
+    best = max(sorted(near), key=lambda known: _nearness(known, name), default=None)
+    hint = "" if best is None else f" Did you mean '{best}'?"
+    return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {_listed(choices, best)}.")
+
+
+def _nearness(known: str, name: str) -> tuple[float, int]:
+    """Of equally near names the one that begins alike is nearer: resnet20 to resnet21, not resnet32."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(known, name, strict=False))
+    return SequenceMatcher(None, known, name).ratio(), len(list(alike))
+
+
+def _listed(choices: Sequence[str], best: str | None) -> str:
+    """All names, or of very many those that are near the best guess."""
+    if len(choices) <= MOST_LISTED:
+        return ", ".join(choices)
+    middle = choices.index(best) if best is not None else 0
+    first = max(0, min(middle - 4, len(choices) - 10))
+    shown = ", ".join(choices[first : first + 10])
+    return f"{'..., ' if first else ''}{shown}{', ...' if first + 10 < len(choices) else ''} ({len(choices)} in all)"
 
 
 def messages(looks: Iterable[Callable[[], object]]) -> list[str]:

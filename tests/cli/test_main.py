@@ -70,3 +70,10 @@ def test_a_mistake_ends_the_process_with_code_2_and_no_traceback(tmp_path):
 def test_help_does_not_wait_for_torch():
     code = "import sys; from gotta.cli.__main__ import app; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_python_m_gotta_is_the_command_and_imports_nothing_from_the_folder(tmp_path):
+    (tmp_path / "yaml.py").write_text("raise SystemExit('imported')")
+    command = [sys.executable, "-m", "gotta", "show", "fifo"]
+    done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, gotta("show", "fifo"))

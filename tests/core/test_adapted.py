@@ -476,3 +476,22 @@ def test_a_batch_of_one():
 def test_an_unknown_guard_is_told():
     with pytest.raises(GottaError, match="Did you mean 'freeze'"):
         adapt(seeded_net(), "tent", guard="freez")
+
+
+class OneRow(nn.Module):
+    """A network that takes an image without its batch for a batch of one, as some do."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = seeded_net()
+
+    def forward(self, x):
+        return self.net(x if x.ndim == 4 else x[None])
+
+
+@pytest.mark.parametrize("settings", [{}, {"method": "tent"}, {"method": "norm", "memory": "fifo", "capacity": 4}])
+def test_an_image_without_a_batch_is_refused_and_changes_nothing(settings):
+    model = adapt(OneRow(), **settings)
+    with pytest.raises(GottaError, match=r"1 rows of logits for a batch of 3.*x\[None\]"):
+        model(images(1)[0])
+    assert torch.equal(model(images(4)), adapt(OneRow(), **settings)(images(4)))

@@ -105,6 +105,14 @@ def test_cards_and_leaderboard_without_results_say_so(tmp_path):
     assert tell([], "it") == ["No stored result has this comparison yet."]
 
 
+def test_the_page_of_the_leaderboard_names_the_first_three(tmp_path):
+    page = write_board(DOCS.parent / "results", tmp_path / "extra")
+    rows = [line for line in page.splitlines() if line.startswith("| **")]
+    assert len(rows) >= 2
+    assert all(row.count(" %") == 3 for row in rows)
+    assert (tmp_path / "extra" / "leaderboard" / "index.html").exists()
+
+
 def test_pages_of_an_earlier_state_go(tmp_path):
     (tmp_path / "reference").mkdir()
     (tmp_path / "reference" / "gone.md").write_text("old")

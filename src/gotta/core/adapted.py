@@ -113,7 +113,7 @@ class Adapted(Shared):
         phase = self.method.cost.phase
         with phase("predict"):
             raw = prediction = self._predict(x)
-        check_shape(prediction.logits, self._classes)
+        check_shape(prediction.logits, len(x), self._classes)
         if not is_finite(prediction.logits):
             return self._without_logits(x, undo)
         self.sample = x.shape[1:]
@@ -150,7 +150,7 @@ class Adapted(Shared):
         """Predict, and move nothing: samples that the prior has just followed, or others."""
         with self.method.cost.phase("predict"), self.method.only_predicting():
             prediction = self.method.predict(x)
-            self._expect(prediction.logits)
+            self._expect(prediction.logits, len(x))
         return self.method.following.prior.look(prediction, again=followed)
 
     def _learn(self, x: Tensor, prediction: Prediction, undo: Undo) -> tuple[Tensor, dict[str, float]]:
@@ -211,7 +211,7 @@ class Adapted(Shared):
     def _source_prediction(self, x: Tensor) -> Prediction:
         with self.method.cost.phase("predict"):
             logits = source_logits(self.method, x)
-        self._expect(logits)
+        self._expect(logits, len(x))
         return Prediction(logits, None, "probs")
 
     def _look(self, x: Tensor, undo: Undo) -> Outcome:
@@ -223,7 +223,7 @@ class Adapted(Shared):
     def _shelter(self, x: Tensor, guard: Guard) -> Outcome:
         """Predict as the source model while the guard finds the adapted one unhealthy."""
         prediction, diagnostics = guard.predict(self.method, self.memory, x)
-        self._expect(prediction.logits)
+        self._expect(prediction.logits, len(x))
         return self._untouched(x, prediction, diagnostics)
 
     def _untouched(self, x: Tensor, prediction: Prediction, diagnostics: dict[str, float] | None = None) -> Outcome:
@@ -305,8 +305,8 @@ class Adapted(Shared):
     def _classes(self) -> int | None:
         return self.memory.num_classes if self.memory.knows_classes else None
 
-    def _expect(self, logits: Tensor) -> None:
-        check_shape(logits, self._classes)
+    def _expect(self, logits: Tensor, samples: int) -> None:
+        check_shape(logits, samples, self._classes)
         check_finite(logits)
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:

@@ -82,10 +82,15 @@ def largest_values(x: Tensor) -> Tensor:
     return torch.maximum(x.amax(values), -x.amin(values))
 
 
-def check_shape(logits: Tensor, classes: int | None) -> None:
-    """Raises unless the logits are [B, classes]; None where the number of classes is not known yet."""
+def check_shape(logits: Tensor, samples: int, classes: int | None) -> None:
+    """Raises unless the logits are [samples, classes]; None where the number of classes is not known yet."""
     if logits.ndim != 2 or classes not in (None, logits.shape[1]) or not logits.shape[1]:
         raise GottaError(f"the model gives outputs of shape {list(logits.shape)}. Expected [B, {classes or 'C'}].")
+    if len(logits) != samples:
+        raise GottaError(
+            f"the model gives {len(logits)} rows of logits for a batch of {samples}. Expected one row for each sample; "
+            f"a single sample x is the batch x[None]."
+        )
 
 
 def is_finite(values: Tensor) -> bool:

@@ -215,6 +215,11 @@ class Memory:
         self._dtype = np.dtype(np.float32)  # of embeddings as they were given and are read
 
     def _capacity(self, given: int | None) -> int:
+        if given is None:
+            raise GottaError(
+                f"memory '{type(self.policy).__name__.lower()}' needs to know how many samples it may hold. "
+                f"Say it, for example capacity=64."
+            )
         return at_least_one("capacity", given)
 
     def _age(self, rows: IntArray) -> IntArray:

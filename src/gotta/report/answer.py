@@ -135,6 +135,11 @@ class Answer:
         compared = [finding for finding in self.findings if finding.over_none is not None and finding.over_none.judged]
         return sum(finding.helps for finding in compared), len(compared)
 
+    @property
+    def beside_headline(self) -> str:
+        """All that is said, but for the winner's sentence."""
+        return str(replace(self, winner=replace(self.winner, headline="")))
+
     def __str__(self) -> str:
         parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty, str(self.winner)]
         return " ".join(part for part in parts if part)

@@ -210,9 +210,12 @@ def show_result(console: "Console", result: "Result") -> None:
         console.print()
         if len(result.parts) > 1:
             console.rule(part.panel.title, align="left")
+        told = len(result.runs) > 1
+        if told and part.answer.winner.headline:
+            console.print(part.answer.winner.headline, style="bold", highlight=False, markup=False)
         show_table(console, part.table())
-        if len(result.runs) > 1:
-            console.print(str(part.answer), highlight=False, markup=False)
+        if told:
+            console.print(part.answer.beside_headline, highlight=False, markup=False)
     console.print(f"Runs: {result.store.root}   Report: {result.report()}", highlight=False, soft_wrap=True)
 
 

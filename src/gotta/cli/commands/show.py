@@ -31,15 +31,13 @@ def show(
 
     - `gotta show 3f0c2a --store runs/mini > spec.yaml` : the beginning of an id will do; `gotta run spec.yaml` takes it
     """
-    import yaml
-
     from gotta.checks.parts import KINDS, find_kinds
     from gotta.experiment.recipe.protocol import protocols, text_of
     from gotta.experiment.spec.text import dump
 
     if kinds := find_kinds(name):
         described = [_described(kind, name) for kind in kinds]
-        print(yaml.safe_dump_all(described, sort_keys=False, allow_unicode=True, width=110), end="")
+        print("---\n".join(_written(part) for part in described), end="")
     elif name in protocols():
         print(text_of(name), end="")
     elif (found := _run(name, store)) is not None:
@@ -98,6 +96,24 @@ def _settings(kind: str, name: str, part: Any) -> dict[str, Any]:
     if kind != "memory":
         return {**described, "kind": kind}
     return {**described, "needs": getattr(part, "needs", ()), "refresh_every": getattr(part, "refresh_every", None)}
+
+
+def _written(described: dict[str, Any]) -> str:
+    """YAML in which the summary is text in lines, without quotes."""
+    import textwrap
+
+    import yaml
+
+    summary = textwrap.fill(
+        described.get("summary", ""), 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
+    folded = f"summary: >-\n{summary}\n" if summary.strip() else ""
+    rest = {key: value for key, value in described.items() if key not in ("name", "summary")}
+    texts = [
+        yaml.safe_dump(part, sort_keys=False, allow_unicode=True, width=110)
+        for part in ({"name": described["name"]}, rest)
+    ]
+    return texts[0] + folded + texts[1]
 
 
 def _plain(value: Any) -> Any:
