@@ -1,6 +1,7 @@
 """`gotta ls` as a user types it."""
 
 import re
+from importlib.metadata import EntryPoint
 
 from cli.shell import as_in_a_shell, gotta  # noqa: F401
 
@@ -29,3 +30,10 @@ def test_ls_does_not_cut_sentences():
     for kind in ("memories", "methods", "orders", "schedules"):
         for entry in re.split(r"\n(?=  \S)", gotta("ls", kind).rstrip())[1:]:
             assert " ".join(entry.split()).endswith((".", ")", "...")), entry
+
+
+def test_a_plug_in_that_cannot_be_imported_is_named_beside_the_others(monkeypatch):
+    monkeypatch.setitem(policies._plug_ins, "broken", EntryPoint("broken", "nowhere:Broken", "gotta.memory"))
+    listed = " ".join(gotta("ls", "memories").split())
+    assert "broken the plug-in memory 'broken' (nowhere:Broken) cannot be imported" in listed
+    assert "reservoir Keep a uniformly random subset" in listed

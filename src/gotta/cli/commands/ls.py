@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gotta.errors import unknown
+from gotta.errors import GottaError, unknown
 
 if TYPE_CHECKING:
     from gotta.registry import Registry
@@ -18,6 +18,7 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
     Example: `gotta ls memories`
     """
     from rich.table import Table
+    from rich.text import Text
 
     from gotta.cli.terminal import Console
 
@@ -29,7 +30,7 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
         if kind in ("", name):
             table.add_row(f"[bold]{name}[/bold]", "")
             for thing, what in things().items():
-                table.add_row(f"  {thing}", what)
+                table.add_row(f"  {thing}", Text(what))
     Console().print(table)
 
 
@@ -63,7 +64,15 @@ def everything() -> dict[str, Callable[[], dict[str, str]]]:
 
 
 def _registered(registry: "Registry[Any]") -> dict[str, str]:
-    return {name: first_paragraph(registry.get(name)) for name in registry.names()}
+    return {name: _line(registry, name) for name in registry.names()}
+
+
+def _line(registry: "Registry[Any]", name: str) -> str:
+    """What it is; of a plug-in that cannot be imported, why, so that the others are listed all the same."""
+    try:
+        return first_paragraph(registry.get(name))
+    except GottaError as error:
+        return str(error)
 
 
 def _models() -> dict[str, str]:
