@@ -33,6 +33,7 @@ def test_ls_does_not_cut_sentences():
 
 
 def test_a_plug_in_that_cannot_be_imported_is_named_beside_the_others(monkeypatch):
+    policies.names()  # finds the plug-ins that there are
     monkeypatch.setitem(policies._plug_ins, "broken", EntryPoint("broken", "nowhere:Broken", "gotta.memory"))
     listed = " ".join(gotta("ls", "memories").split())
     assert "broken the plug-in memory 'broken' (nowhere:Broken) cannot be imported" in listed
