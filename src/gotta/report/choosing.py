@@ -155,11 +155,8 @@ def _make_line(runs: Sequence[Run]) -> Line:
 def count_passes(phases: Mapping[str, Mapping[str, Any]]) -> float:
     """Forwards of one sample. A backward is two, of as many samples as a forward of its phase, or of a prediction."""
     usual = _width(phases["predict"], 0.0) if "predict" in phases else 0.0
-    return sum(
-        phase["samples"] + BACKWARD * phase["backwards"] * _width(phase, usual)
-        for phase in phases.values()
-        if "forwards" in phase
-    )
+    counted = [phase for phase in phases.values() if "forwards" in phase]
+    return sum(float(phase["samples"] + BACKWARD * phase["backwards"] * _width(phase, usual)) for phase in counted)
 
 
 def _width(phase: Mapping[str, Any], usual: float) -> float:
