@@ -178,8 +178,8 @@ def _list_idle(model: nn.Module, known: Sequence[Situation]) -> set[str]:
 
 def _check(run_length: float | None, batch_size: int, budget: float | None) -> None:
     for name, value, least in (("run_length", run_length, 1), ("batch_size", batch_size, 1), ("budget", budget, 1)):
-        if value is not None and not (isfinite(value) and value >= least):
-            raise GottaError(f"{name} must be a number of at least {least} (got {value}).")
+        if value is not None and not (isinstance(value, int | float) and isfinite(value) and value >= least):
+            raise GottaError(f"{name} must be a number of at least {least} (got {value!r}).")
 
 
 def _quote(value: Any) -> str:

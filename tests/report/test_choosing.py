@@ -7,7 +7,7 @@ import yaml
 from made_runs import made
 
 from gotta.errors import GottaError
-from gotta.report.choosing import as_data, list_arguments, list_situations, page
+from gotta.report.choosing import as_data, count_passes, list_arguments, list_situations, page
 
 
 def runs(**options):
@@ -56,3 +56,10 @@ def test_the_page_and_the_advice_are_those_of_the_kept_runs():
     kept = read_results(root / "results" / "choosing.jsonl").runs
     assert (root / "docs" / "choosing.md").read_text() == page(kept)
     assert yaml.safe_load(FILE.read_text()) == yaml.safe_load(yaml.safe_dump(as_data(kept)))
+
+
+def test_a_backward_is_as_wide_as_the_forwards_of_its_phase():
+    single, step = {"forwards": 128, "backwards": 0, "samples": 128}, {"forwards": 4, "backwards": 2, "samples": 256}
+    assert count_passes({"predict": single, "adapt": step}) == 128 * (1 + 2 + 2)  # rotta, a memory of 64, single images
+    shared = {"forwards": 0, "backwards": 2, "samples": 0}  # tent goes back through the forward of the prediction
+    assert count_passes({"predict": {**single, "forwards": 2}, "adapt": shared, "other": {"seconds": 1.0}}) == 128 * 3

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from gotta.advice import CLOSE, FILE, SOURCE, Line, Situation, name_layers, tell_measured_on
-from gotta.core.clock import forwards
+from gotta.core.clock import BACKWARD
 from gotta.errors import GottaError
 from gotta.experiment.run.run import data_of, model_of
 from gotta.report.results import read_results
@@ -118,11 +118,11 @@ def _tell(one: Situation) -> str:
 
 def _table(here: Sequence[Situation]) -> str:
     """A line for each call, a column for each situation; bold is what is within a point of the best."""
-    calls = {line.call: line for one in here for line in one.lines}
+    calls = dict.fromkeys(line.call for one in here for line in one.lines)
     by_call = [{line.call: line for line in one.lines} for one in here]
     heads = [str(one).partition(", ")[2].removeprefix("classes ") for one in here]
     lines = [
-        "| call | " + " | ".join(heads) + " | forwards for each sample |",
+        "| call | " + " | ".join(heads) + " | forwards for each sample, at most |",
         "|---|" + "---:|" * (len(here) + 1),
     ]
     order = sorted(calls, key=lambda call: -mean([found[call].accuracy for found in by_call if call in found]))
@@ -132,7 +132,8 @@ def _table(here: Sequence[Situation]) -> str:
             line = found.get(call)
             near = line is not None and line.accuracy > one.lines[0].accuracy - CLOSE
             cells.append("" if line is None else f"**{line.accuracy:.1f}**" if near else f"{line.accuracy:.1f}")
-        lines.append(f"| `{call}` | " + " | ".join(cells) + f" | {calls[call].passes:.1f} |")
+        passes = max(found[call].passes for found in by_call if call in found)
+        lines.append(f"| `{call}` | " + " | ".join(cells) + f" | {passes:.1f} |")
     return "\n".join(lines)
 
 
@@ -146,9 +147,20 @@ def _make_line(runs: Sequence[Run]) -> Line:
     for run in runs:
         cost = run.stored.summary["cost"]
         phases = {name: phase for name, phase in cost.items() if isinstance(phase, Mapping) and name != "total"}
-        spent.append(forwards(phases, sum(domain.samples for domain in run.summary.online.domains)))
+        spent.append(count_passes(phases) / sum(domain.samples for domain in run.summary.online.domains))
     accuracy = mean(run.accuracy or 0.0 for run in runs)
     return Line(list_arguments(runs[0]), round(accuracy, 2), round(mean(spent), 2))
+
+
+def count_passes(phases: Mapping[str, Mapping[str, Any]]) -> float:
+    """Forwards of one sample. A backward is two, of as many samples as a forward of its phase, or of a prediction."""
+    usual = _width(phases["predict"], 0.0) if "predict" in phases else 0.0
+    counted = [phase for phase in phases.values() if "forwards" in phase]
+    return sum(float(phase["samples"] + BACKWARD * phase["backwards"] * _width(phase, usual)) for phase in counted)
+
+
+def _width(phase: Mapping[str, Any], usual: float) -> float:
+    return float(phase["samples"] / phase["forwards"]) if phase["forwards"] else usual
 
 
 def _tell_set_up(runs: Sequence[Run]) -> dict[str, Any]:

@@ -73,3 +73,29 @@ def test_the_surest_of_each_class_are_kept_and_of_equal_ones_the_earlier():
     assert most_certain(label, uncertain, 1).tolist() == [False, True, True, False, False, True]
     assert most_certain(label, uncertain, 2).tolist() == [True, True, True, False, True, True]
     assert most_certain(label[:0], uncertain[:0], 2).tolist() == []
+
+
+class Vandal(Reader):
+    """Writes into whatever it is shown."""
+
+    def predict(self, x):
+        rows = self.held()
+        for column in () if rows is None else (rows.x, rows.label, rows.uncertainty, rows.embedding, rows.age):
+            column.zero_()
+        return super().predict(x)
+
+
+class Onlooker(Reader):
+    """Only looks."""
+
+
+def test_what_a_prediction_writes_into_the_rows_it_is_shown_has_no_effect():
+    vandal, onlooker = (
+        adapt(seeded_net(), f"{__name__}:{kind}", "fps", 12, 10, pairing="paper") for kind in ("Vandal", "Onlooker")
+    )
+    for seed in range(4):
+        assert torch.equal(vandal(images(8, seed)), onlooker(images(8, seed)))
+    written, left = vandal.memory.peek(), onlooker.memory.peek()
+    assert left.x.any()
+    for column in ("x", "label", "uncertainty", "embedding", "age"):
+        assert torch.equal(getattr(written, column), getattr(left, column))
