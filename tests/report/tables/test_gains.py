@@ -5,6 +5,7 @@ from made_runs import made, panel_of
 
 from gotta.errors import GottaError
 from gotta.report import rates
+from gotta.report.tables.comparison import table
 from gotta.report.tables.gains import gain_table, gains, has_baseline
 
 NONE = [made("none", scores=(50.0, 60.0, 55.0, 65.0), seed=seed) for seed in range(3)]
@@ -52,3 +53,15 @@ def test_rows_at_their_best_rate_are_compared_with_the_control_at_its_own(monkey
     shown = {row: gain.estimate.mean for (row, _), gain in found.items()}
     assert shown["fps"] == 1
     assert shown["fps, at its best rate (0.2)"] == 7
+
+
+def test_there_is_no_interval_and_no_tie_across_unequal_steps():
+    for size, fair in ((32, True), (64, False)):
+        near = [
+            made("none", scores=(55.0, 61.0, 50.0, 64.9), seed=k, regime__batch_size=size, regime__adapt_every=None)
+            for k in range(3)
+        ]
+        panel = panel_of([*near, *FIFO])
+        (gain,) = [row.cells[0] for row in gain_table(panel).rows]
+        assert (gain.interval is not None, gain.tied) == (fair, fair)
+        assert table(panel).has_ties == fair
