@@ -22,8 +22,10 @@ def all_runs():
     return [
         *runs("deskew", "none", 0.0),
         *runs("tent", "none", 2.0, 0.1),
+        *runs("tent", "fifo", 2.5, 0.1),
         *runs("tent", "fps", 3.0, 0.1),
         *runs("sar", "none", -5.0, 0.1),
+        *runs("sar", "fifo", 0.0, 3.0),
         *runs("sar", "fps", 0.1, 3.0),
     ]
 
@@ -31,8 +33,8 @@ def all_runs():
 def test_a_row_is_what_it_adds_to_deskew(all_runs):
     rows = list_rows(all_runs)
     assert {method: {m: round(one.estimate.mean, 6) for m, one in row.items()} for method, row in rows.items()} == {
-        "tent": {"none": 2.0, "fps": 3.0},
-        "sar": {"none": -5.0, "fps": 0.1},
+        "tent": {"none": 2.0, "fifo": 2.5, "fps": 3.0},
+        "sar": {"none": -5.0, "fifo": 0.0, "fps": 0.1},
     }
     assert rows["tent"]["fps"].distinguishable
     assert not rows["sar"]["fps"].distinguishable
@@ -40,8 +42,11 @@ def test_a_row_is_what_it_adds_to_deskew(all_runs):
 
 def test_the_sentence_counts_what_is_certain(all_runs):
     told = tell(list_rows(all_runs))
-    assert "Of 4 rows 2 are above deskew for certain (tent + fps, tent + none) and 1 below (sar + none);" in told
-    assert "tent +1.0, sar +5.1" in told
+    assert (
+        "Of 6 rows 3 are above deskew for certain (tent + fifo, tent + fps, tent + none) and 1 below (sar + none);"
+        in told
+    )
+    assert "tent +0.5, sar +0.1" in told
 
 
 def test_the_page_has_a_table_for_each_store(all_runs):

@@ -84,6 +84,13 @@ def test_without_the_halves_only_the_margin_is_told():
     assert told.endswith("above running statistics of norm without a memory, at rate 0.05.")
 
 
+def test_of_several_columns_with_running_statistics_the_best_is_compared_with():
+    for norm, rotta, best in ((5, 9, "rotta"), (9, 5, "norm")):
+        told = headline(deskew(30), runs(0), control(norm, 0.05), control(rotta, 0.05, method="rotta"))
+        assert "it is 21.0 ± " in told
+        assert told.endswith(f"above running statistics of {best} without a memory, at rate 0.05.")
+
+
 def test_a_part_that_is_noise_is_said_to_be():
     told = headline(deskew(12.1, noise=3.0), class_statistics(12), runs(0), control(5, 0.1))
     assert "The highest of 3 is deskew, sticky prior, at 69.6 %, but it cannot be told from norm + class" in told

@@ -2,7 +2,7 @@
 
 gotta bench on-top
 gotta bench on-top-video
-python -m gotta.report.on_top runs/on-top runs/on-top-video > docs/results/on-top.md
+python -m gotta.report.on_top results/on-top.jsonl results/on-top-video.jsonl > docs/results/on-top.md
 """
 
 import sys
@@ -24,7 +24,7 @@ one, other corruptions). **Bold**: the interval does not contain 0.
 
     gotta bench on-top
     gotta bench on-top-video
-    python -m gotta.report.on_top runs/on-top runs/on-top-video > docs/results/on-top.md"""
+    python -m gotta.report.on_top results/on-top.jsonl results/on-top-video.jsonl > docs/results/on-top.md"""
 
 
 def list_rows(runs: Sequence[Run]) -> dict[str, dict[str, Difference]]:
@@ -44,21 +44,24 @@ def list_rows(runs: Sequence[Run]) -> dict[str, dict[str, Difference]]:
 
 
 def tell(rows: dict[str, dict[str, Difference]]) -> str:
-    """How many rows are above and below deskew, and what the best memory adds to training without one."""
+    """How many rows are above and below deskew, and what the best memory adds to one that holds the last samples.
+
+    Training on the batch may take other steps than a memory, so FIFO is what the others are compared with.
+    """
     found = [(f"{method} + {memory}", one) for method, row in rows.items() for memory, one in row.items()]
     sure = [(name, one.estimate.mean) for name, one in found if one.estimate and one.distinguishable]
     above, below = (sorted(name for name, mean in sure if sign * mean > 0) for sign in (1, -1))
     gains = {
-        method: max(one.estimate.mean for memory, one in row.items() if memory != "none" and one.estimate)
-        - row["none"].estimate.mean
+        method: max(one.estimate.mean for memory, one in row.items() if memory not in ("none", "fifo") and one.estimate)
+        - row["fifo"].estimate.mean
         for method, row in rows.items()
-        if "none" in row and row["none"].estimate and len(row) > 1
+        if "fifo" in row and row["fifo"].estimate and len(row) > 2
     }
     over = ", ".join(f"{method} {gain:+.1f}" for method, gain in gains.items())
     return (
         f"Of {len(found)} rows {len(above)} are above deskew for certain{_listed(above)} and {len(below)} below"
-        f"{_listed(below)}; the others cannot be told from it. What the best memory adds to training on the batch "
-        f"alone, in points: {over}."
+        f"{_listed(below)}; the others cannot be told from it. What the best memory adds to FIFO, "
+        f"which holds the last samples, in points: {over}."
     )
 
 

@@ -190,14 +190,15 @@ def _told_above(panel: Panel, best: Entry) -> str:
 
 
 def _control(panel: Panel, best: Entry) -> tuple[Runs, str] | None:
-    """Running statistics of the winner's own column or else of the first that has them, at their best rate if run."""
-    columns = [best.column, *panel.methods]
-    for column in columns:
-        rows: Mapping[str, Runs] = panel.methods.get(column, {})
-        if found := _best_control(rows):
-            whose = "" if column == best.column else f" of {column}"
-            return found[0], f"running statistics{whose} without a memory, {found[1]}"
-    return None
+    """Running statistics of the winner's own column, or else the best of the others; at their best rate if run."""
+    if own := _best_control(panel.methods.get(best.column, {})):
+        return own[0], f"running statistics without a memory, {own[1]}"
+    known = [(column, *found) for column, rows in panel.methods.items() if (found := _best_control(rows))]
+    plain = [found for found in known if found[1][0].prior == "none"] or known
+    if not plain:
+        return None
+    column, runs, rate = max(plain, key=lambda found: measure(found[1]).value or 0.0)
+    return runs, f"running statistics of {column} without a memory, {rate}"
 
 
 def _best_control(rows: Mapping[str, Runs]) -> tuple[Runs, str] | None:
