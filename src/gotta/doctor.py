@@ -25,6 +25,7 @@ from gotta.core.build import adapt
 from gotta.data import bundled
 from gotta.errors import GottaError
 from gotta.methods import methods
+from gotta.printable import tell_number
 from gotta.processor import Bfloat16, probe_bfloat16
 from gotta.types import torch_images
 
@@ -97,7 +98,8 @@ class Report:
             f"one step on {STEP} images",
         ]
         for name, step in self.steps.items():
-            cost = f"{step.forwards} forwards, {step.backwards} backwards, {1000 * step.seconds:.0f} ms"
+            passes = tell_number(step.forwards, "forward"), tell_number(step.backwards, "backward")
+            cost = f"{', '.join(passes)}, {1000 * step.seconds:.0f} ms"
             lines.append(f"  {name:10s} {cost if step.forwards else ''}{'  ' if step.forwards else ''}{step.note}")
         lines += ["", *(f"! {problem}" for problem in self.problems)]
         return "\n".join(lines if self.problems else [*lines, "no problem found"])

@@ -27,6 +27,15 @@ def one_line(text: str) -> str:
     return printable(text).replace("\t", "\\t").replace("\n", "\\n")
 
 
+def tell_number(number: int, noun: str) -> str:
+    """A number of things, in words.
+
+    >>> tell_number(1, "forward"), tell_number(2000, "forward")
+    ('1 forward', '2,000 forwards')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def csv_value(value: object) -> object:
     """A value for a line of CSV. Text that a spreadsheet would take for a formula gets an apostrophe in front.
 

@@ -219,7 +219,7 @@ def test_printing_says_what_adapts():
     model = adapt(seeded_net(), "tent", num_classes=CLASSES, guard="warn")
     model(images(8))
     model.freeze()
-    assert "1 forwards, 1 backwards" in str(model)
+    assert "1 forward, 1 backward" in str(model)
     assert "frozen" in str(model)
     assert "guard=warn: healthy" in str(model)
 

@@ -21,6 +21,7 @@ from gotta.cost import Tally
 from gotta.errors import unknown
 from gotta.memory import Memory
 from gotta.methods import Method, Statistics
+from gotta.printable import tell_number
 from gotta.types import Prediction
 
 ACTIONS = ("warn", "freeze", "rollback")
@@ -108,7 +109,8 @@ class Guard:
     def __repr__(self) -> str:
         now = "the source predicts" if self.sheltering else "unhealthy" if self.unhealthy else "healthy"
         return (
-            f"guard={self.action}: {now}, {self.episodes} episodes, {self.looks} checks, {self.spent.forwards} forwards"
+            f"guard={self.action}: {now}, {tell_number(self.episodes, 'episode')}, "
+            f"{tell_number(self.looks, 'check')}, {tell_number(self.spent.forwards, 'forward')}"
         )
 
     def _keep(self, x: Tensor, probs: Tensor, chosen: Tensor) -> None:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from gotta.printable import tell_number
+
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
 
@@ -18,8 +20,9 @@ def describe(adapted: "Adapted") -> str:
         f"{sum(p.numel() for p in trained.values()):,} trained parameters of {everything:,}"
         + (f": {names}" if names else ""),
         f"memory={memory.policy!r}, {len(memory)} of {memory.capacity} rows" if memory.lasts else "memory=none",
-        f"{adapted.adaptations} adaptations in {adapted.offered} samples",
-        f"cost so far: {spent['forwards']} forwards, {spent['backwards']} backwards, {spent['seconds']:.2f} s",
+        f"{tell_number(adapted.adaptations, 'adaptation')} in {tell_number(adapted.offered, 'sample')}",
+        f"cost so far: {tell_number(spent['forwards'], 'forward')}, {tell_number(spent['backwards'], 'backward')}, "
+        f"{spent['seconds']:.2f} s",
     ]
     lines += method.following.describe()
     if adapted.guard is not None:

@@ -18,6 +18,7 @@ from gotta.errors import GottaError
 from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.best_rates import FILE
 from gotta.methods import methods
+from gotta.printable import tell_number
 from gotta.report.pairs import fair_difference, samples_per_step
 from gotta.report.panel import CONTROL, MEMORIES, METHODS, row_name
 from gotta.report.results import read_results
@@ -89,9 +90,9 @@ def page(found: Sequence[Measured]) -> str:
     on = _set_up(found)
     parts = [
         "# How fast should running statistics move?",
-        f"Accuracy in percent of `{on['model']}` on {on['data']}, {_count(on['images'], 'image')} in each of "
+        f"Accuracy in percent of `{on['model']}` on {on['data']}, {tell_number(on['images'], 'image')} in each of "
         f"{', '.join(on['domains'])} at severity {on['severity']}, order {on['order']} (gamma {on['gamma']}), memories "
-        f"of {on['capacity']} rows in steps of as many, {_count(len(on['seeds']), 'seed')}. No other table scores "
+        f"of {on['capacity']} rows in steps of as many, {tell_number(len(on['seeds']), 'seed')}. No other table scores "
         "these corruptions. Bold: the best rate of a row, which other recipes use in their rows *at its best rate*.",
         "    gotta bench statistics\n"
         "    python -m gotta.report.best_rates results/statistics.jsonl > docs/results/statistics.md",
@@ -181,10 +182,6 @@ def _place(one: Measured) -> tuple[int, bool, int, str]:
         for names, name in ((METHODS, one.method), (MEMORIES, one.key))
     )
     return method, one.key == CONTROL_KEY, memory, one.key
-
-
-def _count(number: int, of: str) -> str:
-    return f"{number:,} {of}" + ("" if number == 1 else "s")
 
 
 def _listed(rows: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from gotta.errors import unknown
 from gotta.methods.parts.class_statistics import ClassStatistics
 from gotta.methods.parts.normalization import tracked_norms
 from gotta.methods.parts.prior import LABELS, make_prior
+from gotta.printable import tell_number
 from gotta.types import Prediction
 
 
@@ -70,7 +71,9 @@ class Following:
             lines.append(f"prior={self.prior.name}: predictions use the order of samples{s}")
         if self.levels is not None:
             layers, jumps, size = len(self.levels.sizes), self.levels.jumps, self.levels.num_bytes
-            lines.append(f"levels of {layers} BatchNorm layers, {jumps} jumps, {size:,} bytes{self.levels.grouping}")
+            lines.append(
+                f"levels of {layers} BatchNorm layers, {tell_number(jumps, 'jump')}, {size:,} bytes{self.levels.grouping}"
+            )
         return lines
 
     def state_dict(self) -> dict[str, Any]:
