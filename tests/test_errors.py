@@ -29,6 +29,7 @@ def test_of_equally_near_names_the_one_that_begins_alike():
     networks = ["resnet110", "resnet20", "resnet20-gn", "resnet26", "resnet32"]
     assert "Did you mean 'resnet20'?" in str(unknown("model", "resnet21", networks))
     assert "Did you mean 'resnet32'?" in str(unknown("model", "resnet33", networks))
+    assert "Did you mean 'snow-5'?" in str(unknown("domain", "snow-6", ["snow-1", "snow-2", "snow-5"]))
 
 
 def test_of_very_many_names_those_around_the_nearest():

@@ -47,10 +47,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:
     return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {_listed(choices, best)}.")
 
 
-def _nearness(known: str, name: str) -> tuple[float, int]:
-    """Of equally near names the one that begins alike is nearer: resnet20 to resnet21, not resnet32."""
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(known, name, strict=False))
-    return SequenceMatcher(None, known, name).ratio(), len(list(alike))
+def _nearness(known: str, name: str) -> tuple[float, int, int]:
+    """Of equally near names the one that begins alike is nearer, resnet20 to resnet21 and not resnet32; then the one
+    that goes on with a nearer letter or digit, snow-5 to snow-6 and not snow-1.
+    """
+    alike = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(known, name, strict=False))))
+    apart = [ord(text[alike]) if alike < len(text) else 0 for text in (known, name)]
+    return SequenceMatcher(None, known, name).ratio(), alike, -abs(apart[0] - apart[1])
 
 
 def _listed(choices: Sequence[str], best: str | None) -> str:

@@ -28,7 +28,9 @@ def test_every_quirk_is_listed_with_its_methods():
 def test_every_setting_of_every_preset_is_in_the_table():
     page = (DOCS / "methods.md").read_text()
     rows = dict(
-        re.findall(r"^\| `(\w+)`(?:, `\w+`)? \| ((?:Adam|SGD|affinity|prompts|shots).*) \|$", page, re.MULTILINE)
+        re.findall(
+            r"^\| `(\w+)`(?:, `\w+`)? \| ((?:Adam|SGD|affinity|prompts|shots|only_surer).*) \|$", page, re.MULTILINE
+        )
     )
     rows["eata"] = rows["eta"]
     for name in methods.names():

@@ -10,7 +10,9 @@ import gotta
 from gotta import GottaError, list_methods
 from gotta.methods import Method, methods
 
-ADAPTING = [name for name in list_methods() if methods.get(name).adapt is not Method.adapt]
+ADAPTING = [
+    name for name in list_methods() if methods.get(name).adapt is not Method.adapt and methods.get(name).uses_memory
+]
 FAST = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}, "foa": {"population": 4}}
 
 

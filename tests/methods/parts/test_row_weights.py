@@ -28,8 +28,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "pl": {"threshold": 0.1},
     "shot": {"threshold": 0.1},
 }
-# Two never adapt; energy dreams as many images as there are rows; foa needs another network (test_foa.py).
-NOT_COMPARED = {"source", "deskew", "energy", "foa"}
+# Three never adapt to rows; energy dreams as many images as there are rows; foa needs another network (test_foa.py).
+NOT_COMPARED = {"source", "deskew", "cofa", "energy", "foa"}
 READ_ONLY = {"cache", "lame", "t3a"}
 
 

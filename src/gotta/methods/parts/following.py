@@ -70,10 +70,9 @@ class Following:
             s = "" if self.prior.stickiness is None else f", stickiness s={self.prior.stickiness:.2f}"
             lines.append(f"prior={self.prior.name}: predictions use the order of samples{s}")
         if self.levels is not None:
-            layers, jumps, size = len(self.levels.sizes), self.levels.jumps, self.levels.num_bytes
-            lines.append(
-                f"levels of {layers} BatchNorm layers, {tell_number(jumps, 'jump')}, {size:,} bytes{self.levels.grouping}"
-            )
+            levels = self.levels
+            layers, jumps = tell_number(len(levels.sizes), "BatchNorm layer"), tell_number(levels.jumps, "jump")
+            lines.append(f"levels of {layers}, {jumps}, {levels.num_bytes:,} bytes{levels.grouping}")
         return lines
 
     def state_dict(self) -> dict[str, Any]:
