@@ -36,7 +36,10 @@ def test_the_sample_is_what_its_recipe_asks_for():
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.jsonl") if path.stem in recipes()))
 def test_kept_runs_are_of_the_recipe_of_their_name(name):
     """A recipe that was changed since says something else than the pages that name it."""
-    kept = {one.id for one in Kept(FOLDER / f"{name}.jsonl").runs()}
+    runs = Kept(FOLDER / f"{name}.jsonl").runs()
+    for package in {one.spec["model"]["name"].partition(":")[0] for one in runs if ":" in one.spec["model"]["name"]}:
+        pytest.importorskip(package, reason=f"the network is one of the package {package}")
+    kept = {one.id for one in runs}
     assert kept
     assert kept <= {spec.id for spec in load_recipe(name).runs()}
 
