@@ -156,14 +156,18 @@ class ClassStatistics:
 
     def _compare_samples(self, sight: Sight, at: int, moments: Moments) -> None:
         """Whether successive samples are like frames of a video, by what the first layer sees of the last ones."""
-        rows = torch.cat([self.waiting[:, :, self._places[at]], torch.stack(moments)], 1)
+        rows = self._with_waiting(at, torch.stack(moments))
         share = rows.shape[1] / (rows.shape[1] + STEADY) if self.settled else 1.0
         sight.newness += share * (measure_newness(rows) - sight.newness)
 
+    def _with_waiting(self, at: int, found: Tensor) -> Tensor:
+        """What a layer saw, [2, n, c], after what it saw of the samples that wait."""
+        return torch.cat([self.waiting[:, :, self._places[at]], found], 1) if len(self.labels) else found
+
     def _consider(self, sight: Sight, at: int, moments: Moments, comparing: bool) -> None:
         """Whether the domain has changed, and where to the level goes then. The first samples count as a change."""
-        found, level = torch.stack(moments), self._level(at)
-        window, count = torch.cat([self.waiting[:, :, self._places[at]], found], 1), found.shape[1]
+        found, level = torch.stack(moments), self._levels[at]
+        window, count = self._with_waiting(at, found), found.shape[1]
         together = window.shape[1]
         if not self.settled and together >= WINDOW:
             chance = deviations(window, level.mean, level.var).var(1, correction=0)
@@ -183,9 +187,9 @@ class ClassStatistics:
         sight, self._sight = self._sight, None
         if sight is None or not sight.moments:
             return
-        idle = {at: self._level(at) for at in range(len(self.sizes)) if at not in sight.moments}
+        idle = {at: self._levels[at] for at in range(len(self.sizes)) if at not in sight.moments}
         with torch.autocast(self.mean.device.type, enabled=False):
-            found = sight.rows(self._level, len(self.sizes), len(label))
+            found = sight.rows(idle, len(label))
             if isfinite(float(found.sum())):
                 self._take(sight, found, self._signed(label, num_classes))
                 self._put(idle)
@@ -246,7 +250,7 @@ class ClassStatistics:
     def _put(self, changed: Mapping[int, Level]) -> None:
         """Other levels for some layers: those that moved inside the forward, or that were not called."""
         if changed:
-            levels = [changed[at] if at in changed else self._level(at) for at in range(len(self.sizes))]
+            levels = [changed[at] if at in changed else self._levels[at] for at in range(len(self.sizes))]
             self.mean, self.var = torch.cat([a.mean for a in levels]), torch.cat([a.var for a in levels])
             self.noise, self.age = torch.cat([a.noise for a in levels], 1), torch.stack([a.age for a in levels])
             self._cut()
@@ -311,7 +315,7 @@ class ClassStatistics:
     def _cut(self) -> None:
         """The vectors layer by layer, as every forward needs them; the rest once it is asked for."""
         self._lent = torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)
-        for name in ("_expected", "_skew"):
+        for name in ("_expected", "_skew", "_levels"):
             vars(self).pop(name, None)
 
     @cached_property
@@ -322,9 +326,10 @@ class ClassStatistics:
     def _skew(self) -> float:
         return skew_of(self.mix, self._shares) if len(self.mix) else 1.0
 
-    def _level(self, at: int) -> Level:
-        place = self._places[at]
-        return Level(self.mean[place], self.var[place], self.noise[:, place], self._expected[:, place], self.age[at])
+    @cached_property
+    def _levels(self) -> list[Level]:
+        noise, expected = (torch.split(part, self.sizes, 1) for part in (self.noise, self._expected))
+        return [Level(*parts) for parts in zip(*self._lent, noise, expected, self.age.unbind(), strict=True)]
 
 
 def _buffer(layer: _BatchNorm, name: str) -> Tensor:

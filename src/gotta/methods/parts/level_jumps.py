@@ -1,6 +1,6 @@
 """How the level of a BatchNorm layer jumps when the domain changes: comparing, gathering, and how far to go."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -113,14 +113,14 @@ class Sight:
             self.moments[at] = mean, square
         return calls == 1
 
-    def rows(self, level_of: Callable[[int], Level], layers: int, count: int) -> Tensor:
+    def rows(self, idle: Mapping[int, Level], count: int) -> Tensor:
         """What all layers saw of each sample, [2, n, P].
 
-        A layer whose rows are not the samples gives their mean to each; one that was not called, what it expects.
+        A layer whose rows are not the samples gives their mean to each, one that was not called what it expects.
         """
         means, squares = [], []
-        for at in range(layers):
-            mean, square = self.moments[at] if at in self.moments else expected_moments(level_of(at))
+        for at in range(len(self.moments) + len(idle)):
+            mean, square = expected_moments(idle[at]) if at in idle else self.moments[at]
             if len(mean) != count:
                 mean, square = (part.mean(0, keepdim=True).expand(count, -1) for part in (mean, square))
             means.append(mean)
