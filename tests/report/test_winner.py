@@ -103,6 +103,15 @@ def test_a_memory_at_its_best_rate_can_win():
     assert "running statistics without a memory, at their best rate (0.1), which is what the memory adds" in told
 
 
+def test_of_two_rates_of_the_control_the_higher_one_counts():
+    """A rate that was best elsewhere may not be best here."""
+    memory = [*runs(20, "fps", method__rate=0.2), *runs(3, "fps", method__rate=0.05), *runs(0)]
+    told = headline(memory, control(5, 0.1), control(7, 0.05))
+    assert "it is 13.0 ± " in told
+    assert "running statistics without a memory, at rate 0.05, which is what the memory adds" in told
+    assert "it is 11.0 ± " in headline(memory, control(9, 0.1), control(7, 0.05))
+
+
 def test_what_a_memory_adds_is_only_said_where_it_adds_something():
     assert "adds" not in headline(runs(2, "fps"), runs(0), control(5, 0.05))
     assert "below running statistics without a memory" in headline(runs(2, "fps"), runs(0), control(5, 0.05))

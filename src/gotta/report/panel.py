@@ -14,6 +14,7 @@ from gotta.experiment.spec.dotted import tell_apart
 from gotta.methods import methods
 from gotta.methods.settings import BY_LEVEL
 from gotta.report.rates import AT_BEST, beside_usual, told_rates
+from gotta.report.setting_words import describe
 from gotta.report.stored_run import Run
 
 MEMORIES = ("none", "fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")
@@ -60,7 +61,7 @@ class Panel:
 
     @property
     def title(self) -> str:
-        return ", ".join(_tell(name, value) for name, value in self.settings)
+        return ", ".join(describe(name, value) for name, value in self.settings)
 
     @property
     def recipe(self) -> str:
@@ -329,14 +330,3 @@ def _natural(text: str) -> Order:
     """Sorts `capacity=8` before `capacity=32` and `rate=0.05` before `rate=0.1`."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)  # text, number, text, ...
     return tuple((0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts))
-
-
-def _tell(name: str, value: Any) -> str:
-    """A data set or network by its name alone, any other setting with what it is."""
-    return _show(value) if name in ("data.name", "model.name") else f"{name.split('.')[-1]} {_show(value)}"
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, list | tuple) and len(value) > 4:
-        return f"{value[0]} ... {value[-1]} ({len(value)})"
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -190,25 +190,31 @@ def _told_above(panel: Panel, best: Entry) -> str:
 
 
 def _control(panel: Panel, best: Entry) -> tuple[Runs, str] | None:
-    """Running statistics of the winner's own column, or else the best of the others; at their best rate if run."""
+    """Running statistics of the winner's own column, or else the best of the others."""
     if own := _best_control(panel.methods.get(best.column, {})):
         return own[0], f"running statistics without a memory, {own[1]}"
     known = [(column, *found) for column, rows in panel.methods.items() if (found := _best_control(rows))]
     plain = [found for found in known if found[1][0].prior == "none"] or known
     if not plain:
         return None
-    column, runs, rate = max(plain, key=lambda found: measure(found[1]).value or 0.0)
+    column, runs, rate = max(plain, key=lambda found: _height(found[1:]))
     return runs, f"running statistics of {column} without a memory, {rate}"
 
 
 def _best_control(rows: Mapping[str, Runs]) -> tuple[Runs, str] | None:
+    """At the usual rate or at the best one, which was chosen elsewhere: whichever is higher here."""
+    known = []
+    if CONTROL in rows:
+        rates = {run.spec.method.rate for run in rows[CONTROL]} - {None}
+        known.append((rows[CONTROL], f"at rate {told_rates(rows[CONTROL])}" if rates else "at their usual rate"))
     chosen = runs_at_best(rows).get(CONTROL) if any(map(at_best, rows)) else None
     if chosen:
-        return chosen, f"at their best rate ({told_rates(chosen)})"
-    if CONTROL not in rows:
-        return None
-    rates = {run.spec.method.rate for run in rows[CONTROL]} - {None}
-    return rows[CONTROL], f"at rate {told_rates(rows[CONTROL])}" if rates else "at their usual rate"
+        known.append((chosen, f"at their best rate ({told_rates(chosen)})"))
+    return max(known, key=_height, default=None)
+
+
+def _height(found: tuple[Runs, str]) -> float:
+    return measure(found[0]).value or 0.0
 
 
 def _cause(panel: Panel, best: Entry, control: Runs, gap: Difference, level: float) -> str:

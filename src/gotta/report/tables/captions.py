@@ -6,29 +6,12 @@ from typing import Any
 
 from gotta.report.panel import Panel, Runs
 from gotta.report.provenance import origin_lines
+from gotta.report.setting_words import STREAM
 from gotta.report.stored_run import Run
 from gotta.streams import StreamSpec
 
 SHOWN = 4
 USUAL = asdict(StreamSpec())
-ORDERS = {
-    "iid": "classes evenly mixed",
-    "note_iid": "classes evenly mixed",
-    "dirichlet": "classes in runs",
-    "note": "classes in runs",
-    "runs": "classes in runs",
-    "sorted": "class by class",
-    "lame": "class by class",
-    "pairs": "two classes at a time, in turns",
-}
-SCHEDULES = {
-    "continual": "one domain after the other",
-    "one": "a single domain",
-    "mixed": "all domains mixed",
-    "gradual": "domains that come and go step by step",
-    "recurring": "domains that come again and again",
-}
-STREAM = {"order": ORDERS, "schedule": SCHEDULES}
 READ = {"dirichlet": ("gamma",), "note": ("beta",), "runs": ("gamma", "run_length"), "recurring": ("repeats",)}
 PRIORS = {
     "none": "no prior",
