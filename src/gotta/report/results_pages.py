@@ -11,6 +11,7 @@ from gotta.report.paper.claims import Judged, claims_table, judge, told_verdicts
 from gotta.report.paper.side_by_side import beside_table
 from gotta.report.part import Part
 from gotta.report.results import Results, read_results
+from gotta.report.tables.markdown import answer_markdown
 from gotta.report.tables.render import markdown, prose
 
 INDEX = "README.md"
@@ -86,7 +87,7 @@ def _whole(path: Path) -> Results:
 
 def _part_text(part: Part, judged: list[Judged]) -> list[str]:
     texts = [f"## {prose(part.panel.title)}"] if part.of > 1 else []
-    texts += [prose(str(part.answer)), markdown(part.table())]
+    texts += [*answer_markdown(part.answer), markdown(part.table())]
     texts += [markdown(beside_table(part.beside))] if part.beside else ["The paper has no number of this setting."]
     if judged:
         table = claims_table(judged)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from gotta.report.answer import Answer
 from gotta.report.paper.side_by_side import beside_table
 from gotta.report.part import Part
 from gotta.report.results import Results
@@ -18,13 +19,23 @@ def report_markdown(results: Results) -> str:
         title = part.panel.recipe or "runs"
         several = len(results.parts) > 1
         parts.append(prose(f"## Set-up {number}: {title} ({part.panel.title})" if several else f"## {title}"))
-        parts += [prose(str(part.answer)), *map(markdown, _tables(part))]
+        parts += [*answer_markdown(part.answer), *map(markdown, _tables(part))]
     parts += [markdown(results.choices)] if results.choices.rows else []
     parts += ["## Environment", _bullets(environment_lines(results.placed.whole) or ["no finished runs"])]
     if results.damaged:
         parts += ["## Damaged runs", "Left out of every table. A sweep that asks for them runs them again."]
         parts += [_bullets(f"`{id}`: {reason}" for id, reason in results.damaged)]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def answer_markdown(answer: Answer) -> list[str]:
+    """The headline, and what a memory adds: a paragraph for one method, a list for several."""
+    findings = [finding.sentence for finding in answer.findings]
+    if len(findings) > 1:
+        said = [prose(answer.lead), _bullets(findings), prose(answer.uncertainty)]
+    else:
+        said = [prose(" ".join([answer.lead, *findings, answer.uncertainty]))]
+    return [text for text in (prose(str(answer.winner)), *said) if text]
 
 
 def _tables(part: Part) -> list[Table]:
