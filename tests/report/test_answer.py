@@ -164,6 +164,19 @@ def test_several_methods_are_counted():
     assert "a memory is better than none for 1 of 2 methods." in text
 
 
+def test_methods_with_and_without_an_interval_are_told_apart():
+    single = [made(memory, "tent", (score,)) for memory, score in (("none", 20), ("fps", 60))]
+    whole = [
+        made(memory, "norm", (score + seed,), seed)
+        for memory, score in (("none", 20), ("fps", 60))
+        for seed in range(3)
+    ]
+    text = answer(panel_of([*single, *whole])).uncertainty
+    assert "cover other seeds" in text
+    assert "cover no interval" not in text
+    assert text.endswith("No interval: one seed and one domain.")
+
+
 def test_other_streams_give_no_claim():
     text = headline([*none(), *(made("fps", scores=(90,) * 4, seed=s, stream_hash=f"x{s}") for s in range(3))])
     assert "cannot be compared with none (seed 0: the streams differ)" in text

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from gotta.report.pairs import Difference, fair_difference
 from gotta.report.panel import CONTROLS, NONE, Panel, Runs, is_memory
 from gotta.report.rates import at_best, runs_at_best, told_rates
-from gotta.report.statistics import LEVEL
+from gotta.report.statistics import LEVEL, NO_INTERVAL
 from gotta.report.stored_run import Run
 from gotta.report.tables.comparison import cell
 from gotta.report.winner import NOBODY, SAME, Winner, find_winner, without_memory
@@ -254,6 +254,7 @@ def _uncertainty(found: Sequence[Finding], level: float) -> str:
     covers = {finding.covers for finding in found if finding.covers}
     if not covers:
         return "Nothing could be compared in pairs, so there are no intervals."
-    if all(text.startswith("no interval") for text in covers):
-        return f"{'; or '.join(sorted(covers)).capitalize()}."
-    return f"Intervals at {level:.0%}, corrected for the memories compared, cover {'; or '.join(sorted(covers))}."
+    without = {text for text in covers if text.startswith(NO_INTERVAL)}
+    there = "; or ".join(sorted(covers - without))
+    told = [f"Intervals at {level:.0%}, corrected for the memories compared, cover {there}."] if there else []
+    return " ".join([*told, *(f"{text.capitalize()}." for text in sorted(without))])
