@@ -36,7 +36,7 @@ AXES = ("memory", "pairing", "method", "regime", "guard")  # the earlier ones ex
 COLUMN_AXIS = "method."
 # settings that a whole table shares: where runs of one cell differ in them, each value has a table of its own
 TABLE_AXES = ("memory.capacity", "regime.")
-PRIOR = "none", "ema", "sticky"  # in this order
+PRIOR = "none", "ema", "sticky", "patient"  # in this order
 TOLD = "stream.boundaries"  # whether a prior is told where clips begin: the samples are the same
 Setting = tuple[tuple[str, Any], ...]
 Runs = tuple[Run, ...]

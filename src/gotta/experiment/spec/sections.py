@@ -55,7 +55,7 @@ class MethodSpec(Section):
     statistics: StatisticsName | None = None
     fed_by: Literal["batch", "memory"] | None = None
     rate: float | None = None
-    prior: Literal["none", "sticky", "ema"] | None = None  # the method's own if left open
+    prior: Literal["none", "sticky", "patient", "ema"] | None = None  # the method's own if left open
     labels: Literal["filtered", "raw"] | None = None  # with a prior: what memory and statistics go by
     order_in_batch: Literal["time", "none"] | None = None  # with a prior: whether samples of a batch are in time order
     embedding: Literal["probs", "logits", "features"] = "probs"

@@ -1,4 +1,4 @@
-"""What the classes of the samples before say of the next one: `none`, `sticky`, or `ema`.
+"""What the classes of the samples before say of the next one: `none`, `sticky`, `patient`, or `ema`.
 
 A prior is given the network's prediction of samples in the order in which they came, and answers with another. It is
 causal: a sample's answer depends on that sample and those before it. `follow` moves it; `look` only asks.
@@ -199,13 +199,34 @@ class Sticky(_Filter):
         joint = probs * factor[:, None]  # [T, n, C]
         total = joint.sum(2)  # [T, n]
         share = _average((probs * stays[:, None]).sum(2) / total)
-        marginal = belief.marginal + (1 - (1 - self.slow) ** count) * (_average(probs) - belief.marginal)
+        slow = self.renewed(share) * (1 - (1 - self.slow) ** count)
+        marginal = belief.marginal + slow * (_average(probs) - belief.marginal)
         marginal = np.maximum(marginal, self.least_marginal / marginal.shape[1])
         stay = np.minimum(self.most, np.maximum(self.least, stay + (1 - (1 - self.learn) ** count) * (share - stay)))
         weight = 1 - (1 - self.weigh) ** count
         evidence = belief.evidence + weight * (_average(np.log(total)) - belief.evidence)
         last = _average(joint / total[:, :, None])
         return factor, Belief(last, marginal / marginal.sum(1, keepdims=True), stay, evidence, belief.chosen)
+
+
+    def renewed(self, share: Floats) -> Floats | float:
+        """What the samples count for in the marginal, where a class has stayed with probability share[T]."""
+        return 1.0
+
+
+class Patient(Sticky):
+    """The same for runs of any length: a sample moves the marginal as far as its class was drawn anew.
+
+    The marginal of `sticky` follows the last few hundred samples. In a run of a thousand it becomes that of the run,
+    and dividing by it takes the run out again.
+    """
+
+    name = "patient"
+    slow = 0.01  # share of one sample that was drawn anew
+    least_renewed = 0.02  # so that the marginal goes on even if one class stays for ever
+
+    def renewed(self, share: Floats) -> Floats | float:
+        return np.maximum(1 - share, self.least_renewed)[:, None]
 
 
 class Ema(_Filter):
@@ -225,7 +246,7 @@ def _average(values: Floats) -> Floats:
     return values[:, 0] if values.shape[1] == 1 else values.mean(1)
 
 
-PRIORS: dict[str, type[Prior]] = {cls.name: cls for cls in (Prior, Sticky, Ema)}
+PRIORS: dict[str, type[Prior]] = {cls.name: cls for cls in (Prior, Sticky, Patient, Ema)}
 
 
 def make_prior(name: str, order: Any = "time") -> Prior:
