@@ -168,9 +168,13 @@ class SlowStatistics:
 class SlowFilter:
     """The forward filter of the two-parameter hidden Markov model, class by class, at one temperature."""
 
-    def __init__(self, classes, temperature):
+    def __init__(self, classes, temperature, patient=False):
         self.post, self.marginal, self.stay = [1 / classes] * classes, [1 / classes] * classes, 0.5
-        self.temperature, self.evidence = temperature, 0.0
+        self.temperature, self.evidence, self.patient = temperature, 0.0, patient
+
+    def slow(self, stayed, count=1):
+        """How far so many samples move the marginal: if patient, by how likely their class was drawn anew."""
+        return max(1 - stayed, 0.02) * (1 - 0.99**count) if self.patient else 1 - 0.995**count
 
     def __call__(self, logits):
         """Log-probabilities of one sample, as sharp as the network's own."""
@@ -182,7 +186,8 @@ class SlowFilter:
         total = sum(stay) + sum(leave)
         self.post = [(a + b) / total for a, b in zip(stay, leave, strict=True)]
         self.stay = min(0.99, max(0.02, self.stay + 0.02 * (sum(stay) / total - self.stay)))
-        marginal = [max(m + 0.005 * (a - m), 1e-3 / len(q)) for m, a in zip(self.marginal, q, strict=True)]
+        slow = self.slow(sum(stay) / total)
+        marginal = [max(m + slow * (a - m), 1e-3 / len(q)) for m, a in zip(self.marginal, q, strict=True)]
         self.marginal = [m / sum(marginal) for m in marginal]
         self.evidence += 0.002 * (np.log(total) - self.evidence)
         sharp = [self.temperature * np.log(p) for p in self.post]
@@ -205,7 +210,7 @@ class SlowFilter:
         count, (_, marginal, s, evidence) = len(rows), before
         self.post = list(np.mean(posts, 0))
         self.stay = min(0.99, max(0.02, s + (1 - 0.98**count) * (np.mean(stays) - s)))
-        moved = np.array(marginal) + (1 - 0.995**count) * (np.mean(given, 0) - np.array(marginal))
+        moved = np.array(marginal) + self.slow(np.mean(stays), count) * (np.mean(given, 0) - np.array(marginal))
         moved = np.maximum(moved, 1e-3 / len(moved))
         self.marginal = list(moved / moved.sum())
         self.evidence = evidence + (1 - 0.998**count) * (np.mean(totals) - evidence)
@@ -215,8 +220,8 @@ class SlowFilter:
 class SlowSticky:
     """Two filters side by side; one answers until another one has foreseen the samples better by 0.1."""
 
-    def __init__(self, classes):
-        self.filters = [SlowFilter(classes, temperature) for temperature in (1.5, 3.0)]
+    def __init__(self, classes, patient=False):
+        self.filters = [SlowFilter(classes, temperature, patient) for temperature in (1.5, 3.0)]
         self.now = self.filters[0]
 
     @property

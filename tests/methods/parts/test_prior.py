@@ -44,6 +44,33 @@ def test_it_equals_the_slow_filter(run):
     assert prior.stickiness == pytest.approx(slow.stay)
 
 
+@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("run", [None, 3, 40, 400])
+def test_the_patient_prior_equals_its_slow_filter(run, size):
+    logits, _ = stream(1200, run)
+    slow, prior = SlowSticky(CLASSES, patient=True), make_prior("patient")
+    expected = np.stack([slow(row) for row in logits.double().tolist()])
+    np.testing.assert_allclose(follow(prior, logits, size), expected, atol=1e-5)
+    np.testing.assert_allclose(prior.belief.marginal[prior.belief.chosen], slow.marginal)
+    slow, prior = SlowSticky(CLASSES, patient=True), make_prior("patient", "none")
+    expected = np.concatenate([slow.batch(part.double().tolist()) for part in logits.split(size)])
+    np.testing.assert_allclose(follow(prior, logits, size), expected, atol=1e-5)
+
+
+def test_only_the_patient_prior_holds_through_long_runs():
+    """In runs of 1,000 the marginal of the usual prior becomes that of the run, and takes it out of the answer."""
+    logits, labels = stream(12_000, 1000, sure=1.5)
+    usual, patient = (accuracy(follow(make_prior(name), logits), labels) for name in ("sticky", "patient"))
+    assert patient > usual + 0.3
+    assert patient > 0.95
+
+
+def test_the_patient_prior_is_off_where_there_are_no_runs():
+    logits, labels = stream(8000, bias=1.0)
+    got = follow(make_prior("patient"), logits)
+    assert abs(accuracy(got[4000:], labels[4000:]) - accuracy(logits[4000:], labels[4000:])) < 0.01
+
+
 @pytest.mark.parametrize(("run", "stickiness"), [(1, 0.02), (300, 0.99)])
 def test_it_equals_the_slow_filter_at_the_ends_of_its_range(run, stickiness):
     """Two sure classes that take turns sample by sample, or in long runs; the other four are never seen."""
