@@ -218,7 +218,8 @@ class Patient(Sticky):
     """The same for runs of any length: a sample moves the marginal as far as its class was drawn anew.
 
     The marginal of `sticky` follows the last few hundred samples. In a run of a thousand it becomes that of the run,
-    and dividing by it takes the run out again.
+    and dividing by it takes the run out again. The price: what a network says all the time is taken for a run. Only
+    for networks whose statistics adapt.
     """
 
     name = "patient"
