@@ -208,7 +208,6 @@ class Sticky(_Filter):
         last = _average(joint / total[:, :, None])
         return factor, Belief(last, marginal / marginal.sum(1, keepdims=True), stay, evidence, belief.chosen)
 
-
     def renewed(self, share: Floats) -> Floats | float:
         """What the samples count for in the marginal, where a class has stayed with probability share[T]."""
         return 1.0

@@ -131,7 +131,9 @@ def explain(result: Table, metric: str) -> str:
 def _explain_rows(rows: Sequence[str]) -> list[str]:
     lines = []
     if any(map(at_best, rows)):
-        lines.append("Best rates were chosen on corruptions that are in no table (recipe statistics), 2,000 images of each")
+        lines.append(
+            "Best rates were chosen on corruptions that are in no table (recipe statistics), 2,000 images of each"
+        )
     if levels := [row for row in rows if row in LEVELS]:
         lines.append(f"Rows of {' and '.join(levels)} have no memory")
     return lines
