@@ -229,6 +229,18 @@ def test_the_answer_ends_with_it_and_compares_memories_at_both_rates():
     assert "above running statistics without a memory (0.1)" in sentence
 
 
+def test_a_best_rate_that_is_worse_here_is_said_to_be():
+    both = [*runs(9, "fps", method__rate=0.05), *runs(2, "fps", method__rate=0.2), *control(4, 0.05), *control(1, 0.1)]
+    sentence = answer(panel_of([*runs(0, control="same_samples"), *both])).findings[0].sentence
+    assert (
+        "(these rates were best on other images; here fps and running statistics have more at the usual rate)"
+        in sentence
+    )
+    worse = [*runs(3, "fps", method__rate=0.05), *runs(9, "fps", method__rate=0.2), *control(4, 0.05), *control(5, 0.1)]
+    sentence = answer(panel_of([*runs(0, control="same_samples"), *worse])).findings[0].sentence
+    assert "other images" not in sentence
+
+
 def test_what_has_no_effect_is_not_ranked():
     idle = runs(20, "fps", "tent", summary={"no_effect": "nothing to train"})
     entries = contestants(panel_of([*runs(0, "fps"), *idle]))

@@ -234,9 +234,16 @@ def _at_best_rates(rows: Mapping[str, Runs], level: float) -> str:
     best = max(means, key=lambda row: means[row])
     gap = fair_difference(found[best], found[CONTROL], 1 - (1 - level) / len(means))
     ours, theirs = (told_rates(found[row]) for row in (best, CONTROL))
-    return "each at its best rate, " + compare(
-        f"{best} ({ours})", gap, f"running statistics without a memory ({theirs})"
-    )
+    told = compare(f"{best} ({ours})", gap, f"running statistics without a memory ({theirs})")
+    lower = [row for row in (best, CONTROL) if _is_lower(found[row], rows.get(row, ()))]
+    names = " and ".join("running statistics" if row == CONTROL else row for row in lower)
+    elsewhere = f" (these rates were best on other images; here {names} have more at the usual rate)" if lower else ""
+    return f"each at its best rate, {told}{elsewhere}"
+
+
+def _is_lower(runs: Sequence[Run], other: Sequence[Run]) -> bool:
+    ours, theirs = cell(runs).value, cell(other).value if other else None
+    return ours is not None and theirs is not None and ours < theirs
 
 
 def _where(panel: Panel) -> str:
