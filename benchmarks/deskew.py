@@ -65,7 +65,7 @@ OURS: dict[str, dict[str, Any]] = {
     "gated": {"method": "norm", "statistics": "gated"},
     "deskew": {"method": "deskew"},
     "source": {"method": "source"},
-    "source, prior": {"method": "source", "prior": "sticky"},
+    "source, prior": {"method": "source", "prior": "patient"},
 }
 Job = tuple[str, str, int, str]  # block, stream, seed, rule
 Scores = dict[Job, dict[str, float]]

@@ -93,6 +93,18 @@ def test_settings_counters_and_cost_come_back(tmp_path):
     assert_same_continuation(model, other)
 
 
+def test_a_state_says_which_prior_it_has_and_one_of_an_earlier_version_keeps_its_own(tmp_path):
+    net = seeded_net()
+    adapt(net).save(tmp_path)
+    assert gotta.load(tmp_path, net).method.following.prior.name == "patient"
+    record = json.loads((tmp_path / "state.json").read_text())
+    assert record["recipe"].pop("prior") == "patient"
+    (tmp_path / "state.json").write_text(json.dumps(record))
+    assert gotta.load(tmp_path, net).method.following.prior.name == "sticky"
+    with pytest.raises(GottaError, match="saved with prior=sticky, this model has patient"):
+        adapt(net).load(tmp_path)
+
+
 def test_a_model_that_has_seen_nothing_can_be_saved(tmp_path):
     net = seeded_net()
     model = adapt(net, "tent", "fps", 4)

@@ -93,7 +93,7 @@ def test_the_prior_of_deskew_follows_the_order_of_samples() -> None:
     outcome = model.step(same)
     raw = outcome.prediction.raw
     assert outcome.prediction.probs[-1, label] > raw.probs[-1, label]
-    assert any("sticky prior alone" in note for note in model.notes)
+    assert any("its prior alone" in note for note in model.notes)
 
 
 def test_class_statistics_work_where_the_image_tower_has_batch_norm() -> None:

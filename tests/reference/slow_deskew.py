@@ -172,9 +172,9 @@ class SlowFilter:
         self.post, self.marginal, self.stay = [1 / classes] * classes, [1 / classes] * classes, 0.5
         self.temperature, self.evidence, self.patient = temperature, 0.0, patient
 
-    def slow(self, stayed, count=1):
-        """How far so many samples move the marginal: if patient, by how likely their class was drawn anew."""
-        return max(1 - stayed, 0.02) * (1 - 0.99**count) if self.patient else 1 - 0.995**count
+    def slow(self, stay, count=1):
+        """How far so many samples move the marginal: if patient, less far the longer the runs are."""
+        return (1 - 0.995**count) * (min(1, 4 * (1 - stay)) if self.patient else 1)
 
     def __call__(self, logits):
         """Log-probabilities of one sample, as sharp as the network's own."""
@@ -185,8 +185,8 @@ class SlowFilter:
         leave = [(1 - self.stay) * a for a in q]
         total = sum(stay) + sum(leave)
         self.post = [(a + b) / total for a, b in zip(stay, leave, strict=True)]
+        slow = self.slow(self.stay)
         self.stay = min(0.99, max(0.02, self.stay + 0.02 * (sum(stay) / total - self.stay)))
-        slow = self.slow(sum(stay) / total)
         marginal = [max(m + slow * (a - m), 1e-3 / len(q)) for m, a in zip(self.marginal, q, strict=True)]
         self.marginal = [m / sum(marginal) for m in marginal]
         self.evidence += 0.002 * (np.log(total) - self.evidence)
@@ -210,7 +210,7 @@ class SlowFilter:
         count, (_, marginal, s, evidence) = len(rows), before
         self.post = list(np.mean(posts, 0))
         self.stay = min(0.99, max(0.02, s + (1 - 0.98**count) * (np.mean(stays) - s)))
-        moved = np.array(marginal) + self.slow(np.mean(stays), count) * (np.mean(given, 0) - np.array(marginal))
+        moved = np.array(marginal) + self.slow(s, count) * (np.mean(given, 0) - np.array(marginal))
         moved = np.maximum(moved, 1e-3 / len(moved))
         self.marginal = list(moved / moved.sum())
         self.evidence = evidence + (1 - 0.998**count) * (np.mean(totals) - evidence)
@@ -218,10 +218,10 @@ class SlowFilter:
 
 
 class SlowSticky:
-    """Two filters side by side; one answers until another one has foreseen the samples better by 0.1."""
+    """Three filters side by side; one answers until another one has foreseen the samples better by 0.1."""
 
     def __init__(self, classes, patient=False):
-        self.filters = [SlowFilter(classes, temperature, patient) for temperature in (1.5, 3.0)]
+        self.filters = [SlowFilter(classes, temperature, patient) for temperature in (1.5, 3.0, 0.5)]
         self.now = self.filters[0]
 
     @property

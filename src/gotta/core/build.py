@@ -109,7 +109,8 @@ def adapt(
         guard,
         **hyper,
     )
-    adapted.recipe, adapted.source_hash = {**given, **hyper}, source_hash
+    prior = {} if cls.native_prior == "none" else {"prior": hyper.get("prior") or cls.native_prior}
+    adapted.recipe, adapted.source_hash = {**given, **hyper, **prior}, source_hash
     return adapted
 
 

@@ -49,7 +49,7 @@ def check_settings_used(
         f"statistics='running', and these are '{statistics.source}'. Give statistics='running' too": (
             () if statistics.source == "running" else ("rate", "fed_by")
         ),
-        "a prior, and there is none. Give prior='sticky' too": ("labels", "order_in_batch") if prior == "none" else (),
+        "a prior, and there is none. Give prior='patient' too": ("labels", "order_in_batch") if prior == "none" else (),
     }
     usual = {"embedding": "probs", "fed_by": statistics.fed_by if statistics.by_level else None}
     for why, names in unread.items():

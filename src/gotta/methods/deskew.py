@@ -6,18 +6,18 @@ from gotta.methods.parts.normalization import has_batch_norm
 
 @methods.register("deskew")
 class Deskew(Method):
-    """Class statistics in every BatchNorm layer and the sticky prior on top. A memory has no effect.
+    """Class statistics in every BatchNorm layer and the patient prior on top. A memory has no effect.
 
     The prior uses that successive samples often share their class, and switches itself off where they do not.
     """
 
     native = Statistics("class")
     paired = Statistics("class")
-    native_prior = "sticky"
+    native_prior = "patient"
     uses_memory = False
 
     @property
     def notes(self) -> list[str]:
         if has_batch_norm(self.model):
             return []
-        return ["this model has no BatchNorm layers, so deskew is the sticky prior alone: nothing in it adapts."]
+        return ["this model has no BatchNorm layers, so deskew is its prior alone: nothing in it adapts."]

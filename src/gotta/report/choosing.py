@@ -65,7 +65,7 @@ def list_arguments(run: Run) -> dict[str, Any]:
         found |= {"statistics": "running", "rate": method.rate}
     elif method.name == "norm":
         found["statistics"] = method.statistics or "batch"
-    usual = "sticky" if method.name == "deskew" else "none"
+    usual = "patient" if method.name == "deskew" else "none"
     return found if run.prior == usual else {**found, "prior": run.prior}
 
 

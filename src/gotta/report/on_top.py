@@ -16,8 +16,8 @@ from gotta.report.stored_run import Run
 HEAD = """\
 # Does a sample memory matter on top?
 
-Every row predicts with class statistics and the sticky prior. `deskew` stops there: it trains nothing and keeps no
-image. The others also train the network, on the batch (*none*) or on
+Every row predicts with class statistics and a prior (`sticky`, with `deskew` too). `deskew` stops there: it trains
+nothing and keeps no image. The others also train the network, on the batch (*none*) or on
 what a memory holds. A cell is what that adds to `deskew` on the same stream, in points of accuracy, with its interval
 at 95 % over other seeds (and, where there is more than
 one, other corruptions). **Bold**: the interval does not contain 0.

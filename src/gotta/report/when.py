@@ -29,9 +29,9 @@ AXES = ("stream.run_length", "stream.per_class", "stream.gamma")
 WORDS = {
     "norm + fps": "a memory: Norm with FPS, the better of two rates",
     "deskew, class statistics": "class statistics alone",
-    "deskew, sticky prior": "deskew: class statistics and the prior",
+    "deskew, patient prior": "deskew: class statistics and the prior",
 }
-PICTURES = {"norm + fps": "memory", "deskew, class statistics": "class", "deskew, sticky prior": "deskew"}
+PICTURES = {"norm + fps": "memory", "deskew, class statistics": "class", "deskew, patient prior": "deskew"}
 
 
 def list_gains(runs: Sequence[Run]) -> dict[str, Map]:
@@ -45,7 +45,8 @@ def page(runs: Sequence[Run]) -> str:
     maps, seeds = list_gains(runs), len({run.seed for run in runs})
     count = f"{len(runs)} runs, {seeds} {'seed' if seeds == 1 else 'seeds'}"
     parts = [HEAD, f"{count}: differences below a point are a direction at most."]
-    for name, gains in maps.items():
+    for name in sorted(maps, key=lambda name: [*WORDS, name].index(name)):
+        gains = maps[name]
         parts += [f"## {WORDS.get(name, name).capitalize()}", _tell(gains), _table(gains)]
         if name in PICTURES:
             parts.append(f"![{WORDS[name]}, as a heat map](when-{PICTURES[name]}.png)")

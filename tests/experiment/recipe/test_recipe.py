@@ -26,7 +26,7 @@ def test_mini_is_what_its_description_says():
         "class",
     }
     source = [spec for spec in streams["dirichlet"] if spec.method.name == "source"]
-    assert {spec.method.prior for spec in source} == {None, "sticky"}
+    assert {spec.method.prior for spec in source} == {None, "patient"}
     assert {(spec.method.name, spec.control or spec.memory.name) for spec in streams["iid"]} == {
         ("norm", "none"),
         ("norm", "fps"),

@@ -387,6 +387,12 @@ def test_small_batches_are_learned_from_together():
     torch.testing.assert_close(small.signature, large.signature)
 
 
+def test_deskew_is_class_statistics_and_the_patient_prior():
+    model = adapt(seeded_net(), "deskew")
+    assert model.method.levels.classes
+    assert type(model.method.following.prior).name == "patient"
+
+
 def test_a_network_without_batch_norm_has_the_prior_alone_and_says_so():
     model = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "deskew")
     assert model.method.levels is None

@@ -69,7 +69,7 @@ def _prior_mistakes(method: MethodSpec) -> list[str]:
     if (method.prior or methods.get(method.name).native_prior) != "none":
         return []
     return [
-        f"method.{given[0]} is a setting of the prior, and there is none. Use method.prior=sticky, or leave it out."
+        f"method.{given[0]} is a setting of the prior, and there is none. Use method.prior=patient, or leave it out."
     ]
 
 

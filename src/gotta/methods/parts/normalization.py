@@ -19,6 +19,7 @@ AFFINE_LAYERS = (
     nn.InstanceNorm3d,
     nn.RMSNorm,
 )
+CACHED = 2**17  # numbers that a processor's cache holds
 ONE_VALUE = "Expected more than 1 value per channel when training"  # how torch begins the message
 
 
@@ -190,16 +191,23 @@ def _see_and_call(see: Callable[[Tensor], None], forward: Callable[..., Tensor],
 def sample_moments(x: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and mean square of every sample and channel over its positions, in float32: [B, C] each.
 
-    The norm is the fastest way on a CPU unless the channels come last.
+    The norm is the fastest way on a CPU unless the channels come last. Then it is to square a few samples at a time,
+    which stay in the cache.
     """
     x, places = x.float(), tuple(range(2, x.ndim))
     if not places:
         return x, x.square()
     if x.is_contiguous():
-        square = torch.linalg.vector_norm(x, dim=places).square() / x.shape[2:].numel()
-    else:
-        square = x.square().mean(places)
-    return x.mean(places), square
+        return x.mean(places), torch.linalg.vector_norm(x, dim=places).square() / x.shape[2:].numel()
+    few = max(1, CACHED // x.shape[1:].numel())
+    if len(x) <= few or x.requires_grad or x.device.type != "cpu":
+        return x.mean(places), x.square().mean(places)
+    squared = torch.empty_like(x[:few])
+    means, squares = [], []
+    for part in torch.split(x, few):
+        means.append(part.mean(places))
+        squares.append(torch.mul(part, part, out=squared[: len(part)]).mean(places))
+    return torch.cat(means), torch.cat(squares)
 
 
 def per_channel(value: Tensor, like: Tensor) -> Tensor:
