@@ -34,7 +34,7 @@ class Line:
     @property
     def uses_order(self) -> bool:
         """Does the prediction of a sample depend on those before it through a prior?"""
-        usual = "patient" if self.arguments["method"] == "deskew" else "none"
+        usual = methods.get(self.arguments["method"]).native_prior
         return str(self.arguments.get("prior", usual)) != "none"
 
     @property

@@ -13,7 +13,7 @@ from gotta.report.choosing import as_data, count_passes, list_arguments, list_si
 def runs(**options):
     return [
         made("none", method="source", scores=(40.0, 41.0), **options),
-        made("none", method="deskew", scores=(90.0, 91.0), method__prior="sticky", **options),
+        made("none", method="deskew", scores=(90.0, 91.0), method__prior="patient", **options),
         made("none", method="deskew", scores=(70.0, 71.0), method__prior="none", **options),
         made("fps", method="rotta", scores=(60.0, 61.0), **options),
         made("none", control="running_statistics", method__rate=0.1, scores=(65.0, 66.0), **options),

@@ -22,14 +22,14 @@ def runs():
                 for rate, score in ((0.05, 60.0), (0.2, 62.0)):
                     yield made("none", control="running_statistics", scores=(score,), method__rate=rate, **stream)
                     yield made("fps", scores=(score + 3 * (run_length > 1),), method__rate=rate, **stream)
-                yield made("none", "deskew", scores=(62.0 + run_length,), method__prior="sticky", **stream)
+                yield made("none", "deskew", scores=(62.0 + run_length,), method__prior="patient", **stream)
 
 
 def test_gains_are_over_the_best_rate():
     gains = list_gains(list(runs()))
     assert gains["norm + fps"][50.0, 10.0, 0.1] == 3
     assert gains["norm + fps"][1.0, 100.0, 100.0] == 0
-    assert gains["deskew, sticky prior"][50.0, 100.0, 0.1] == 50
+    assert gains["deskew, patient prior"][50.0, 100.0, 0.1] == 50
 
 
 def test_the_page_has_a_table_for_each():

@@ -18,6 +18,7 @@ from gotta.advice import CLOSE, FILE, SOURCE, Line, Situation, name_layers, tell
 from gotta.core.clock import BACKWARD
 from gotta.errors import GottaError
 from gotta.experiment.run.run import data_of, model_of
+from gotta.methods import methods
 from gotta.report.results import read_results
 from gotta.report.stored_run import Run
 from gotta.streams import Stream
@@ -65,7 +66,7 @@ def list_arguments(run: Run) -> dict[str, Any]:
         found |= {"statistics": "running", "rate": method.rate}
     elif method.name == "norm":
         found["statistics"] = method.statistics or "batch"
-    usual = "patient" if method.name == "deskew" else "none"
+    usual = methods.get(method.name).native_prior
     return found if run.prior == usual else {**found, "prior": run.prior}
 
 

@@ -206,35 +206,39 @@ def test_how_the_stream_is_cut_into_batches_does_not_matter(name):
     assert torch.allclose(follow(make_prior(name), logits, 60), follow(make_prior(name), logits, 1), atol=1e-6)
 
 
-def test_a_sample_depends_on_no_later_one():
+@pytest.mark.parametrize("name", ["sticky", "patient"])
+def test_a_sample_depends_on_no_later_one(name):
     logits, _ = stream(60, 10)
     other = logits.clone()
     other[40:] = other[40:].flip(0)
-    assert torch.equal(follow(make_prior("sticky"), logits)[:40], follow(make_prior("sticky"), other)[:40])
+    assert torch.equal(follow(make_prior(name), logits)[:40], follow(make_prior(name), other)[:40])
 
 
-def test_it_helps_where_classes_come_in_runs_and_is_off_where_they_do_not():
+@pytest.mark.parametrize("name", ["sticky", "patient"])
+def test_it_helps_where_classes_come_in_runs_and_is_off_where_they_do_not(name):
     logits, labels = stream(2000, 20)
-    prior = make_prior("sticky")
+    prior = make_prior(name)
     assert accuracy(follow(prior, logits), labels) > accuracy(logits, labels) + 0.1
     logits, labels = stream(4000, sure=3.0)
-    prior = make_prior("sticky")
+    prior = make_prior(name)
     assert accuracy(follow(prior, logits)[1000:], labels[1000:]) > accuracy(logits[1000:], labels[1000:]) - 0.01
     assert prior.stickiness < 0.1
 
 
-def test_a_biased_network_does_not_look_sticky():
+@pytest.mark.parametrize("name", ["sticky", "patient"])
+def test_a_biased_network_does_not_look_sticky(name):
     logits, labels = stream(4000, sure=1.0, bias=2.5)
-    prior = make_prior("sticky")
+    prior = make_prior(name)
     assert accuracy(follow(prior, logits), labels) > accuracy(logits, labels) - 0.01
-    fair = make_prior("sticky")
+    fair = make_prior(name)
     fair.slow = 0.0  # without the marginal the same stream looks like runs of two classes
     assert accuracy(follow(fair, logits), labels) < accuracy(follow(prior, logits), labels) - 0.01
 
 
-def test_runs_after_twenty_thousand_samples_without_any_are_noticed_within_five_hundred():
-    prior = make_prior("sticky")
-    follow(prior, stream(20_000, sure=3.0)[0], 1000)
+@pytest.mark.parametrize("name", ["sticky", "patient"])
+def test_runs_after_a_hundred_thousand_samples_without_any_are_noticed_within_five_hundred(name):
+    prior = make_prior(name)
+    follow(prior, stream(100_000, sure=3.0)[0], 1000)
     assert prior.stickiness < 0.1
     follow(prior, stream(500, 50, sure=3.0, seed=1)[0])
     assert prior.stickiness > 0.5
