@@ -62,7 +62,7 @@ TIMED: dict[str, list[tuple[Any, str]]] = {
     "measures": [(Buffer, "update"), (Buffer, "measure"), (Memory, "peek")],
     "images": [(Stream, "step"), (Stream, "request"), (ahead, "shown")],
     "begin": [
-        *((running, name) for name in ("Stream", "inputs_used", "images_used", "model_of", "no_effect", "build")),
+        *((running, name) for name in ("Stream", "inputs_used", "images_used", "model_of", "settle_cell", "build")),
         *((running, name) for name in ("deepcopy", "Scoring", "make_clock")),
         *((cell, name) for name in ("claim", "environment")),
         (RunSpec, "check_unchanged"),
