@@ -99,8 +99,9 @@ def test_a_state_says_which_prior_it_has_and_one_of_an_earlier_version_keeps_its
     assert gotta.load(tmp_path, net).method.following.prior.name == "patient"
     record = json.loads((tmp_path / "state.json").read_text())
     assert record["recipe"].pop("prior") == "patient"
-    (tmp_path / "state.json").write_text(json.dumps(record))
-    assert gotta.load(tmp_path, net).method.following.prior.name == "sticky"
+    for recipe in (record["recipe"], record["recipe"] | {"prior": None}):
+        (tmp_path / "state.json").write_text(json.dumps({**record, "recipe": recipe}))
+        assert gotta.load(tmp_path, net).method.following.prior.name == "sticky"
     with pytest.raises(GottaError, match="saved with prior=sticky, this model has patient"):
         adapt(net).load(tmp_path)
 

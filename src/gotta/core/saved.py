@@ -252,7 +252,7 @@ def _record(folder: Path) -> dict[str, Any]:
     if not _is_record(record):
         raise GottaError(f"{path} is damaged: what it says of the model is not what save() says. Restore it.")
     if record["recipe"] and record["recipe"].get("method") == "deskew":
-        record["recipe"].setdefault("prior", "sticky")  # gotta 0.2 did not say it, and had no other
+        record["recipe"]["prior"] = record["recipe"].get("prior") or "sticky"  # of gotta 0.2, which did not say it
     return record
 
 

@@ -20,4 +20,7 @@ class Deskew(Method):
     def notes(self) -> list[str]:
         if has_batch_norm(self.model):
             return []
-        return ["this model has no BatchNorm layers, so deskew is its prior alone: nothing in it adapts."]
+        left = (
+            "the network as it is" if self.following.prior.name == "none" else "its prior alone: nothing in it adapts"
+        )
+        return [f"this model has no BatchNorm layers, so deskew is {left}."]

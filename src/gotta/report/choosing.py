@@ -49,11 +49,14 @@ def list_situations(runs: Sequence[Run]) -> list[Situation]:
         arguments = list_arguments(run)
         groups[_place(run)][yaml.safe_dump(arguments, sort_keys=False)].append(run)
     return [
-        Situation(
-            *place, tuple(sorted(map(_make_line, lines.values()), key=lambda line: (-line.accuracy, line.passes)))
-        )
+        Situation(*place, tuple(sorted(map(_make_line, lines.values()), key=_from_the_best)))
         for place, lines in sorted(groups.items(), key=lambda found: (found[0][0], found[0][1], -found[0][2]))
     ]
+
+
+def _from_the_best(line: Line) -> tuple[float, float, bool]:
+    """Of equal lines the cheaper one comes first, and of these the one that nothing need be said for."""
+    return -line.accuracy, line.passes, line.arguments != {"method": "deskew"}
 
 
 def list_arguments(run: Run) -> dict[str, Any]:

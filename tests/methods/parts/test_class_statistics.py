@@ -397,6 +397,9 @@ def test_a_network_without_batch_norm_has_the_prior_alone_and_says_so():
     model = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "deskew")
     assert model.method.levels is None
     assert "no BatchNorm" in model.method.notes[0]
+    assert "its prior alone" in model.method.notes[0]
+    without = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "deskew", prior="none")
+    assert "deskew is the network as it is" in without.method.notes[0]
     assert model(torch.rand(4, 3, 8, 8)).shape == (4, 10)
 
 

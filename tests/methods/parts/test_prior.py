@@ -58,7 +58,7 @@ def test_the_patient_prior_equals_its_slow_filter(run, size):
 
 
 def test_only_the_patient_prior_holds_through_long_runs():
-    """In runs of 1,000 the marginal of the usual prior becomes that of the run, and takes it out of the answer."""
+    """In runs of 1,000 the marginal of the sticky prior becomes that of the run, and takes it out of the answer."""
     logits, labels = stream(12_000, 1000)
     usual, patient = (accuracy(follow(make_prior(name), logits), labels) for name in ("sticky", "patient"))
     assert patient > usual + 0.2

@@ -55,7 +55,7 @@ class Belief:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Belief":
-        """States of an earlier version are of the first temperature alone, and go on with it."""
+        """States of earlier versions are of the first temperature alone, or of two, and go on with these."""
         if "chosen" not in state:
             last, marginal = (state[name].cpu().numpy()[None] for name in ("last", "marginal"))
             return cls(last, marginal, np.array([state["stay"]]), np.zeros(1))
@@ -64,7 +64,7 @@ class Belief:
 
 
 class Prior:
-    """No prior: the network's own prediction. The others override `update`."""
+    """No prior: the network's own prediction. The others override `_judge`."""
 
     name: ClassVar[str] = "none"
     start: ClassVar[float] = 0.0  # how often a class is thought to stay before anything was seen
@@ -233,7 +233,7 @@ class Sticky(_Filter):
 
 
 class Patient(Sticky):
-    """The same for runs of any length: the longer they are, the more slowly the marginal moves.
+    """The same for long runs: the longer they are, the more slowly the marginal moves.
 
     The marginal of `sticky` follows the last few hundred samples. In a run of a thousand it becomes that of the run,
     and dividing by it takes the run out again. The price: the bias of a network is learned more slowly too.

@@ -16,7 +16,7 @@ READ = {"dirichlet": ("gamma",), "note": ("beta",), "runs": ("gamma", "run_lengt
 PRIORS = {
     "none": "no prior",
     "sticky": "a prior that expects the class of the last sample again (sticky)",
-    "patient": "a prior that expects the class of the last sample again, in runs of any length (patient)",
+    "patient": "a prior that expects the class of the last sample again, in long runs too (patient)",
     "ema": "a prior that follows the last predictions (ema)",
 }
 STATISTICS = {
