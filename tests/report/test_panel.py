@@ -111,6 +111,7 @@ def test_settings_that_differ_in_a_cell_tell_its_rows_and_columns_apart():
     assert panel.row_axes == {"fps": ["memory.capacity"]}
     panel = panel_of([made(method__rate=rate) for rate in (0.1, 0.05)])
     assert panel.columns == ("norm rate=0.05", "norm rate=0.1")
+    assert panel_of([made(method__rate=0.1), made()]).columns == ("norm", "norm rate=0.1")  # which has no rate
     assert panel.column_axes == {"norm": ["method.rate"]}
 
 

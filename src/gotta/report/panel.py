@@ -301,7 +301,11 @@ def _cell_and_seed(run: Run) -> tuple[str, str, int]:
 
 
 def _label(run: Run, name: str, axes: Sequence[str]) -> str:
-    return " ".join([name, *(f"{axis.split('.')[-1]}={_value_of(run, axis)}" for axis in axes)])
+    """With the settings that tell it from others; where statistics have no rate, none is told."""
+    told = [(axis, _value_of(run, axis)) for axis in axes]
+    return " ".join(
+        [name, *(f"{axis.split('.')[-1]}={value}" for axis, value in told if (axis, value) != ("method.rate", "none"))]
+    )
 
 
 def _value_of(run: Run, axis: str) -> Any:
