@@ -8,8 +8,12 @@ PIP_ARGS ?=
 JOBS ?= auto
 ARGS ?=
 BIN := .venv/bin
+# commands (typer, rich), specs (pydantic, pyyaml), pages and pictures (jinja2, pillow), states (safetensors), numbers (numpy, scipy)
+LOWEST := tests/cli tests/experiment/spec tests/experiment/sweep/test_store.py tests/report tests/core/test_saved.py \
+	tests/core/test_hostile_states.py tests/core/test_guard.py tests/metrics tests/memory tests/docs/test_snippets.py
+EXTRAS := tests/experiment/sweep/test_loggers.py tests/data/readers/test_items.py tests/models/test_pretrained.py
 
-.PHONY: help bench test test-slow test-all mutants check lint lint-page docs links package screenshots clean
+.PHONY: help bench test test-slow test-all test-lowest test-extras mutants check lint lint-page docs links package screenshots clean
 
 help:  ## this list
 	@echo "gotta: memory for test-time adaptation"
@@ -27,6 +31,12 @@ test-slow: .venv/.dev  ## set up, then run the slow tests, or a part of them (SH
 
 test-all: .venv/.dev  ## set up, then run all tests
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+test-lowest: .venv/.dev  ## set up the lowest versions that pyproject.toml allows, then run the tests that touch each of them
+	$(BIN)/python .ci/lowest.py .venv-lowest -q -n $(JOBS) -m "not slow and not thorough" $(LOWEST) $(ARGS)
+
+test-extras: .venv/.extras  ## set up MLflow, wandb, S3, Hugging Face and the like, then run the tests that use them for real
+	$(BIN)/python -m pytest -n $(JOBS) $(EXTRAS) $(ARGS)
 
 mutants: .venv/.dev  ## set up, then see whether tests notice a list of mutations of the source (ARGS="fps" for some of them)
 	$(BIN)/python tests/mutants/run_mutants.py $(ARGS)
@@ -57,7 +67,7 @@ screenshots: .venv/.dev  ## pictures of a report for the docs; ARGS names a fold
 	$(BIN)/python docs/screenshots.py $(ARGS)
 
 clean:  ## remove the environment, the built documentation and caches; runs stay
-	rm -rf .venv docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lowest docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gotta needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -73,6 +83,10 @@ clean:  ## remove the environment, the built documentation and caches; runs stay
 .venv/.dev: .venv/.core
 	$(BIN)/python -m pip install $(PIP_ARGS) -e ".[dev]"
 	$(BIN)/python -m pip install $(PIP_ARGS) --no-deps timm==1.0.30 torchvision==0.28.0
+	@touch $@
+
+.venv/.extras: .venv/.dev
+	PIP_CONSTRAINT= $(BIN)/python -m pip install $(PIP_ARGS) -e ".[extras]"
 	@touch $@
 
 .venv/.docs: .venv/.core

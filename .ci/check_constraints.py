@@ -7,7 +7,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
-NOT_OURS = ("gotta", "pip")  # the package itself, and what every environment comes with
+NOT_OURS = ("gotta", "gotta-tta", "pip")  # the package itself, and what every environment comes with
 OF_TORCH = ("nvidia-", "cuda-", "triton")  # brought by torch's builds for GPUs, which name the versions themselves
 
 

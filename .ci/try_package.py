@@ -59,6 +59,10 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     for part in ("gotta/py.typed", "gotta/recipes/ours/mini.yaml", "gotta/report/page/", "licenses/LICENSE"):
         assert any(part in name for name in names), f"{part} is not in the wheel"
     assert any(name.endswith(".safetensors") for name in names)
+    with zipfile.ZipFile(wheel) as archive:
+        about = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
+    assert "\nName: gotta-tta\n" in about
+    assert "](docs/" not in about, "a link of the long description leads nowhere"
     assert not [name for name in names if name.startswith("tests")]
     with tarfile.open(sdist) as packed:
         files = {name.partition("/")[2] for name in packed.getnames()}

@@ -18,8 +18,8 @@ begin    stream, network, method, claim, hashes of data and code
 write    the run's files
 other    everything else
 
-Memory that a forward frees is kept in both (`gotta.heap`). With GLIBC_TUNABLES=glibc.malloc.arena_max=8, a choice of
-the user's that says nothing of it, it goes back to the system: compare the seconds of two runs.
+Memory that a forward frees is kept in both (`gotta.freed_memory`). With GLIBC_TUNABLES=glibc.malloc.arena_max=8, a
+choice of the user's that says nothing of it, it goes back to the system: compare the seconds of two runs.
 """
 
 import argparse
@@ -41,13 +41,13 @@ import gotta
 from gotta.core.undo import Undo
 from gotta.data.dataset import Corrupted
 from gotta.experiment.run import run as running
-from gotta.experiment.run.run import model_of
+from gotta.experiment.run.loaded import model_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import cell
 from gotta.experiment.sweep.cell import Event, Work, execute
 from gotta.memory import Memory
-from gotta.methods.parts.normalization import batch_norms, batch_statistics
 from gotta.metrics import Buffer, Online
+from gotta.statistics.normalization import batch_norms, batch_statistics
 from gotta.streams import Stream, ahead
 
 TARGET = 1.25
@@ -56,7 +56,7 @@ PARTS = ("network", "undo", "memory", "scores", "measures", "images", "begin", "
 TIMED: dict[str, list[tuple[Any, str]]] = {
     "backward": [(torch.Tensor, "backward"), (torch.autograd, "grad")],
     "corrupting": [(Corrupted, "_corrupt")],
-    "undo": [(Undo, name) for name in ("__enter__", "__exit__", "expect_adaptation", "harm")],
+    "undo": [(Undo, name) for name in ("__init__", "expect_adaptation", "harm")],
     "memory": [(Memory, "observe"), (Memory, "batch")],
     "scores": [(Online, "update")],
     "measures": [(Buffer, "update"), (Buffer, "measure"), (Memory, "peek")],

@@ -33,7 +33,7 @@ import gotta
 import gotta.models
 from gotta.data import dataset
 from gotta.data.home import find
-from gotta.methods.parts.normalization import batch_norms, batch_statistics
+from gotta.statistics.normalization import batch_norms, batch_statistics
 from gotta.streams import Stream, StreamSpec
 from gotta.types import CORRUPTIONS
 

@@ -43,7 +43,7 @@ from gotta.memory.rewind import Rewind
 from gotta.memory.storage import Storage
 from gotta.methods import methods
 from gotta.methods.parts import augment
-from gotta.methods.parts.prior import OrderWarning
+from gotta.priors import OrderWarning
 from gotta.streams import Stream, StreamSpec
 
 BATCH = CAPACITY = 64
@@ -52,8 +52,8 @@ METHODS = "rotta,source,deskew,norm,tent,pl,shot,eta,sar,note,cotta,energy"
 OVERHEAD, AUGMENTATION = 0.05, 0.25
 UNDONE = {1: 0.10, BATCH: 0.02}
 UNDO: dict[type, tuple[str, ...]] = {
-    Undo: ("__enter__", "__exit__", "expect_adaptation", "harm"),
-    Rewind: ("__enter__", "__exit__"),
+    Undo: ("__init__", "stop", "expect_adaptation", "harm"),
+    Rewind: ("__init__", "stop"),
     Table: ("_log",),
     Storage: ("_look_up",),
     Scale: ("after",),

@@ -13,10 +13,11 @@ import gotta  # noqa: E402
 project = "gotta"
 author = "the gotta maintainers"
 release = version = gotta.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["sphinx.ext.napoleon", "myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "reference/extra"]
-suppress_warnings = ["myst.header"]  # tables of results are a level deeper than a page with one panel needs
+# Tables of results are a level deeper than a page with one panel needs; several rooms have a class called Result.
+suppress_warnings = ["myst.header", "ref.python"]
 highlight_language = "none"
 
 myst_enable_extensions = ["deflist"]

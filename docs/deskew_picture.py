@@ -11,6 +11,8 @@ import torch
 import gotta
 import gotta.models
 from gotta.data import dataset
+from gotta.report.figures.drawing import FAINT, GRID, Box, Drawing, Line, Mark, Text
+from gotta.report.figures.svg import svg
 from gotta.streams import Stream, StreamSpec
 
 FIVE = ("gaussian_noise", "defocus_blur", "snow", "contrast", "pixelate")
@@ -40,43 +42,38 @@ def hits(**settings: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw() -> str:
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 280" font-family="sans-serif" font-size="12">'
-        '<title>Accuracy along a stream</title><rect width="100%" height="100%" fill="#fff"/>'
-    ]
+    drawing = Drawing(760, 280, "Accuracy along a stream")
     for percent in range(0, 101, 25):
         y = height(percent / 100)
-        parts.append(f'<path d="M{LEFT:g} {y}H{RIGHT:g}" stroke="#e4e4e4"/>')
-        parts.append(f'<text x="{LEFT - 6:g}" y="{y + 4}" text-anchor="end" fill="#555">{percent} %</text>')
+        drawing.add(Line(((LEFT, y), (RIGHT, y)), GRID), Text(LEFT - 6, y + 4, f"{percent} %", FAINT, 12, "end"))
     for at, name in enumerate(FIVE):
         x = LEFT + at * (RIGHT - LEFT) / len(FIVE)
-        parts.append(f'<text x="{x:.1f}" y="{BOTTOM + 30:g}" fill="#555">{name.replace("_", " ")}</text>')
-        parts.append(f'<path d="M{x:.1f} {TOP:g}V{BOTTOM + 16:g}" stroke="#bbb" stroke-dasharray="3 3"/>' if at else "")
+        drawing.add(Text(x, BOTTOM + 30, name.replace("_", " "), FAINT))
+        drawing.add(*([Line(((x, TOP), (x, BOTTOM + 16)), FAINT, dash=(3, 3))] if at else []))
     found = {name: hits(**settings) for name, (_, settings) in RULES.items()}
-    parts += runs(next(iter(found.values()))[1])
-    parts.append(f'<text x="{LEFT:g}" y="{BOTTOM + 50:g}" fill="#555">colour: the true class of each sample</text>')
+    drawing.add(*runs(next(iter(found.values()))[1]))
+    drawing.add(Text(LEFT, BOTTOM + 50, "colour: the true class of each sample", FAINT))
     for at, (name, (right, _)) in enumerate(found.items()):
-        color = RULES[name][0]
+        colour = RULES[name][0]
         means = right.reshape(-1, WINDOW).mean(1)
         step = (RIGHT - LEFT) / len(means)
-        points = "L".join(f"{LEFT + (k + 0.5) * step:.1f} {height(mean)}" for k, mean in enumerate(means))
-        parts.append(f'<path fill="none" stroke="{color}" stroke-width="2" d="M{points}"/>')
+        points = tuple((LEFT + (k + 0.5) * step, height(mean)) for k, mean in enumerate(means))
         label = f"{name}: {right.mean():.0%}".replace("%", " %")
-        parts.append(f'<text x="{LEFT + (0, 240, 410)[at]:g}" y="18" fill="{color}" font-weight="bold">{label}</text>')
-    return "\n".join([*filter(None, parts), "</svg>", ""])
+        drawing.add(Line(points, colour, 2), Text(LEFT + (0, 240, 410)[at], 18, label, colour, bold=True))
+    return svg(drawing) + "\n"
 
 
 def height(share: float) -> float:
     return round(BOTTOM - share * (BOTTOM - TOP), 1)
 
 
-def runs(classes: np.ndarray) -> list[str]:
+def runs(classes: np.ndarray) -> list[Mark]:
     """A band below the lines: one piece for each run of a class."""
-    pieces, at, unit = [], 0, (RIGHT - LEFT) / len(classes)
+    pieces: list[Mark] = []
+    at, unit = 0, (RIGHT - LEFT) / len(classes)
     for label, run in groupby(classes.tolist()):
         length = len(list(run))
-        box = f'x="{LEFT + at * unit:.1f}" y="{BOTTOM + 6:g}" width="{length * unit:.2f}" height="10"'
-        pieces.append(f'<rect {box} fill="{CLASSES[label]}"/>')
+        pieces.append(Box(LEFT + at * unit, BOTTOM + 6, length * unit, 10, CLASSES[label]))
         at += length
     return pieces
 

@@ -29,6 +29,7 @@ def ask_once() -> str:
 
 
 WITHOUT_BFLOAT16 = ask_once()
+os.environ["XDG_DATA_HOME"] = str(Path(__file__).parent / "nowhere")  # the data of whoever runs tests is not looked at
 
 
 def pytest_addoption(parser):

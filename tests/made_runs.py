@@ -1,7 +1,9 @@
 """Finished runs made by hand, for tests of what reads them."""
 
+from copy import deepcopy
 from dataclasses import asdict
 
+from gotta.experiment.spec.run_id import FORMAT
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import FROM_ELSEWHERE
 from gotta.experiment.sweep.store import Run as StoredRun
@@ -40,13 +42,14 @@ def made(
         place = spec
         for section in sections:
             place = place.setdefault(section, {})
-        place[name] = value
+        place |= value if name == "arguments" else {name: value}
     return Run.of(
         StoredRun(
             _id(method, control or memory, seed, *changes.values()),
             RunSpec.model_validate(spec).model_dump(mode="json"),
             _summary(scores, seed, stream_hash) | (summary or {}),
             {"python": "3.11.7"},
+            identity={"format": FORMAT, "settings": deepcopy(spec), "parts": {}},
         )
     )
 

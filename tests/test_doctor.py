@@ -125,3 +125,11 @@ def test_a_model_in_bfloat16_is_not_tried_where_that_would_end_the_process(monke
     monkeypatch.setattr(doctor, "probe_bfloat16", lambda: ONLY_LIMITED)
     with pytest.raises(GottaError, match="weights in bfloat16, which works only with ONEDNN_MAX_CPU_ISA=AVX2"):
         examine(seeded_net().bfloat16())
+
+
+def test_another_project_of_the_same_name_is_noticed(monkeypatch):
+    assert doctor.find_namesake() == ""
+    monkeypatch.setattr(doctor, "metadata", lambda name: {"Summary": "an agent's command line", "Version": "3.1"})
+    assert doctor.find_namesake() == "3.1"
+    report = doctor.examine(seeded_net(), tried="source")
+    assert any("another project called gotta (3.1)" in problem for problem in report.problems)

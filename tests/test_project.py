@@ -13,12 +13,16 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "gotta"
 
 
-@pytest.fixture(scope="module")
-def find_gaps():
-    spec = importlib.util.spec_from_file_location("check_constraints", ROOT / ".ci" / "check_constraints.py")
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.find_gaps
+    return module
+
+
+@pytest.fixture(scope="module")
+def find_gaps():
+    return load(ROOT / ".ci" / "check_constraints.py").find_gaps
 
 
 def test_what_is_installed_and_not_pinned_is_named(find_gaps):
@@ -91,3 +95,13 @@ def test_ci_builds_the_documentation_and_tries_the_package():
     script = (ROOT / ".ci" / "run").read_text()
     assert {"make package", "make test"} <= set(script.splitlines())
     assert "if make .venv/.docs; then make docs;" in script
+
+
+def test_links_of_the_long_description_are_whole():
+    pytest.importorskip("hatchling")
+    make_absolute = load(ROOT / ".ci" / "long_description.py").make_absolute
+    text = "![a](docs/a.svg) [b](docs/b.md#c) [d](https://e) [f](#g)"
+    home = "https://h"
+    expected = "![a](https://h/raw/main/docs/a.svg) [b](https://h/blob/main/docs/b.md#c) [d](https://e) [f](#g)"
+    assert make_absolute(text, home) == expected
+    assert "](docs/" not in make_absolute((ROOT / "README.md").read_text(), home)

@@ -1,5 +1,6 @@
 """Names for things: found, guessed, matched, imported, and refused."""
 
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 
@@ -192,8 +193,8 @@ def test_bad_module_in_the_package_is_not_forgotten(package):
 
 def test_plug_ins(package, monkeypatch):
     add(package, "saw", "saw")
-    points = [EntryPoint("lathe", "math:gcd", "gotta.tool"), EntryPoint("saw", "nowhere:Saw", "gotta.tool")]
-    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta.tool" else [])
+    points = [EntryPoint("lathe", "math:gcd", "gotta_tta.tool"), EntryPoint("saw", "nowhere:Saw", "gotta_tta.tool")]
+    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta_tta.tool" else [])
     assert tools().names() == ["lathe", "saw"]
     assert tools().is_outside("lathe")
     assert tools().get("lathe").__name__ == "gcd"
@@ -201,7 +202,7 @@ def test_plug_ins(package, monkeypatch):
 
 
 def test_broken_plug_in_is_named(package, monkeypatch):
-    points = [EntryPoint("lathe", "nowhere:Lathe", "gotta.tool")]
+    points = [EntryPoint("lathe", "nowhere:Lathe", "gotta_tta.tool")]
     monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points)
     assert tools().match("la*") == ["lathe"], "nothing is imported to find a name"
     with pytest.raises(GottaError, match=r"plug-in tool 'lathe' \(nowhere:Lathe\) cannot be imported"):
@@ -209,8 +210,21 @@ def test_broken_plug_in_is_named(package, monkeypatch):
 
 
 def test_plug_in_of_another_kind_is_not_called(package, monkeypatch):
-    points = [EntryPoint("lathe", "subprocess:Popen", "gotta.tool"), EntryPoint("awl", "sys:modules", "gotta.tool")]
+    points = [
+        EntryPoint("lathe", "subprocess:Popen", "gotta_tta.tool"),
+        EntryPoint("awl", "sys:modules", "gotta_tta.tool"),
+    ]
     monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points)
     for name in ("lathe", "awl"):
         with pytest.raises(GottaError, match=rf"plug-in tool '{name}' .* is of another kind and was not called"):
             tools().build(name)
+
+
+def test_a_look_up_imports_the_file_of_that_name_alone(tmp_path):
+    code = (
+        "import sys; from gotta.memory import policies; policies.get('fps'); "
+        "print(*[name for name in sys.modules if name.startswith('gotta.memory.builtin.')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "gotta.memory.builtin.fps" in found.stdout.split()
+    assert "gotta.memory.builtin.mcm" not in found.stdout.split()

@@ -9,6 +9,8 @@ ROOMS = {
     "gotta": "The package",
     "gotta.memory": "Memories",
     "gotta.methods": "Methods",
+    "gotta.statistics": "Statistics",
+    "gotta.priors": "Priors",
     "gotta.streams": "Streams",
     "gotta.data": "Data",
     "gotta.data.corruptions": "Corruptions",

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gotta.report.board.boards import Board, Entry
+    from gotta.report.board.boards import Board, Place
 
 EMPTY = "No results are kept in `results/` yet."
 WORDS = """\
-It ranks every kept run with the runs of the same protocol, data, network and capacity. The first three of each:
+It ranks every kept run with the runs of the same protocol, data, network and capacity. The first three of each.
+An entry with » uses the order of samples:
 """
 PAGE = "../leaderboard/index.html"
 LINK = f'<p><a href="{PAGE}"><strong>Open the leaderboard</strong></a>: all entries, intervals, costs and controls.</p>'
@@ -35,13 +36,16 @@ def summarise(boards: Sequence["Board"]) -> str:
     """A table with the first three of each board."""
     lines = ["| protocol and set-up | first | second | third |", "|---|---|---|---|"]
     for board in boards:
-        ranked = [entry for entry in board.entries if entry.rank is not None][:3]
-        cells = [_told(entry) for entry in ranked] + [""] * (3 - len(ranked))
+        ranked = sorted((place for place in board.places if place.rank is not None), key=_order)[:3]
+        cells = [_told(place) for place in ranked] + [""] * (3 - len(ranked))
         lines.append(f"| **{board.protocol.name}**: {board.title} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _told(entry: "Entry") -> str:
-    memory = "" if entry.memory == "none" else f" + {entry.memory}"
-    prior = "" if entry.prior in ("", "none") else f", {entry.prior} prior"
-    return f"{entry.method}{memory}{prior}: {entry.score.number} %"
+def _order(place: "Place") -> tuple[bool, int]:
+    return place.entry.column.uses_order, place.rank or 0
+
+
+def _told(place: "Place") -> str:
+    mark = " »" if place.entry.column.uses_order else ""
+    return f"{place.entry.name}: {place.score.number} %{mark}"

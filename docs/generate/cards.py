@@ -76,7 +76,7 @@ def memory_card(name: str, speed: tuple[float, float] | None, cases: Sequence[Ca
 
 def method_card(name: str, passes: Sequence[str], cases: Sequence[Case]) -> list[str]:
     found = describe(name)
-    words = [f"{when}, {value['source']}" for when, value in found["statistics"].items()]
+    words = [f"{when}, {value['name']}" for when, value in found["statistics"].items()]
     told = tell(cases, "the source model")
     return [
         f"## {name}",

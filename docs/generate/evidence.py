@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gotta.report.pairs import Difference, difference, fair_difference
-from gotta.report.panel import CONTROLS, NONE, SOURCE, Panel, is_control
+from gotta.report.panel import Panel
+from gotta.report.rows import NO_MEMORY, RUNNING
 from gotta.report.stored_run import Run
 
 SHOWN = 3  # of the largest gains, and of the largest losses
-CONTROL = CONTROLS["running_statistics"]
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ def memory_cases(panels: Iterable[Panel]) -> dict[str, list[Case]]:
     cases: dict[str, list[Case]] = {}
     for panel in panels:
         for column, rows in panel.methods.items():
-            for row, runs in rows.items():
-                if row != NONE and not is_control(row) and CONTROL in rows:
-                    found = fair_difference(runs, rows[CONTROL])
-                    add(cases, runs[0].spec.memory.name, Case(where(runs[0]), column, found))
+            for row, entry in rows.items():
+                if row.is_memory and RUNNING in rows:
+                    found = fair_difference(entry.runs, rows[RUNNING].runs)
+                    add(cases, row.name, Case(where(entry.runs[0]), column.label, found))
     return cases
 
 
@@ -41,12 +41,12 @@ def method_cases(panels: Iterable[Panel]) -> dict[str, list[Case]]:
     """Method -> its gains over the source model, with each memory and without."""
     cases: dict[str, list[Case]] = {}
     for panel in panels:
-        source = [run for column, _, runs in panel.filled if column == SOURCE for run in runs]
-        for rows in panel.methods.values():
-            for row, runs in rows.items():
-                if source and not is_control(row):
-                    beside = "no memory" if row == NONE else row
-                    add(cases, runs[0].spec.method.name, Case(where(runs[0]), beside, difference(runs, source)))
+        for column, rows in panel.methods.items():
+            for row, entry in rows.items():
+                if panel.source and not row.is_control:
+                    beside = "no memory" if row == NO_MEMORY else row.label
+                    found = difference(entry.runs, panel.source.runs)
+                    add(cases, column.method, Case(where(entry.runs[0]), beside, found))
     return cases
 
 
@@ -65,7 +65,7 @@ def where(run: Run) -> str:
 
 
 def tell(cases: Sequence[Case], against: str) -> list[str]:
-    """A sentence with the counts, and a table of the largest gains and losses that can be told from chance."""
+    """A sentence with the counts, and a table of the largest gains and losses that are significant."""
     if not cases:
         return ["No stored result has this comparison yet."]
     told = sorted((case for case in cases if case.found.distinguishable), key=lambda case: -case.points)
@@ -74,7 +74,7 @@ def tell(cases: Sequence[Case], against: str) -> list[str]:
     comparisons = f"{len(cases)} stored comparison" + ("s" if len(cases) > 1 else "")
     lines = [
         f"Against {against}, in {comparisons}: better in {len(won)}, worse in {len(lost)}, "
-        f"not to be told in {len(cases) - len(told)}.",
+        f"not significantly different in {len(cases) - len(told)}.",
         "",
     ]
     shown = [*won[:SHOWN], *lost[-SHOWN:]]

@@ -4,10 +4,12 @@ from itertools import groupby
 from pathlib import Path
 
 from gotta.data import dataset
+from gotta.report.figures.drawing import FAINT, INK, PAPER, Box, Drawing, Line, Mark, Shape, Text, marker
+from gotta.report.figures.svg import svg
 from gotta.streams import Stream, StreamSpec
 
 COLOURS = ("#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac")
-INK, QUIET, ACCENT = "#222222", "#777777", "#1f6f8b"
+ACCENT = "#3f97c7"
 FOLDER = Path(__file__).parents[1] / "pictures"
 
 
@@ -29,21 +31,21 @@ def draw_streams() -> str:
         "Dirichlet, gamma 0.1": StreamSpec(order="dirichlet", gamma=0.1, per_class=40, domains=("snow",)),
         "sorted": StreamSpec(order="sorted", per_class=40, domains=("snow",)),
     }
-    parts = []
+    parts: list[Mark] = []
     for k, (title, spec) in enumerate(rows.items()):
-        parts.append(text(10, 26 + 54 * k, title, anchor="start"))
+        parts.append(Text(10, 26 + 54 * k, title, INK, 13))
         begin = 0
         for label, run in groupby(Stream(data, spec).label[:150]):
             length = len(list(run))
-            parts.append(rect(10 + 4.6 * begin, 32 + 54 * k, 4.6 * length, 22, COLOURS[label]))
+            parts.append(Box(10 + 4.6 * begin, 32 + 54 * k, 4.6 * length, 22, COLOURS[label]))
             begin += length
-    parts.append(text(700, 186, "time", QUIET, "end"))
-    return svg(710, 194, "Three orders of the same images", parts)
+    parts.append(Text(700, 186, "time", FAINT, 13, "end"))
+    return picture(710, 194, "Three orders of the same images", parts)
 
 
 def draw_statistics() -> str:
     """Where the mean and variance of a prediction come from."""
-    parts = []
+    parts: list[Mark] = []
     rows = [
         ("source", ("training images",), "stays as it was trained"),
         ("batch", ("this batch",), "fails where a batch shows one class"),
@@ -52,79 +54,63 @@ def draw_statistics() -> str:
     ]
     for k, (name, boxes, words) in enumerate(rows):
         y = 20 + 58 * k
-        parts.append(text(10, y + 20, name, anchor="start", bold=True))
-        parts.append(text(10, y + 36, words, QUIET, "start", size=11))
+        parts.append(Text(10, y + 20, name, INK, 13, bold=True))
+        parts.append(Text(10, y + 36, words, FAINT, 11))
         chain = [*boxes, "BatchNorm"]
         left = 720 - 125 * len(chain)
         for j, box in enumerate(chain):
             x = left + 125 * j
-            parts.append(boxed(x, y, 104, 36, box, ACCENT if box in ("memory", "moving average") else QUIET))
+            parts += boxed(x, y, 104, 36, box, ACCENT if box in ("memory", "moving average") else FAINT)
             if j + 1 < len(chain):
-                parts.append(arrow(x + 106, y + 18, x + 123, y + 18))
-    return svg(720, 250, "Where the statistics of a prediction come from", parts)
+                parts += arrow(x + 106, y + 18, x + 123, y + 18)
+    return picture(720, 250, "Where the statistics of a prediction come from", parts)
 
 
 def draw_regime() -> str:
     """Samples along time, cut into steps, with an adaptation after each."""
-    parts = []
+    parts: list[Mark] = []
     for k, (name, size) in enumerate((("no memory: steps of 64", 64), ("memory of 32 rows: steps of 32", 32))):
         y = 20 + 70 * k
-        parts.append(text(10, y + 4, name, anchor="start"))
+        parts.append(Text(10, y + 4, name, INK, 13))
         for step in range(256 // size):
             x = 10 + step * size * 2.7
-            parts.append(rect(x, y + 12, size * 2.7 - 3, 22, "#d8e6ec"))
-            parts.append(text(x + size * 1.35, y + 27, f"predict {size}", size=11))
-            parts.append(text(x + size * 2.7 - 1, y + 48, "▲ adapt", ACCENT, "end", size=11))
-    return svg(710, 150, "The regime steps_of_M", parts)
+            parts.append(Box(x, y + 12, size * 2.7 - 3, 22, ACCENT, opacity=0.25))
+            parts.append(Text(x + size * 1.35, y + 27, f"predict {size}", INK, 11, "middle"))
+            parts.append(Text(x + size * 2.7 - 1, y + 48, "▲ adapt", ACCENT, 11, "end"))
+    return picture(710, 150, "The regime steps_of_M", parts)
 
 
 def draw_pairs() -> str:
     """Accuracies of two memories in six domains: far apart between domains, alike in their difference."""
     first, gap = (150, 95, 130, 60, 110, 78), (9, 12, 8, 11, 10, 13)
-    parts = [text(10, 22, "accuracy in each domain", anchor="start"), text(480, 22, "difference", anchor="start")]
+    parts: list[Mark] = [Text(10, 22, "accuracy in each domain", INK, 13), Text(480, 22, "difference", INK, 13)]
     for k, (y, rise) in enumerate(zip(first, gap, strict=True)):
         x = 40 + 70 * k
-        parts += [line(x, y, x, y - rise, QUIET), dot(x, y, COLOURS[0]), dot(x, y - rise, COLOURS[1])]
-        parts += [dot(500 + 30 * k, 150 - 4.2 * rise, INK), text(x, 182, f"domain {k + 1}", QUIET, size=11)]
+        parts += [Line(((x, y), (x, y - rise)), FAINT), *dot(x, y, COLOURS[0]), *dot(x, y - rise, COLOURS[1])]
+        parts += [*dot(500 + 30 * k, 150 - 4.2 * rise, INK), Text(x, 182, f"domain {k + 1}", FAINT, 11, "middle")]
     for y, word in ((106, "mean"), (150, "zero")):
-        parts += [line(480, y, 680, y, QUIET), text(684, y + 4, word, QUIET, "start", size=11)]
-    return svg(730, 192, "Paired differences", parts)
+        parts += [Line(((480, y), (680, y)), FAINT), Text(684, y + 4, word, FAINT, 11)]
+    return picture(730, 192, "Paired differences", parts)
 
 
-def svg(width: int, height: int, title: str, parts: list[str]) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">'
-    ground = f'<title>{title}</title>\n<rect width="{width}" height="{height}" fill="#ffffff"/>'
-    return "\n".join([head, ground, *parts, "</svg>", ""])
+def picture(width: float, height: float, title: str, marks: list[Mark]) -> str:
+    """It follows the reader between light and dark."""
+    drawing = Drawing(width, height, title)
+    drawing.add(*marks)
+    return svg(drawing) + "\n"
 
 
-def text(
-    x: float, y: float, words: str, colour: str = INK, anchor: str = "middle", size: int = 13, bold: bool = False
-) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    style = f'font-family="sans-serif" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}'
-    return f'<text x="{x:g}" y="{y:g}" {style}>{words}</text>'
+def boxed(x: float, y: float, width: float, height: float, words: str, colour: str) -> list[Mark]:
+    return [Box(x, y, width, height, PAPER, colour), Text(x + width / 2, y + 23, words, INK, 12, "middle")]
 
 
-def rect(x: float, y: float, width: float, height: float, colour: str) -> str:
-    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="{colour}"/>'
+def dot(x: float, y: float, colour: str) -> list[Mark]:
+    return marker("circle", x, y, colour)
 
 
-def boxed(x: float, y: float, width: float, height: float, words: str, colour: str) -> str:
-    place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
-    return f'<rect {place} rx="5" fill="none" stroke="{colour}"/>' + text(x + width / 2, y + 23, words, size=12)
-
-
-def line(x: float, y: float, to_x: float, to_y: float, colour: str) -> str:
-    return f'<line x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}" stroke="{colour}"/>'
-
-
-def arrow(x: float, y: float, to_x: float, to_y: float) -> str:
-    head = f'<path d="M{to_x:g} {to_y:g} l-6 -4 v8 z" fill="{INK}"/>'
-    return line(x, y, to_x - 5, to_y, INK) + head
-
-
-def dot(x: float, y: float, colour: str) -> str:
-    return f'<circle cx="{x:g}" cy="{y:g}" r="4" fill="{colour}"/>'
+def arrow(x: float, y: float, to_x: float, to_y: float) -> list[Mark]:
+    head = Shape(((to_x, to_y), (to_x - 6, to_y - 4), (to_x - 6, to_y + 4)), INK)
+    return [Line(((x, y), (to_x - 5, to_y)), INK), head]
 
 
 if __name__ == "__main__":

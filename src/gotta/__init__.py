@@ -1,14 +1,15 @@
 """Memory for test-time adaptation: which samples drive the adaptation matters as much as the objective."""
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gotta import data, models, streams
-    from gotta.advice import advise
     from gotta.core.adapted import Adapted
     from gotta.core.build import adapt, load
     from gotta.memory import Memory
     from gotta.workflow import Plan, Result, bench, plan, run
+    from gotta.workflow.advice import advise
 
 __version__ = "0.2.0"
 __all__ = [
@@ -30,21 +31,17 @@ __all__ = [
     "streams",
 ]
 
-import sys
-
 from gotta.errors import GottaError
-from gotta.renamed import Renamed
 
-sys.meta_path.append(Renamed())
-
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless the caller asks
 _HOMES = {
-    "gotta.advice": ("advise",),
+    "gotta.workflow.advice": ("advise",),
     "gotta.core.adapted": ("Adapted",),
     "gotta.core.build": ("adapt", "load"),
     "gotta.memory": ("Memory",),
     "gotta.workflow": ("Plan", "Result", "bench", "plan", "run"),
 }
-_PARTS = ("data", "models", "streams", "memory", "methods", "metrics")
+_PARTS = ("data", "models", "streams", "memory", "methods", "metrics", "statistics", "priors")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """What a run costs: seconds, forward and backward passes in each phase, and the peak of memory."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -76,14 +76,15 @@ class Cost:
             self._recent[name] = Tally()
         return {name: tally.as_dict() for name, tally in spent.items()}
 
-    def mark(self) -> dict[str, Tally]:
-        """What has been spent since the last `take`, for going back to with `back`."""
-        return {name: tally.copy() for name, tally in self._recent.items()}
+    def record(self) -> Callable[[], None]:
+        """A call after which nothing has been spent since now, and the same phases are open."""
+        recent, total, opened = _copied(self._recent), _copied(self._total), len(self._open)
 
-    def back(self, marked: dict[str, Tally]) -> None:
-        """As if nothing had been spent since the mark."""
-        self._charge()
-        self._recent = marked
+        def back() -> None:
+            self._recent, self._total = _copied(recent), _copied(total)
+            del self._open[opened:]
+
+        return back
 
     def restart(self, spent: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from what somebody has spent before, by phase."""
@@ -146,6 +147,10 @@ def _finish_device_work() -> None:
     cuda = _cuda()
     if cuda is not None:
         cuda.synchronize()
+
+
+def _copied(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {name: tally.copy() for name, tally in tallies.items()}
 
 
 def _tallies() -> dict[str, Tally]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 
 import torch
@@ -25,8 +26,9 @@ from gotta.core.build import adapt
 from gotta.data import bundled
 from gotta.errors import GottaError
 from gotta.methods import methods
-from gotta.printable import tell_number
 from gotta.processor import Bfloat16, probe_bfloat16
+from gotta.safe_text import tell_number
+from gotta.statistics.normalization import has_batch_norm
 from gotta.types import torch_images
 
 AS_EXPECTED, TWICE, NOT_AT_ALL, CANNOT_TELL = "as expected", "normalised twice", "not normalised", "cannot tell"
@@ -36,6 +38,7 @@ COMMON = {
     "ImageNet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
     "0.5": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
 }
+OURS = "test-time adaptation"  # what our own description says
 PROBES, STEP = 64, 16  # images that are fed, and those of them that one step of a method takes
 SIZES = (32, 224)  # tried in turn where no images are given
 CLEARLY = 0.5  # another way of feeding must leave at most this share of the mismatch
@@ -63,6 +66,7 @@ class Report:
     inputs: str
     evidence: str
     bfloat16: Bfloat16 = field(default_factory=Bfloat16)
+    namesake: str = ""  # the version of another project called gotta that is installed here
     steps: dict[str, Step] = field(default_factory=dict)
 
     @property
@@ -82,6 +86,8 @@ class Report:
             "the images look not normalised: the model was trained on normalised ones, so normalise before or in it": (
                 self.inputs == NOT_AT_ALL
             ),
+            f"another project called gotta ({self.namesake}) is installed, with the same module and command: "
+            "pip uninstall gotta, then pip install --force-reinstall gotta-tta": bool(self.namesake),
             "no normalisation layers: methods that train or re-estimate them have nothing to do": not self.layers,
         }
         return [problem for problem, there in found.items() if there]
@@ -120,7 +126,16 @@ def examine(model: nn.Module, images: Tensor | None = None, tried: str = "*") ->
     inputs, evidence = _inputs(model, x, predict)
     outputs = kind_of_outputs(predict(x))
     steps = {name: _step(model, name, x[:STEP]) for name in names}
-    return Report(dict(layers), train_mode, outputs, inputs, evidence, bfloat16, steps)
+    return Report(dict(layers), train_mode, outputs, inputs, evidence, bfloat16, find_namesake(), steps)
+
+
+def find_namesake() -> str:
+    """The version of the other project called gotta, if it is installed; it and ours overwrite each other's files."""
+    try:
+        found = metadata("gotta")
+    except PackageNotFoundError:
+        return ""
+    return "" if OURS in (found["Summary"] or "") else found["Version"]
 
 
 def kind_of_outputs(outputs: Tensor) -> str:
@@ -255,7 +270,8 @@ def _step(model: nn.Module, name: str, x: Tensor) -> Step:
     after = adapted.model.state_dict()
     moved = any(not torch.equal(value, after[key]) for key, value in before.items())
     alike = torch.equal(outcome.prediction.logits, source.step(x).prediction.logits)
-    idle = "" if moved or not alike else "changes nothing here"
+    waits = adapted.method.statistics.watches and has_batch_norm(adapted.model)  # for a change of domain
+    idle = "" if moved or waits or not alike else "changes nothing here"
     note = "adapts nothing, by definition" if name == "source" else idle
     total: Counter[str] = Counter()
     for tally in outcome.cost.values():

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from itertools import takewhile
 
-from gotta.printable import one_line
+from gotta.safe_text import one_line
 
 MOST_LISTED = 90  # names in a message; of more, those around the nearest
 
@@ -33,7 +33,7 @@ def one_error(what: str) -> Iterator[None]:
     except (GottaError, MemoryError, Warning):
         raise
     except Exception as error:
-        if type(error).__name__ == "OutOfMemoryError":  # torch's, which is not imported here
+        if type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error):  # torch's
             raise
         raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
 

@@ -5,6 +5,7 @@ caller gave it (`take`, `permit`). One that stands in a file of somebody else's 
 """
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 from collections.abc import Callable
@@ -20,7 +21,8 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """The known things of one kind.
 
-    Every module in `package` is imported at the first look-up, so that a file dropped there needs no list to be edited.
+    A file dropped into `package` needs no list to be edited: a look-up imports the file of that name if there is one,
+    else every module.
     Entry points of the group `gotta.<kind>`, written as one word, are known by name and imported when asked for.
     `is_kind` tells whether a class of the caller's is one of these things, `expected` says in words what that takes;
     without them there are registered things only.
@@ -60,7 +62,7 @@ class Registry(Generic[T]):
 
     def is_outside(self, name: str) -> bool:
         """Whether it is code that does not come with gotta and would have to be imported to be looked at."""
-        self._load()
+        self._load_for(name)
         return name not in self._items and (":" in name or name in self._plug_ins)
 
     def permit(self, name: str) -> None:
@@ -85,7 +87,7 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> T:
         """What was registered under this name, or `module:Class` if the caller gave it before."""
-        self._load()
+        self._load_for(name)
         if name in self._plug_ins and name not in self._items:
             self._items[name] = self._load_plugin(self._plug_ins[name])
         if name in self._items:
@@ -111,7 +113,7 @@ class Registry(Generic[T]):
         module, colon, _ = name.partition(":")
         if colon:
             return module
-        self._load()
+        self._load_for(name)
         if name in self._plug_ins:
             return self._plug_ins[name].module
         item = self.get(name)
@@ -148,6 +150,15 @@ class Registry(Generic[T]):
     def _usable(self, found: Any) -> T:
         return found  # type: ignore[no-any-return]
 
+    def _load_for(self, name: str) -> None:
+        """Load what this name needs: most things are in a file of their name, and the others need not be imported."""
+        if name not in self._items and not self._loaded and name.isidentifier():
+            module = f"{self.package}.{name}"
+            if importlib.util.find_spec(module) is not None:
+                importlib.import_module(module)
+        if name not in self._items:
+            self._load()
+
     def _load(self) -> None:
         if self._loaded:
             return
@@ -156,7 +167,7 @@ class Registry(Generic[T]):
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self.package}.{module.name}")
-            points = entry_points(group=f"gotta.{self.kind.replace(' ', '')}")
+            points = entry_points(group=f"gotta_tta.{self.kind.replace(' ', '')}")
             self._plug_ins = {point.name: point for point in points if point.name not in self._items}
         except BaseException:
             self._loaded = False  # else the next look-up would miss what was not imported

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from gotta.errors import GottaError
 from gotta.files import check_writable, write_atomically
-from gotta.heap import keep_freed_memory
+from gotta.freed_memory import keep_freed_memory
 from gotta.models import Backbone, architectures
 from gotta.models.zoo import read, save_model
 from gotta.seeds import generator, torch_generator

@@ -10,9 +10,10 @@ from torch import nn
 from gotta.checks import method as checks
 from gotta.checks.method_properties import PROPERTIES
 from gotta.errors import GottaError
-from gotta.methods import Method, Statistics, methods
+from gotta.methods import Method, methods
 from gotta.methods.parts.losses import entropy
 from gotta.methods.parts.params import train_affine
+from gotta.statistics import Batch
 
 pytestmark = pytest.mark.thorough
 
@@ -37,7 +38,7 @@ def last_layer(model):
 class Right(Method):
     """One step on the entropy, for any network."""
 
-    native = paired = Statistics("batch")
+    native = paired = Batch()
     presets = {"official": {"lr": 0.01, "optimizer": "sgd"}}  # noqa: RUF012
     remembers = ("steps",)
     steps = 0

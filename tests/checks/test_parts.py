@@ -67,7 +67,7 @@ def mine(tmp_path, monkeypatch):
 
 
 def test_there_is_a_suite_for_every_kind():
-    assert list(KINDS) == list(SUITES) == ["method", "memory", "data set", "order", "schedule"]
+    assert list(KINDS) == list(SUITES) == ["method", "memory", "statistics", "prior", "data set", "order", "schedule"]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_the_kind_is_seen_without_calling_anything(mine, name, kind):
 
 
 def test_registered_names_are_found():
-    found = {name: find_kind(name) for name in ("tent", "fps", "cifar10-mini", "iid", "gradual")}
-    assert list(found.values()) == ["method", "memory", "data set", "order", "schedule"]
+    found = {name: find_kind(name) for name in ("tent", "fps", "gated", "patient", "cifar10-mini", "iid", "gradual")}
+    assert list(found.values()) == ["method", "memory", "statistics", "prior", "data set", "order", "schedule"]
 
 
 def test_a_name_of_two_kinds_needs_the_kind():

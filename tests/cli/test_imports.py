@@ -10,8 +10,8 @@ from cli.shell import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
 
 from gotta import GottaError
 from gotta.experiment.run.run import run
-from gotta.experiment.spec.outside import REGISTRIES
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.user_parts import REGISTRIES
 from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import sweep
 from gotta.memory import policies
@@ -102,7 +102,7 @@ def test_the_commands_that_read_stores_import_nothing(mine):
     sys.modules.pop("mine")
     sys.path.remove(str(mine))
     path = list(sys.path)
-    for command in (["status", "out"], ["report", "out"], ["export", "out"], ["diff", "out", "out"]):
+    for command in (["status", "out"], ["report", "out"], ["export", "out"], ["compare", "out", "out"]):
         assert gotta(*command, cwd=mine)
     assert sys.path == path
     (stored,) = (run for run in Store(mine / "out").runs() if run.spec["memory"]["name"] != "fifo")
@@ -162,7 +162,7 @@ def test_an_argument_goes_to_the_policy_and_not_to_the_memory(mine):
 def test_a_plug_in_is_not_imported_to_be_listed(mine, monkeypatch):
     monkeypatch.syspath_prepend(str(mine))
     policies.names()
-    monkeypatch.setitem(policies._plug_ins, "plugged", EntryPoint("plugged", "mine:Newest", "gotta.memory"))
+    monkeypatch.setitem(policies._plug_ins, "plugged", EntryPoint("plugged", "mine:Newest", "gotta_tta.memory"))
     every = "title: Every memory\nbase: {memory: {capacity: 8}}\nseeds: [0]\ncells: [{method: [norm], memory: ['*']}]\n"
     (mine / "every.yaml").write_text(every)
     command = ("bench", "every.yaml", "--out", mine / "out", "--jobs", 1)

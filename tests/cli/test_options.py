@@ -24,7 +24,7 @@ def test_the_data_dir_holds_for_one_command_only(tmp_path, monkeypatch):
     assert "4" in told
     assert (tmp_path / "s.png").exists()
     assert "GOTTA_DATA" not in os.environ
-    assert "Set GOTTA_DATA or pass --data-dir" in gotta(*show, code=2)
+    assert "let GOTTA_DATA or --data-dir name another" in gotta(*show, code=2)
 
 
 def test_imagenet_c_is_made_and_read_back(tmp_path):

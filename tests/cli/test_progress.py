@@ -61,3 +61,12 @@ def test_a_terminal_shows_runs_of_others_in_their_middle_and_their_end():
     text = shown([*moves("b", 3), Event("finished", "b", accuracy=50.0), Event("finished", "a", accuracy=1.0)], True)
     assert "tent + fifo, seed 1" in text
     assert "2 of 2 runs" in text
+
+
+def test_thousands_of_runs_do_not_flood_a_terminal(monkeypatch):
+    monkeypatch.setattr(progress, "SHOWN", 1)
+    events = [Event("started", "a"), *moves("b", 3), Event("finished", "a", accuracy=50.0), *moves("b", 1)]
+    first = shown(events[:4], True)
+    assert "norm + fps" in first
+    assert "tent + fifo" not in first
+    assert "tent + fifo" in shown(events, True), "it has the room of the one that has finished"

@@ -57,7 +57,7 @@ def content(root):
 def test_reading_changes_nothing(gotta, folder):
     before = content(folder)
     gotta("status", folder)
-    gotta("diff", folder, folder)
+    gotta("compare", folder, folder)
     for format in ("csv", "json"):
         gotta("export", folder, "--format", format)
     assert content(folder) == before
@@ -75,7 +75,7 @@ def test_status_counts(gotta, folder):
 def test_diff_tells_what_changed(gotta, folder, tmp_path):
     other = tmp_path / "b"
     stored(other, [made("fps", scores=(60.0, 61.9, 64.1, 66.0), seed=seed) for seed in (0, 1)] + [made("fifo")])
-    out, err = gotta("diff", folder, other)
+    out, err = gotta("compare", folder, other)
     assert "only in A: norm + none" in out
     assert "only in B: norm + fifo" in out
     assert "+10.00" in out
@@ -83,12 +83,26 @@ def test_diff_tells_what_changed(gotta, folder, tmp_path):
     assert "is damaged" in err
 
 
+def test_two_entries_are_compared_or_what_differs_is_named(gotta, tmp_path):
+    runs = [
+        made(memory, scores=(50.0 + gain, 61, 55, 66), seed=s)
+        for memory, gain in (("fps", 4), ("fifo", 0))
+        for s in (0, 1)
+    ]
+    stored(tmp_path / "c", runs)
+    out, _ = gotta("compare", tmp_path / "c", "fps", "fifo")
+    assert out.startswith("norm + fps is not significantly different from norm + fifo (+1.0 ± ")
+    assert "8 pairs: 2 seeds x 4 domains" in out
+    _, err = gotta("compare", tmp_path / "c", "fps", "cstu", code=2)
+    assert "there is no entry 'cstu'" in err
+
+
 def test_export_to_standard_output_and_to_a_file(gotta, folder, tmp_path):
     out, err = gotta("export", folder)
     assert out.startswith("id,spec.")
     assert len(out.splitlines()) == 5
     assert "left out: run" in err  # named beside the data, not in it
-    gotta("export", folder, "--to", tmp_path / "x" / "runs.csv")
+    gotta("export", folder, "--out", tmp_path / "x" / "runs.csv")
     assert (tmp_path / "x" / "runs.csv").read_text() == out
     assert [path.name for path in (tmp_path / "x").iterdir()] == ["runs.csv"]
     assert len(json.loads(gotta("export", folder, "--format", "json")[0])) == 4
@@ -96,18 +110,18 @@ def test_export_to_standard_output_and_to_a_file(gotta, folder, tmp_path):
 
 def test_parquet_is_not_for_terminals(gotta, folder, tmp_path):
     pytest.importorskip("pyarrow")
-    gotta("export", folder, "--format", "parquet", "--to", tmp_path / "runs.parquet")
+    gotta("export", folder, "--format", "parquet", "--out", tmp_path / "runs.parquet")
     assert (tmp_path / "runs.parquet").read_bytes()[:4] == b"PAR1"
-    assert "--to" in gotta("export", folder, "--format", "parquet", code=2, out=Terminal())[1]
+    assert "--out" in gotta("export", folder, "--format", "parquet", code=2, out=Terminal())[1]
 
 
-@pytest.mark.parametrize("command", [["status"], ["export"], ["report"], ["diff"]])
+@pytest.mark.parametrize("command", [["status"], ["export"], ["report"], ["compare"]])
 def test_folders_that_do_not_serve(gotta, tmp_path, command):
     empty, file = tmp_path / "empty", tmp_path / "file"
     empty.mkdir()
     file.write_text("")
     for place, message in ((tmp_path / "nowhere", "gotta: "), (empty, "runs in"), (file, "is a file")):
-        arguments = [*command, place, *([place] if command == ["diff"] else [])]
+        arguments = [*command, place, *([place] if command == ["compare"] else [])]
         _, err = gotta(*arguments, code=2)
         assert message in err
         assert len(err.strip().splitlines()) == 1
@@ -124,13 +138,7 @@ def test_a_store_of_damaged_runs_only(gotta, tmp_path):
 
 def test_mistyped_formats_and_files_that_cannot_be_written(gotta, folder, tmp_path):
     assert "Did you mean 'csv'" in gotta("export", folder, "--format", "cvs", code=2)[1]
-    assert "cannot write" in gotta("export", folder, "--to", tmp_path, code=2)[1]
-
-
-def test_the_paper_is_printed(gotta):
-    out, _ = gotta("paper")
-    assert "76.11†" in out
-    assert "text and table" in out.lower()
+    assert "cannot write" in gotta("export", folder, "--out", tmp_path, code=2)[1]
 
 
 def test_several_settings_are_several_tables(gotta, tmp_path):

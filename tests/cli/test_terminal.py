@@ -78,7 +78,7 @@ def test_an_ascii_terminal_gets_ascii():
     assert file.buffer.getvalue() == b"56.1 +- 0.3 ~ (!) ... \\u8a18\n"
 
 
-@pytest.mark.parametrize("arguments", [("paper",), ("--help",), ("export", "nowhere±")])
+@pytest.mark.parametrize("arguments", [("ls", "methods"), ("--help",), ("export", "nowhere±")])
 def test_an_ascii_output_does_not_end_in_a_traceback(arguments):
     done = run(*arguments, PYTHONIOENCODING="ascii")
     assert done.returncode == (2 if arguments[0] == "export" else 0), done.stderr

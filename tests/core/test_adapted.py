@@ -9,8 +9,9 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gotta import Adapted, GottaError, Memory, adapt
-from gotta.methods import Statistics, methods
+from gotta.methods import methods
 from gotta.methods.parts.losses import entropy
+from gotta.statistics import Class
 from gotta.types import Prediction
 
 CLASSES = 10
@@ -99,7 +100,7 @@ def test_the_memory_refreshes_every_so_many_adaptations():
 class Reading(methods.get("source")):
     """Notes what the memory holds whenever it predicts, and asks the network about it."""
 
-    needs_features = True
+    needs_features = reads_memory = True
 
     def __init__(self, model, statistics=None):
         super().__init__(model, statistics)
@@ -164,13 +165,13 @@ def test_class_statistics_learn_nothing_from_samples_that_are_asked_about():
         def consult(self, x):
             return None
 
-    readers = [kind(seeded_net(), Statistics("class")) for kind in (Reading, Silent)]
+    readers = [kind(seeded_net(), Class()) for kind in (Reading, Silent)]
     one, two = (Adapted(reader, Memory("fifo", 8, CLASSES), 100) for reader in readers)
     for seed in range(4):  # of as many samples as there are rows
         torch.testing.assert_close(one(images(8, seed)), two(images(8, seed)), rtol=0, atol=0)
-    for name, value in readers[0].levels.state_dict().items():
+    for name, value in readers[0].statistics.levels.state_dict().items():
         if isinstance(value, torch.Tensor):
-            assert torch.equal(value, readers[1].levels.state_dict()[name]), name
+            assert torch.equal(value, readers[1].statistics.levels.state_dict()[name]), name
 
 
 @pytest.mark.parametrize(

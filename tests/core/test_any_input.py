@@ -14,7 +14,7 @@ from gotta import GottaError
 from gotta.core.guard import GuardWarning
 from gotta.core.undo import UndoneWarning
 from gotta.methods import methods
-from gotta.methods.parts.prior import OrderWarning
+from gotta.priors import OrderWarning
 
 
 def draw_model(rng):

@@ -11,7 +11,7 @@ from gotta import GottaError, Memory, adapt
 from gotta.core.build import build
 from gotta.memory import memory_class, policies
 from gotta.memory.current_batch import CurrentBatch
-from gotta.methods import Statistics
+from gotta.statistics import Running
 
 CLASSES = 10
 
@@ -23,7 +23,7 @@ def images(seed, size=8):
 def test_adapt_makes_the_choices_and_build_joins():
     chosen = adapt(seeded_net(), "rotta", "fps", 6, CLASSES, guard="freeze", lr=0.01, seed=4)
     memory = Memory("fps", 6, CLASSES, seed=4)
-    statistics = Statistics("running", "memory", 0.05)
+    statistics = Running("memory", 0.05)
     joined = build(seeded_net(), "rotta", memory, statistics, 6, seed=4, guard="freeze", lr=0.01)
     for seed in range(4):
         assert torch.equal(chosen(images(seed)), joined(images(seed)))
@@ -57,7 +57,7 @@ def test_only_the_memory_of_the_current_batch_does_not_last(name):
 
 
 def test_a_memory_that_is_late_to_know_its_classes():
-    memory = Memory.late("cstu", 4, seed=2)
+    memory = Memory("cstu", 4, seed=2)
     assert not memory.knows_classes
     memory.expect(3)
     assert (memory.knows_classes, memory.num_classes) == (True, 3)

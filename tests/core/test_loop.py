@@ -6,7 +6,8 @@ from tiny import TinyData, seeded_net
 from gotta import adapt
 from gotta.core.adapted import Adapted
 from gotta.core.clock import Clock
-from gotta.core.loop import TRUE_LABELS, TrueLabelMemory, evaluate
+from gotta.core.loop import evaluate
+from gotta.core.true_labels import TRUE_LABELS, TrueLabelMemory
 from gotta.methods import methods
 from gotta.streams import Stream, StreamSpec
 
@@ -95,7 +96,7 @@ def test_a_prior_is_told_where_the_clips_of_a_stream_begin_unless_they_are_hidde
     told, hidden = (
         Stream(TinyVideo(), StreamSpec(**settings, boundaries=boundaries)) for boundaries in ("told", "hidden")
     )
-    adapted, alone = adapt(seeded_net(classes=3), prior="sticky"), adapt(seeded_net(classes=3), prior="sticky")
+    adapted, alone = adapt(seeded_net(classes=3), prior="ema"), adapt(seeded_net(classes=3), prior="ema")
     first = torch.from_numpy(told.clip_starts)
     assert len(first) == 30
     with_starts = [record.outcome.prediction for record in evaluate(adapted, told)]
@@ -119,5 +120,5 @@ def test_a_clip_that_begins_while_the_method_is_busy_is_told_too():
     records = evaluate(adapted, flow, clock=Busy())
     next(records)
     assert next(records).missed
-    belief = adapted.method.following.prior.belief
+    belief = adapted.method.prior.belief
     assert np.array_equal(belief.last, belief.marginal)

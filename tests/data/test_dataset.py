@@ -123,7 +123,7 @@ def test_unknown_data_set():
 
 def test_the_whole_test_set_is_found_where_gotta_data_says(tmp_path, monkeypatch):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
-    with pytest.raises(GottaError, match="Set GOTTA_DATA"):
+    with pytest.raises(GottaError, match="let GOTTA_DATA or --data-dir name another"):
         dataset("cifar10")
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     with pytest.raises(GottaError, match=r"cifar-10-python\.tar\.gz"):
@@ -137,8 +137,8 @@ def test_a_data_set_of_ones_own(monkeypatch):
         dataset("tiny:TinyData", per_clas=2)
     with pytest.raises(GottaError, match="data set 'tiny:Nothing' cannot be imported"):
         dataset("tiny:Nothing")
-    points = [EntryPoint("noise", "tiny:TinyData", "gotta.dataset")]
-    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta.dataset" else [])
+    points = [EntryPoint("noise", "tiny:TinyData", "gotta_tta.dataset")]
+    monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta_tta.dataset" else [])
     plugged = gotta.registry.Registry("data set", "gotta.data")
     assert plugged.get("noise").__name__ == "TinyData"
 

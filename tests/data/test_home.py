@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gotta.data.home import find, home, locate
+from gotta.data.home import find, home, locate, named_home
 from gotta.errors import GottaError
 
 
@@ -16,10 +16,21 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-def test_no_home_and_a_missing_one(tmp_path, monkeypatch):
+def test_without_a_name_it_is_the_users_own_folder_and_a_missing_one_is_told(tmp_path, monkeypatch):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
-    with pytest.raises(GottaError, match="Set GOTTA_DATA or pass --data-dir"):
-        home()
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(
+        GottaError, match=r"x is needed, and the data folder .*gotta' does not exist.*let GOTTA_DATA or --data-dir"
+    ):
+        home("x")
+    (tmp_path / "gotta").mkdir()
+    assert home() == tmp_path / "gotta"
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert named_home() == Path.home() / "Library" / "Application Support" / "gotta"
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert named_home() == tmp_path / "local" / "gotta"
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path / "gone"))
     with pytest.raises(GottaError, match="gone' does not exist"):
         home()

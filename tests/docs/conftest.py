@@ -81,7 +81,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(gotta, "plan", plan, raising=False)
     monkeypatch.setattr(gotta, "run", run, raising=False)
     monkeypatch.setattr(Plan, "run", work)
-    monkeypatch.setattr("gotta.workflow.bench_plan.estimate", lambda *given: Estimate(60.0, 1))
+    monkeypatch.setattr("gotta.experiment.recipe.estimate.estimate", lambda *given: Estimate(60.0, 1))
     monkeypatch.setattr("gotta.doctor.probe_bfloat16", Bfloat16)
     monkeypatch.setattr("gotta.doctor.STEP", 2)
     monkeypatch.setattr("gotta.workers.get_context", lambda _: get_context("fork"))  # spawned ones would import torch

@@ -137,7 +137,7 @@ def find_command(words):
     command, name, left, parent = typer.main.get_command(app), "gotta", list(words), None
     while hasattr(command, "resolve_command") and left:
         parent = command.make_context(name, left, parent=parent, resilient_parsing=left[0].startswith("--"))
-        rest = [*parent._protected_args, *parent.args]
+        rest = [*getattr(parent, "_protected_args", getattr(parent, "protected_args", [])), *parent.args]  # by version
         if not rest:
             break
         name, command, left = command.resolve_command(parent, rest)
@@ -162,10 +162,10 @@ def test_what_is_not_run_says_why_and_what_is_no_code_says_so():
 
 
 def test_blocks_are_found_with_their_marks():
-    page = "Words.\n\n<!-- not run: needs a GPU -->\n```sh\ngotta ls  # names\n```\n\n    gotta ls && gotta paper\n"
+    page = "Words.\n\n<!-- not run: needs a GPU -->\n```sh\ngotta ls  # names\n```\n\n    gotta ls && gotta check fps\n"
     fenced, indented = read_blocks("a page", page)
     assert fenced == Block("a page", 4, "sh", "gotta ls  # names\n", "not run", "needs a GPU")
     assert (fenced.commands, fenced.others) == (["gotta ls"], [])
-    assert (indented.mark, indented.commands) == ("", ["gotta ls", "gotta paper"])
+    assert (indented.mark, indented.commands) == ("", ["gotta ls", "gotta check fps"])
     assert Block("a page", 1, "python", "# mine.py\nx = 1\n").file == "mine.py"
     assert Block("a page", 1, "sh", "make test\n").others == ["make test"]

@@ -7,13 +7,14 @@ from collections import Counter
 
 from tiny import TinyData, seeded_net, seeded_transformer
 
-from gotta.experiment.run import run as module
+from gotta.experiment.run import loaded as module
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Work
 from gotta.experiment.sweep.engines.local import Local
 from gotta.experiment.sweep.leases import Leases
-from gotta.experiment.sweep.store import Store, plain
+from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import Sweep
+from gotta.json_yaml import plain
 
 STREAM = {"domains": ["dark", "bright"], "order": "dirichlet", "gamma": 0.1}
 PAIRS = [("rotta", "cstu"), ("tent", "fps"), ("note", "pbrs"), ("norm", "reservoir"), ("sar", "none")]
@@ -67,7 +68,7 @@ def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):
     patch(pause)
     work = Work(str(root), snapshot_every=snapshot_every, beat=0.5)
     failures = Sweep(
-        Store(root, writable=True), work, Local(jobs, multiprocessing.get_context("fork")), lambda event: None
+        Store(root, writable=True), work, Local(jobs, context=multiprocessing.get_context("fork")), lambda event: None
     ).run(specs(count))
     raise SystemExit(bool(failures))
 

@@ -11,6 +11,7 @@ from memory.streams import predictions
 
 from gotta.errors import GottaError
 from gotta.memory import Memory, journal, policies
+from gotta.memory.replay import replay as run_again
 from gotta.types import Prediction
 
 
@@ -31,7 +32,7 @@ def test_replay_repeats_the_decisions(name: str, tmp_path: Path) -> None:
     assert memory.journal is not None
     memory.journal.save(tmp_path / "journal.npz")
     loaded = journal.load(tmp_path / "journal.npz")
-    replay = journal.replay(loaded, name, seed=2, journal=True)
+    replay = run_again(loaded, name, seed=2, journal=True)
     assert replay.memory.batch().x.tolist() == memory.batch().x.tolist()
     assert replay.memory.journal is not None
     for column in ("id", "slot", "evicted", "reason"):
@@ -42,7 +43,7 @@ def test_replay_repeats_the_decisions(name: str, tmp_path: Path) -> None:
 def test_replay_through_another_policy_equals_a_memory_that_was_there() -> None:
     memory = recorded("fifo")
     assert memory.journal is not None
-    replay = journal.replay(memory.journal, "fps", capacity=6, epsilon=0.1)
+    replay = run_again(memory.journal, "fps", capacity=6, epsilon=0.1)
     other = Memory("fps", 6, 4, epsilon=0.1)
     stream = predictions(np.random.default_rng(0), 120, 4, True)
     other.observe(np.arange(120), **stream)
@@ -52,11 +53,11 @@ def test_replay_through_another_policy_equals_a_memory_that_was_there() -> None:
 def test_exact_only_for_a_frozen_model() -> None:
     memory = recorded("fps")
     assert memory.journal is not None
-    assert not journal.replay(memory.journal, "cstu").exact
+    assert not run_again(memory.journal, "cstu").exact
     memory.journal.frozen = True
-    assert journal.replay(memory.journal, "cstu").exact
+    assert run_again(memory.journal, "cstu").exact
     memory.refresh(lambda x: Prediction(torch.eye(4)[torch.zeros(len(x), dtype=torch.long)]))
-    assert not journal.replay(memory.journal, "cstu").exact
+    assert not run_again(memory.journal, "cstu").exact
 
 
 def test_save_keeps_everything(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_memory_that_needs_more_than_was_recorded() -> None:
     memory.observe(np.arange(6))
     assert memory.journal is not None
     with pytest.raises(GottaError, match="label is missing"):
-        journal.replay(memory.journal, "pbrs")
+        run_again(memory.journal, "pbrs")
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -82,11 +82,13 @@ def test_going_back_leaves_no_trace(name):
         memory = Memory(name, 6, CLASSES, seed=3, journal=True)
         for step in range(12):
             if detour and step % 3:
-                with Rewind(memory) as rewind:
-                    memory.observe(**batch_of(9, other))
-                    memory.batch()
-                    memory.refresh(lambda x: Predicted(len(x), other))
-                    rewind.back()
+                rewind = Rewind(memory)
+                memory.take_in(**batch_of(9, other))
+                memory.batch()
+                memory.refresh(lambda x: Predicted(len(x), other))
+                rewind.back()
+                rewind.back()  # as often as one likes
+                rewind.stop()
             memory.observe(**batch_of(5, rng))
             memory.batch()
         return frozen(memory)
@@ -105,17 +107,17 @@ def test_an_exchanged_table_goes_back_too():
     memory = Memory("fps", 6, CLASSES)
     memory.observe(**batch_of(5, rng))
     before = frozen(memory)
-    with Rewind(memory) as rewind:
-        memory.reset()
-        memory.observe(**batch_of(3, rng))
-        rewind.back()
+    rewind = Rewind(memory)
+    memory.reset()
+    memory.take_in(**batch_of(3, rng))
+    rewind.back()
     assert frozen(memory) == before
 
 
 def test_nothing_is_logged_unless_somebody_may_want_it_back():
     memory = Memory("fifo", 2, CLASSES)
     memory.observe(**batch_of(5, np.random.default_rng(0)))
-    assert memory._table.logs == memory._storage.logs == []
+    assert memory._table.log is memory._storage.log is None
 
 
 def test_samples_that_cannot_be_stored_are_not_counted():

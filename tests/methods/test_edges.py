@@ -55,7 +55,7 @@ def test_a_memory_of_one_row_and_maps_of_one_pixel(method):
 @pytest.mark.parametrize("pairing", ["paper", "memory"])
 def test_one_sample_at_a_time(method, pairing):
     model = build(method, memory="fifo", capacity=4, pairing=pairing)
-    if method != "source" and model.method.statistics.source == "batch":
+    if method != "source" and model.method.statistics.name == "batch":
         with pytest.raises(GottaError, match="one sample"):
             model(images(1, size=1)[0])
     else:

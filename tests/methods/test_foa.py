@@ -71,7 +71,7 @@ def test_reset_and_save_go_on_bit_for_bit(tmp_path) -> None:
     other = build(population=4, memory="fifo", capacity=16)
     other.method.load_state_dict(model.method.state_dict())
     other.memory.load_state_dict(model.memory.state_dict())
-    other.offered, other.adaptations = model.offered, model.adaptations
+    other.offered, other.turns, other.adaptations = model.offered, model.turns, model.adaptations
     assert torch.equal(other.step(IMAGES[6]).prediction.logits, model.step(IMAGES[6]).prediction.logits)
 
 

@@ -115,9 +115,9 @@ def test_every_training_method_moves_its_parameters(method, pairing):
     assert {name for name in model.method.trained if not torch.equal(now[name], start[name])} == set(
         model.method.trained
     )
-    assert model.method.statistics.source == ("running" if pairing == "memory" or method in RUNNING else "batch")
+    assert model.method.statistics.name == ("running" if pairing == "memory" or method in RUNNING else "batch")
     shifted = not torch.equal(now["bn1.running_mean"], start["bn1.running_mean"])
-    assert shifted == (model.method.statistics.source == "running")
+    assert shifted == (model.method.statistics.name == "running")
 
 
 @pytest.mark.parametrize("method", list_methods())

@@ -120,10 +120,10 @@ def test_an_argument_wins_over_the_preset():
 
 
 def test_a_preset_may_name_its_statistics_and_an_argument_wins():
-    assert build("pl", preset="tea").statistics.source == "source"
-    assert build("pl", preset="tea", statistics="batch").statistics.source == "batch"
-    assert build("pl", pairing="paper").statistics.source == "batch"
-    assert build("pl").statistics.source == "class"
+    assert build("pl", preset="tea").statistics.name == "source"
+    assert build("pl", preset="tea", statistics="batch").statistics.name == "batch"
+    assert build("pl", pairing="paper").statistics.name == "batch"
+    assert build("pl").statistics.name == "class"
 
 
 def test_the_entropy_margin_follows_the_number_of_classes():
@@ -204,7 +204,7 @@ def test_a_description_is_complete():
         assert found["name"] == method
         assert found["summary"]
         assert found["paper"]
-        assert found["statistics"]["with a memory"]["source"] in ("source", "batch", "running", "class")
+        assert found["statistics"]["with a memory"]["name"] in ("source", "batch", "running", "class")
         assert found["score"] == ("after" if method in ("energy", "foa") else "before")
 
 

@@ -5,6 +5,8 @@ import torch
 from rivals import STREAM, Told, assert_same, assert_same_parameters, build, published, run
 from torch import nn
 
+from gotta.memory import HUS
+
 TWICE = "move_twice"
 
 
@@ -37,7 +39,7 @@ def test_its_own_memory_takes_only_what_is_sure():
 
 
 def test_an_empty_memory_is_not_adapted_on():
-    model = build("sotta", memory="hus", capacity=32, policy={"threshold": 1.1})
+    model = build("sotta", memory=HUS(threshold=1.1), capacity=32)
     assert model.step(STREAM[0]).diagnostics == {}
     assert not model.method.optimizer.state
 

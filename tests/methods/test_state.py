@@ -72,7 +72,7 @@ def test_loaded_in_the_middle_it_goes_on_the_same(method, memory):
     saved = one.method.state_dict()
     two.method.load_state_dict(saved)
     two.memory.load_state_dict(one.memory.state_dict())
-    two.offered, two.adaptations = one.offered, one.adaptations
+    two.offered, two.turns, two.adaptations = one.offered, one.turns, one.adaptations
     assert all(torch.equal(one(x), two(x)) for x in stream[3:])
     assert equal(one.method.state_dict(), two.method.state_dict())
     assert not equal(saved, one.method.state_dict()) or method in STATELESS

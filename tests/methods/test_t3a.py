@@ -6,8 +6,9 @@ from rivals import STREAM, assert_same, build, published, run
 from torch import nn
 
 from gotta import GottaError
+from gotta.memory import Composed
 
-SUREST = {"memory": "composed", "policy": {"lambda_t": 0.0}}
+SUREST = {"memory": Composed(lambda_t=0.0)}
 
 
 @pytest.mark.parametrize("shots", [1, 5])

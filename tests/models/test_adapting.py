@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import gotta
-from gotta.methods.parts.normalization import AFFINE_LAYERS
 from gotta.models import load
+from gotta.statistics.normalization import AFFINE_LAYERS
 
 CLASSES = {"wrn28-10": 10, "resnet50": 1000, "vit-b16": 1000}
 

@@ -38,7 +38,7 @@ def torchvision():
 def test_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "torchvision", None)
     for name in ("torchvision:resnet50", "timm:resnet18"):
-        with pytest.raises(GottaError, match=r"need it installed .* pip install gotta\[(timm|torchvision)\]"):
+        with pytest.raises(GottaError, match=r"need it installed .* pip install gotta-tta\[(timm|torchvision)\]"):
             load(name, "random")
 
 

@@ -1,28 +1,33 @@
-"""The sentence says no more than the runs."""
+"""The answer says no more than the runs."""
+
+import random
 
 import pytest
 from made_runs import made, panel_of
 
-from gotta.report import answer as answering
 from gotta.report import rates
-from gotta.report.answer import answer, overall
+from gotta.report.answer import answer, overall, tell_difference
 from gotta.report.pairs import Difference
 from gotta.report.statistics import Estimate
-from gotta.report.tables.comparison import table
-from gotta.report.tables.gains import gain_table
-from gotta.report.tables.matrix import win_tie_loss
 
 BASE = (50.0, 60.0, 55.0, 65.0)
+WOBBLE = ((1, 0.3, 0.5, -0.2), (-0.5, 0.2, -1, -0.3), (0.2, -0.6, 0.9, -0.5))  # adds up to nothing
+CONTROL = {"memory": "none", "control": "running_statistics"}
+STICKY = {"method__prior": "sticky"}
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setattr(rates, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "running_statistics"): 0.1})
 
 
 def runs(gain, memory="fps", method="norm", seeds=(0, 1, 2), noise=0.2, **changes):
     """A memory with this gain over BASE in each seed and domain, up to some noise."""
-    wobble = ((1, 0.3, 0.5, -0.2), (-0.5, 0.2, -1, -0.3), (0.2, -0.6, 0.9, -0.5))  # adds up to nothing
     return [
         made(
             memory,
             method,
-            tuple(b + gain + noise * w for b, w in zip(BASE, wobble[seed], strict=True)),
+            tuple(b + gain + noise * w for b, w in zip(BASE, WOBBLE[seed], strict=True)),
             seed,
             **changes,
         )
@@ -30,177 +35,69 @@ def runs(gain, memory="fps", method="norm", seeds=(0, 1, 2), noise=0.2, **change
     ]
 
 
-def findings(runs):
-    return answering.findings(panel_of(runs))
-
-
-def headline(runs):
-    return str(answer(panel_of(runs)))
-
-
 def none(**options):
     return runs(0, "none", noise=0, **options)
 
 
-def test_a_clear_gain_is_told_with_its_interval():
-    (found,) = findings([*none(), *runs(10), *runs(4, "fifo")])
-    assert found.best == "fps"
-    assert found.helps
-    assert found.tied == ()
-    text = headline([*none(), *runs(10), *runs(4, "fifo")])
-    assert "norm: the best memory is fps, 10.0 ± 0." in text
-    assert "points above no memory" in text
-    assert "n=3" in text
-    assert "not distinguishable" not in text
+def told(*groups):
+    return answer(panel_of([run for group in groups for run in group]))
 
 
-def test_what_cannot_be_told_apart_is_named():
-    text = headline([*none(), *runs(10, noise=3), *runs(9.9, "fifo", noise=-1), *runs(2, "cds")])
-    assert "not distinguishable from fifo" in text
-    assert "cds" not in text
+def finding(*groups):
+    (found,) = told(*groups).findings
+    return found
 
 
-def test_a_gain_within_the_noise_is_no_gain():
-    text = headline([*none(), *runs(1, noise=5)])
-    assert "no memory can be told from none" in text
-    assert "above no memory" not in text
+def test_the_headline_is_about_memories_with_the_interval():
+    found = told(none(), runs(10), runs(4, "fifo"))
+    assert found.headline.startswith("Best memory: fps for norm (67.5 %, 10.0 ± 0.")
+    assert found.headline.endswith(" above no memory).")
+    assert found.lines == ("Significantly better than every other memory: fps for norm.",)
+    assert found.findings[0].helps
 
 
-def test_a_memory_that_harms_is_said_to():
-    assert "no memory beats none: the best, fps, is 8.0 ±" in headline([*none(), *runs(-8)])
+def test_a_gain_within_the_noise_is_not_significant_and_a_loss_is_below():
+    assert "not significantly different from no memory (+1.0 ± " in told(none(), runs(1, noise=5)).headline
+    assert "8.0 ± 0.2 below no memory" in told(none(), runs(-8)).headline
 
 
-def test_the_control_takes_its_share():
-    control = runs(9.9, "none", control="running_statistics", noise=0)
-    text = headline([*none(), *runs(10, noise=1), *control])
-    assert "fps cannot be told from running statistics without a memory (+0.1" in text
-    assert "which account for +9.9 of +10.0" in text
-    text = headline([*none(), *runs(10), *runs(4, "none", control="running_statistics")])
-    assert "fps is 6.0 ± " in text
-    assert "above running statistics without a memory, which account for +4.0 of +10.0" in text
+def test_small_differences_are_named_and_wide_ones_undecided():
+    found = told(none(), runs(10, noise=0.5), runs(9.9, "fifo", noise=-0.5), runs(2, "cds"))
+    assert found.lines == ("Not significantly different from norm + fps: fifo.",)
+    wide = told(none(), runs(10, noise=0), runs(7, "fifo", noise=20)).lines[0]
+    assert wide.startswith("Undecided: 1 other memory (intervals up to ± ")
+    assert wide.endswith("More seeds would tell.")
 
 
-def test_one_seed_says_so():
-    text = headline([*none(seeds=[0]), *runs(10, seeds=[0])])
-    assert "one seed, so other streams are not covered" in text
-
-
-def test_two_seeds_are_taken_as_they_are():
-    text = headline([*none(seeds=[0, 1]), *runs(10, seeds=[0, 1])])
-    assert "the best memory is fps, 10.0 ± " in text
-    assert "2 seeds, so other streams are not covered" in text
-
-
-def test_memories_are_compared_with_each_other_where_there_is_no_row_without():
-    (found,) = findings([*runs(10), *runs(4, "fifo"), *runs(9.9, "cds", noise=5)])
-    assert not found.helps
-    text = headline([*runs(10), *runs(4, "fifo"), *runs(9.9, "cds", noise=5)])
-    assert (
-        "without a row for no memory: norm: the best of 3 memories is fps at 67.5 %; not distinguishable from cds."
-        in text
-    )
-    assert "cover other seeds (n=3)" in text
-
-
-def test_many_ties_are_counted_not_named():
-    many = [run for rows in range(12) for run in runs(5, f"mine{rows}", noise=1)]
-    assert "none of the 11 others can be told from it" in headline(many)
-    assert "not distinguishable from 11 of the 12 others" in headline([*many, *runs(-20, "fifo")])
-
-
-def test_the_lead_says_for_which_methods_one_memory_stands_out():
-    tent = {"method": "tent"}
-    clear = [*none(), *runs(10), *runs(2, "fifo")]
-    unclear = [*none(**tent), *runs(10, noise=3, **tent), *runs(9.9, "fifo", noise=-1, **tent)]
-    assert "for 2 of 2 methods; clearly better than all other memories: fps for norm." in headline([*clear, *unclear])
-    both = [*none(), *runs(10, noise=3), *runs(9.9, "fifo", noise=-1), *unclear]
-    assert "for 2 of 2 methods; for no method can the best memory be told from any other." in headline(both)
-    assert "others can be told" not in headline(both)  # not said again for each of them
-    third = [*both, *runs(2, "cds")]
-    assert "for 2 of 2 methods; for no method is one memory clearly better than all others." in headline(third)
-    assert "not distinguishable from fifo" in headline(third)
-    unpaired = [run for run in both if run.spec.memory.name != "none"]
-    assert " there is no row without a memory to compare with; for no method can the best" in headline(unpaired)
-
-
-def test_what_is_equal_to_the_control_is_said_to_be():
-    control = runs(10, "none", control="running_statistics")
-    assert "fps is equal to running statistics without a memory in every domain" in headline(
-        [*none(), *runs(10), *control]
-    )
-
-
-def test_one_seed_and_one_domain_are_told_without_a_claim():
-    runs_of = [
-        made(memory, method, scores=(score,))
-        for method in ("norm", "tent")
-        for memory, score in (("none", 30.0), ("fps", 70.0), ("fifo", 60.0))
+@pytest.mark.parametrize(("seeds", "domains"), [(1, 4), (2, 2), (1, 1)])
+def test_too_few_runs_are_said_once_with_the_command_that_would_tell(seeds, domains):
+    few = [
+        made(memory, scores=scores[:domains], seed=seed)
+        for memory, scores in (("none", (39.0,) * 4), ("fps", (70.0,) * 4))
+        for seed in range(seeds)
     ]
-    control = made("none", scores=(69.0,), control="running_statistics")
-    text = headline([*runs_of, control])
-    assert "nothing can be told for sure." in text
-    assert "norm: the best memory is fps, 40.0 points above no memory, in this one stream" in text
-    assert "fps is 1.0 above running statistics without a memory." in text
-    assert "No interval: one seed and one domain." in text
-    assert "±" not in text
-    assert "0 of 2" not in text
-    panel = panel_of(runs_of)
-    assert not any(cell.tied for row in table(panel).rows for cell in row.cells)
-    assert not any(cell.tied for row in gain_table(panel).rows for cell in row.cells)
-    assert gain_table(panel).caption == (
-        "Difference of accuracy on the same stream; there is no interval: one seed and one domain.",
-    )
-    assert {(o.wins, o.ties, o.losses) for o in win_tie_loss(panel)[1].values()} == {(0, 0, 0)}
+    for run in few:
+        run.stored.recipe["name"] = "mini"
+    found = told(few)
+    (line,) = found.lines
+    assert line.startswith("Too few to tell differences from chance")
+    assert "gotta bench mini --seeds 0,1,2" in line
+    assert "±" not in str(found)
+    assert "31.0 above no memory" in found.headline
 
 
-def test_intervals_are_wider_with_more_memories():
-    few = findings([*none(), *runs(10, noise=1)])[0].over_none.estimate.half
-    many = findings([*none(), *runs(10, noise=1), *(r for m in ("fifo", "cds", "pbrs") for r in runs(1, m))])
-    assert many[0].over_none.estimate.half > few
+def test_running_statistics_without_a_memory_are_compared_with():
+    found = told(none(), runs(10), runs(4, **CONTROL))
+    assert "norm + fps is 6.0 ± " in found.lines[0]
+    assert "above running statistics without a memory" in found.lines[0]
+    equal = told(none(), runs(10), runs(10, **CONTROL)).lines[0]
+    assert equal == "norm + fps is equal to running statistics without a memory in every domain."
 
 
-def test_several_methods_are_counted():
-    text = headline([*none(), *runs(10), *none(method="tent"), *runs(0.1, method="tent", noise=5)])
-    assert "a memory is better than none for 1 of 2 methods." in text
-
-
-def test_methods_with_and_without_an_interval_are_told_apart():
-    single = [made(memory, "tent", (score,)) for memory, score in (("none", 20), ("fps", 60))]
-    whole = [
-        made(memory, "norm", (score + seed,), seed)
-        for memory, score in (("none", 20), ("fps", 60))
-        for seed in range(3)
-    ]
-    text = answer(panel_of([*single, *whole])).uncertainty
-    assert "cover other seeds" in text
-    assert "cover no interval" not in text
-    assert text.endswith("No interval: one seed and one domain.")
-
-
-def test_other_streams_give_no_claim():
-    text = headline([*none(), *(made("fps", scores=(90,) * 4, seed=s, stream_hash=f"x{s}") for s in range(3))])
-    assert "cannot be compared with none (seed 0: the streams differ)" in text
-    assert "no intervals" in text
-
-
-def test_nothing_to_compare():
-    assert "nothing can be said" in headline([made("fps")])
-    assert "nothing can be said" in headline([])
-
-
-def test_several_set_ups_are_counted_together():
-    better = [
-        run for s in range(3) for run in (made("none", seed=s), made("fps", scores=(80.0, 82.0, 84.0, 86.5), seed=s))
-    ]
-    worse = [
-        run for s in range(3) for run in (made("none", seed=s), made("fps", scores=(10.0, 12.0, 14.0, 16.5), seed=s))
-    ]
-    assert overall([answer(panel_of(better)), answer(panel_of(worse))]) == (
-        "Over 2 set-ups, a memory is better than none for 1 of 2 methods and set-ups."
-    )
-    assert overall([answer(panel_of(better))]) == ""
-    assert overall([]) == ""
-    assert overall([answer(panel_of([made("fps"), made("fifo")]))] * 2) == ""
+def test_equal_on_average_is_not_equal_in_every_domain():
+    gaps = [Difference(Estimate(0.0, half, (-half, half), 3, 4), (0, 1, 2)) for half in (0.0, 1.0)]
+    assert tell_difference(gaps[0], "cds") == "equal to cds in every domain"
+    assert tell_difference(gaps[1], "cds") == "not significantly different from cds (+0.0 ± 1.0)"
 
 
 def in_steps_of_64(**options):
@@ -208,64 +105,103 @@ def in_steps_of_64(**options):
 
 
 def test_there_is_no_verdict_across_unequal_steps():
-    text = headline([*in_steps_of_64(), *runs(-10)])
-    assert "cannot be compared with none (steps of 32 samples against 64)" in text
-    assert "below" not in text
-    (found,) = findings([*in_steps_of_64(), *runs(10)])
-    assert not found.helps
-    assert "nothing can be told for sure" in headline(
-        [*in_steps_of_64(), *runs(10), *in_steps_of_64(method="tent"), *runs(10, method="tent")]
-    )
+    assert "not comparable with no memory: steps of 32 and 64 samples" in told(in_steps_of_64(), runs(-10)).headline
+    assert not finding(in_steps_of_64(), runs(10)).helps
+    found = finding(runs(10), runs(9.9, "fifo", noise=3, regime__adapt_every=8))
+    assert (found.tied, found.stands_out) == ([], False)
 
 
 def test_the_control_in_the_same_steps_stands_in_for_no_memory():
     same = runs(2, "none", control="same_samples", noise=0)
-    text = headline([*in_steps_of_64(), *same, *runs(10)])
-    assert "the best memory is fps, 8.0 ± " in text
-    assert "points above no memory in the same steps of 32" in text
-    assert "no memory beats none in the same steps of 32" in headline([*in_steps_of_64(), *same, *runs(-10)])
-    assert "in the same steps" not in headline([*none(), *same, *runs(10)])
+    assert "8.0 ± 0.2 above no memory at the same samples per step" in told(in_steps_of_64(), same, runs(10)).headline
+    assert "same samples" not in told(none(), same, runs(10)).headline
 
 
-def test_memories_in_steps_of_their_own_are_not_ranked_by_a_verdict():
-    (found,) = findings([*runs(10), *runs(9.9, "fifo", noise=3, regime__adapt_every=8)])
-    assert (found.tied, found.compared) == ((), 0)
+def test_other_streams_give_no_claim():
+    others = [made("fps", scores=(90,) * 4, seed=s, stream_hash=f"x{s}") for s in range(3)]
+    assert "not comparable with no memory: seed 0: the streams differ" in told(none(), others).headline
+    assert not finding(none(), runs(10), runs(2, "fifo", stream_hash="another")).stands_out
 
 
-def test_a_gain_across_unequal_steps_is_said_to_be_of_both():
-    assert "size of a step" in " ".join(gain_table(panel_of([*in_steps_of_64(), *runs(10)])).caption)
-    assert "size of a step" not in " ".join(gain_table(panel_of([*none(), *runs(10)])).caption)
-
-
-def test_a_memory_on_another_stream_is_not_beaten():
-    (found,) = findings([*none(), *runs(10), *runs(2, "fifo", stream_hash="another")])
-    assert (found.best, found.tied, found.compared) == ("fps", (), 0)
-    assert not found.stands_out
-
-
-def test_what_the_table_shows_as_equal_is_no_rival_that_was_beaten():
-    (found,) = findings([*none(), *runs(10, noise=0), *runs(9.98, "fifo", noise=0)])
-    assert found.tied == ("fifo",)
-
-
-def test_equal_on_average_is_not_equal_in_every_domain():
-    told = [Difference(Estimate(0.0, half, 0.95, 3, 4, "both"), (0, 1, 2)) for half in (0.0, 1.0)]
-    assert answering.compare("fps", told[0], "cds") == "fps is equal to cds in every domain"
-    assert answering.compare("fps", told[1], "cds") == "fps cannot be told from cds (+0.0 ± 1.0)"
-
-
-def test_the_usual_rates_speak_first_and_best_ones_are_corrected_for_their_number(monkeypatch):
-    monkeypatch.setattr(
-        rates,
-        "best_rates",
-        lambda: dict.fromkeys([("norm", name) for name in ("fps", "cds", "running_statistics")], 0.2),
+def test_several_methods_are_named_and_many_counted():
+    two = told(none(), runs(10), none(method="tent"), runs(0.1, method="tent", noise=5))
+    assert "; fps for tent (57.6 %, not significantly different" in two.headline
+    methods = ("norm", "tent", "note", "sar")
+    gains = [group for k, name in enumerate(methods) for group in (none(method=name), runs(10 - 9 * k, method=name))]
+    assert told(*gains).headline == (
+        "A memory is significantly better than none for 2 of 4 methods; most often the best: fps (4 of 4 methods)."
     )
-    control = {"memory": "none", "control": "running_statistics"}
-    usual = [*none(), *runs(10, method__rate=0.05), *runs(4, method__rate=0.05, **control)]
-    best = [*runs(20, noise=2, method__rate=0.2), *runs(6, noise=0, method__rate=0.2, **control)]
-    (found,) = findings([*usual, *best])
-    assert (found.best, found.accuracy) == ("fps", pytest.approx(67.5))
-    assert "each at its best rate, fps (0.2) is 14.0 ±" in found.at_best_rates
-    (more,) = findings([*usual, *best, *runs(8, "cds", method__rate=0.05), *runs(12, "cds", method__rate=0.2)])
-    alone, of_two = (float(one.at_best_rates.split("± ")[1].split()[0]) for one in (found, more))
-    assert of_two > alone
+
+
+def test_the_default_rates_speak_first_and_best_ones_stand_in_the_details():
+    usual = [*none(), *runs(10, method__rate=0.05), *runs(4, method__rate=0.05, **CONTROL)]
+    found = told(usual, runs(20, method__rate=0.2), runs(6, noise=0, method__rate=0.1, **CONTROL))
+    assert found.headline.startswith("Best memory at the default rate: fps for norm (67.5 %")
+    assert "each at its best rate, fps (0.2) is 14.0 ± " in found.details[0]
+    assert "above that control (0.1)" in found.details[0]
+
+
+def test_what_uses_the_order_is_named_apart_with_what_it_is_made_of():
+    kind = {"method__statistics": "class"}
+    deskew, alone = runs(30, "none", "deskew", **kind, **STICKY), runs(12, "none", **kind)
+    found = told(none(), runs(3), deskew, alone, runs(5, **CONTROL))
+    assert found.lines[-1] == (
+        "Best of all 4 entries: deskew with sticky prior (87.5 %), which uses the order of samples."
+    )
+    assert "+18.0 ± 0.0 from the prior and +7.0 ± 0.0 from class statistics" in found.details[-1]
+    assert told(deskew, alone).headline == "Best of 2 entries: deskew with sticky prior (87.5 %)."
+    assert told(deskew, alone).lines[-1] == "Best without using the order of samples: norm + class statistics (69.5 %)."
+
+
+def test_no_memory_is_compared_across_a_prior():
+    assert told(none(), runs(10, **STICKY)).findings == ()
+
+
+def test_without_memories_the_best_entry_is_told():
+    found = told(runs(0, "none", "source"), runs(10, "none", "tent"), runs(4, "none"))
+    assert found.headline.startswith("Best of 2 entries: tent (67.5 %), 10.0 ± ")
+    assert told(runs(10)).headline == "The only entry: norm + fps (67.5 %)."
+    assert told(runs(0, "none", "source")).headline == "Nothing to choose from: only the source model (57.5 %)."
+    assert told().headline == "There are no finished runs."
+    many = [runs(5, f"mine{k}", **STICKY) for k in range(5)]
+    assert told(*many).headline == "First of 5 entries: 5 with the same number (62.5 %)."
+
+
+def test_controls_and_the_source_model_do_not_win_but_are_told():
+    found = told(runs(10), runs(1, "none"), runs(40, **CONTROL), runs(50, "none", "source"))
+    assert found.headline.startswith("Best memory: fps")
+    assert "Higher, but a control: norm + running statistics (97.5 %)." in found.lines[-1]
+    assert found.lines[-1].endswith("Nothing reaches the source model (107.5 %).")
+
+
+def test_what_has_no_effect_is_not_ranked():
+    idle = runs(20, "fps", "tent", summary={"no_effect": "nothing to train"})
+    assert [entry.column.method for entry in told(runs(0), idle).best] == ["norm"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_never_contradicts_the_table(seed):
+    """Whatever was run, no ranked entry shows more than the best, and no sentence lists a name with a comma."""
+    rng = random.Random(seed)
+    found = []
+    for method in rng.sample(["source", "norm", "tent", "deskew"], rng.randint(1, 4)):
+        for memory in rng.sample(["none", "fifo", "fps", "cds"], rng.randint(1, 4)):
+            prior = STICKY if rng.random() < 0.3 else {}
+            level = rng.choice([50, 50.02, 60, 70])
+            for k in range(rng.choice([1, 2, 3])):
+                scores = [level + rng.choice([0, 0, 1]) for _ in range(rng.choice([1, 4]))]
+                found.append(made(memory, method, scores, k, **prior))
+    panel = panel_of(found)
+    said = answer(panel)
+    assert len(said.lines) <= 3
+    ranked = [entry for entry in panel.entries if entry.is_ranked]
+    assert not ranked or max(entry.mean for entry in ranked) <= max(entry.mean for entry in said.best)
+    assert not [entry.name for entry in panel.entries if "," in entry.name]
+
+
+def test_several_set_ups_are_counted_together():
+    better, worse = told(none(), runs(10)), told(none(), runs(-10))
+    assert (
+        overall([better, worse]) == "A memory is significantly better than none in 1 of 2 comparisons over 2 set-ups."
+    )
+    assert overall([better]) == overall([]) == overall([told(runs(1))] * 2) == ""

@@ -28,11 +28,11 @@ def test_the_best_cells_and_fps_come_first_and_what_has_no_memory_last(tmp_path)
     store = recorded(tmp_path, runs, [run.id for run in runs])
     (part,) = read_results(store).parts
     assert [(film.name, film.why) for film in films_of(part, {run.id for run in runs})] == [
-        ("deskew, sticky prior, seed 0", "the best of the table"),
+        ("deskew with sticky prior, seed 0", "the best of the table"),
         ("norm + cds, seed 0", "the best memory"),
         ("norm + fps, seed 0", ""),
         ("norm + fifo, seed 0", ""),
-        ("norm, control: running statistics, seed 0", ""),
+        ("norm + running statistics (control), seed 0", ""),
         ("norm without a memory, seed 0", ""),
     ]
 

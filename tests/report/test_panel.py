@@ -4,10 +4,19 @@ import pytest
 from made_runs import made, panel_of
 
 from gotta.report.panel import place
+from gotta.report.rows import Column, Row
 
 
 def panels(runs):
     return place(runs).panels
+
+
+def rows(panel):
+    return [row.label for row in panel.rows]
+
+
+def columns(panel):
+    return [column.label for column in panel.columns]
 
 
 def names(panel):
@@ -27,7 +36,7 @@ def test_capacities_make_panels_and_share_what_has_no_memory():
     assert [panel.title for panel in found] == ["capacity 8", "capacity 64"]
     for panel in found:
         assert names(panel) == ["norm+fifo", "norm+fps", "norm+none", "source+none"]
-        assert panel.rows == ("none", "fifo", "fps")
+        assert rows(panel) == ["none", "fifo", "fps"]
 
 
 def test_a_row_without_memory_run_at_every_capacity_stands_once_in_each():
@@ -62,9 +71,9 @@ def test_a_combination_nobody_ran_has_no_panel():
 def test_settings_of_one_memory_make_rows_and_of_a_method_columns():
     runs = [made(memory__arguments={"epsilon": e}) for e in (0.001, 0.01)] + [made("none")]
     (panel,) = panels(runs)
-    assert panel.rows == ("none", "fps epsilon=0.001", "fps epsilon=0.01")
+    assert rows(panel) == ["none", "fps epsilon=0.001", "fps epsilon=0.01"]
     (panel,) = panels([made(method__embedding=e) for e in ("probs", "features")])
-    assert panel.columns == ("norm embedding=features", "norm embedding=probs")
+    assert columns(panel) == ["norm embedding=features", "norm embedding=probs"]
 
 
 def test_lists_in_a_title_are_short():
@@ -73,59 +82,61 @@ def test_lists_in_a_title_are_short():
     assert {panel.title for panel in found} == {"domains d0 ... d8 (9)", "domains d1"}
 
 
-def test_cells_hold_the_runs_of_a_row_and_column():
+def test_cells_hold_the_runs_of_a_row_and_column_and_compute_their_number_once():
     runs = [
-        made("none", "source"),
-        made("fps"),
-        made("fps", seed=1),
-        made("none"),
+        *(made("none", "source"), made("fps"), made("fps", seed=1), made("none")),
         made("none", control="true_kcenter"),
     ]
     panel = panel_of(runs)
-    assert panel.rows == ("none", "fps", "control: k-centre by true labels")
-    assert panel.columns == ("source", "norm")
-    assert panel.controls == ("control: k-centre by true labels",)
-    assert panel.cells["fps", "norm"] == (runs[1], runs[2])
-    assert panel.cells["fps", "source"] == ()
-    assert list(panel.methods) == ["norm"]
-    assert list(panel.methods["norm"]) == list(panel.rows)
-    assert [(column, row) for column, row, _ in panel.filled] == [
-        ("source", "none"),
-        ("norm", "none"),
-        ("norm", "fps"),
-        ("norm", "control: k-centre by true labels"),
-    ]
-    assert {run for _, _, found in panel.filled for run in found} == set(runs)
-
-
-def test_the_former_name_of_a_control_has_the_row_of_its_present_one():
-    panel = panel_of([made("none", control=name) for name in ("oracle", "true_kcenter")])
-    assert panel.rows == ("control: k-centre by true labels",)
+    assert rows(panel) == ["none", "fps", "control: k-centre by true labels"]
+    assert columns(panel) == ["source", "norm"]
+    fps = panel.cells[Row("memory", "fps"), Column("norm")]
+    assert fps.runs == (runs[1], runs[2])
+    assert fps.accuracy is fps.accuracy
+    assert (Row("memory", "fps"), Column("source")) not in panel.cells
+    assert list(panel.methods[Column("norm")]) == list(panel.rows)
+    assert [entry.name for entry in panel.entries][:3] == ["the source model", "norm without a memory", "norm + fps"]
+    assert {run for entry in panel.entries for run in entry.runs} == set(runs)
+    assert panel.source.runs == (runs[0],)
 
 
 def test_settings_that_differ_in_a_cell_tell_its_rows_and_columns_apart():
     sizes = [made(memory__capacity=size) for size in (128, 8)]
     panel = panel_of([*sizes, made("none")])
-    assert panel.rows == ("none", "fps capacity=8", "fps capacity=128")
-    assert panel.cells["fps capacity=8", "norm"] == (sizes[1],)
-    assert panel.row_axes == {"fps": ["memory.capacity"]}
-    panel = panel_of([made(method__rate=rate) for rate in (0.1, 0.05)])
-    assert panel.columns == ("norm rate=0.05", "norm rate=0.1")
-    assert panel_of([made(method__rate=0.1), made()]).columns == ("norm", "norm rate=0.1")  # which has no rate
-    assert panel.column_axes == {"norm": ["method.rate"]}
+    assert rows(panel) == ["none", "fps capacity=8", "fps capacity=128"]
+    assert panel.rows[1].settings == (("memory.capacity", 8),)
+    assert panel.entries[1].runs == (sizes[1],)
+    assert columns(panel_of([made(method__rate=rate) for rate in (0.1, 0.05)])) == ["norm rate=0.05", "norm rate=0.1"]
+    assert columns(panel_of([made(method__rate=0.1), made()])) == ["norm", "norm rate=0.1"]  # which has no rate
 
 
 def test_what_follows_from_another_setting_is_not_repeated():
-    panel = panel_of([made(memory__capacity=m, regime__batch_size=m) for m in (32, 64)])
-    assert panel.rows == ("fps capacity=32", "fps capacity=64")
+    assert rows(panel_of([made(memory__capacity=m, regime__batch_size=m) for m in (32, 64)])) == [
+        "fps capacity=32",
+        "fps capacity=64",
+    ]
     pairings = {"paper": "batch", "memory": "running"}
     panel = panel_of([made(method="tent", pairing=p, method__statistics=s) for p, s in pairings.items()])
-    assert panel.rows == ("fps pairing=memory", "fps pairing=paper")
-    assert panel.columns == ("tent",)
+    assert rows(panel) == ["fps pairing=memory", "fps pairing=paper"]
+    assert columns(panel) == ["tent"]
 
 
 def test_settings_that_differ_between_cells_make_no_rows():
-    assert panel_of([made(), made("none", regime__adapt_every=64)]).rows == ("none", "fps")
+    assert rows(panel_of([made(), made("none", regime__adapt_every=64)])) == ["none", "fps"]
+
+
+def test_each_prior_is_a_column_after_other_settings():
+    sticky = {"method__prior": "sticky"}
+    panel = panel_of([made(method__rate=rate, **extra) for rate in (0.1, 0.2) for extra in ({}, sticky)])
+    assert columns(panel)[:2] == ["norm rate=0.1", "norm rate=0.1 with sticky prior"]
+    assert [column.uses_order for column in panel.columns] == [False, True, False, True]
+
+
+def test_what_a_prior_is_told_of_clips_makes_no_other_table():
+    sticky = [made("none", stream__boundaries=told, method__prior="sticky") for told in ("told", "hidden")]
+    placed = place([made("none"), *sticky])
+    assert len(placed.panels) == 1
+    assert columns(placed.whole) == ["norm", "norm with sticky prior", "norm with sticky prior (clips hidden)"]
 
 
 @pytest.mark.parametrize(

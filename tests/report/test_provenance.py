@@ -1,23 +1,20 @@
 """Runs that were made from different things are kept apart, never averaged, and the table says so."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from made_runs import made, panel_of, stored
 
-from gotta.experiment.sweep.store import Store
+from gotta.report.files.markdown import report_markdown
 from gotta.report.pairs import difference
 from gotta.report.panel import place
 from gotta.report.provenance import list_origins, origin_lines
 from gotta.report.results import read_results
-from gotta.report.store.diff import compare
-from gotta.report.stored_run import Run, read_runs
+from gotta.report.store.changes import find_changes
+from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.comparison import table
-from gotta.report.tables.markdown import report_markdown
 
-EARLIER = Path(__file__).parents[1] / "experiment" / "sweep" / "earlier_store"
 OLD, NEW = "a" * 64, "b" * 64
 
 
@@ -30,7 +27,7 @@ def of(run, version=None, recipe=None, notes=(), data_hash=None, weights_hash=No
             found,
             id=f"{found.id}-{len(str(parts))}-{version}-{str(data_hash)[:3]}-{hash(str(parts)) % 10**6}",
             summary=found.summary | told,
-            identity={"format": 2, "parts": parts},
+            identity=found.identity | {"parts": parts},
             recipe=recipe or {},
         )
     )
@@ -41,12 +38,16 @@ def code(digest, *more):
 
 
 def cells(panel):
-    return {key: [run.seed for run in runs] for key, runs in panel.cells.items()}
+    return {(row.label, column.label): [run.seed for run in entry.runs] for (row, column), entry in panel.cells.items()}
+
+
+def labels(panel):
+    return [row.label for row in panel.rows]
 
 
 def test_seeds_of_different_code_are_two_rows_and_the_table_says_so():
     runs = [of(made("mine:M", seed=seed), memory=code(OLD if seed < 2 else NEW)) for seed in (0, 1, 2)]
-    runs += [of(made("none", seed=seed), memory={"settings": {}}) for seed in (0, 1, 2)]
+    runs += [of(made("none", seed=seed), memory={"version": 1}) for seed in (0, 1, 2)]
     (panel,) = place(runs).panels
     assert cells(panel) == {
         ("none", "norm"): [0, 1, 2],
@@ -62,33 +63,30 @@ def test_one_seed_of_different_code_is_two_rows_as_well():
     runs = [of(made("mine:M"), memory=code(digest, "helper")) for digest in (OLD, NEW)]
     (panel,) = place(runs).panels
     assert len(panel.rows) == 2
-    assert all(len(found) == 1 for found in panel.cells.values())
+    assert all(len(entry.runs) == 1 for entry in panel.entries)
 
 
 def test_methods_of_different_code_are_two_columns():
     runs = [of(made(method="mine:M", seed=seed), method=code(digest)) for seed, digest in enumerate((OLD, NEW))]
     (panel,) = place(runs).panels
-    assert panel.columns == ("mine:M code=aaaaaaaa", "mine:M code=bbbbbbbb")
+    assert [column.label for column in panel.columns] == ["mine:M code=aaaaaaaa", "mine:M code=bbbbbbbb"]
 
 
 def test_seeds_of_different_defaults_are_two_rows_that_name_them():
-    runs = [
-        of(made(seed=seed), memory={"settings": {"quota": "real", "epsilon": epsilon}})
-        for seed, epsilon in enumerate((0.005, 0.005, 0.01))
-    ]
+    runs = [of(made(seed=seed), memory={"version": version}) for seed, version in enumerate((1, 1, 2))]
     (panel,) = place(runs).panels
-    assert cells(panel) == {("fps epsilon=0.005", "norm"): [0, 1], ("fps epsilon=0.01", "norm"): [2]}
+    assert cells(panel) == {("fps version=1", "norm"): [0, 1], ("fps version=2", "norm"): [2]}
 
 
 def test_a_row_that_leaves_a_setting_to_its_default_is_labelled_by_it():
-    runs = [of(made(), memory={"settings": {"epsilon": 0.005}})]
-    runs += [of(made(memory__arguments={"epsilon": 0.1}), memory={"settings": {"epsilon": 0.1}})]
-    assert panel_of(runs).rows == ("fps epsilon=0.005", "fps epsilon=0.1")
+    usual, other = (made(memory__arguments={"epsilon": epsilon}) for epsilon in (0.005, 0.1))
+    usual.identity.settings["memory"].pop("epsilon")
+    assert labels(panel_of([usual, other])) == ["fps epsilon=0.005", "fps epsilon=0.1"]
 
 
 def test_settings_that_differ_between_seeds_are_not_averaged_either():
     runs = [made(seed=seed, memory__arguments={"epsilon": 0.1 * (1 + seed)}) for seed in (0, 1)]
-    assert panel_of(runs).rows == ("fps epsilon=0.1", "fps epsilon=0.2")
+    assert labels(panel_of(runs)) == ["fps epsilon=0.1", "fps epsilon=0.2"]
 
 
 @pytest.mark.parametrize("kind", ["data_hash", "weights_hash"])
@@ -110,7 +108,7 @@ def test_a_cell_of_two_versions_is_split_into_tables_by_version():
     runs = [of(made(memory, seed=seed), f"0.{seed}") for memory in ("none", "fps") for seed in (0, 1)]
     found = place(runs).panels
     assert [panel.title for panel in found] == ["gotta 0.0", "gotta 0.1"]
-    assert all(panel.rows == ("none", "fps") for panel in found)
+    assert all(labels(panel) == ["none", "fps"] for panel in found)
 
 
 def test_cells_of_one_version_each_share_a_table_that_names_the_versions():
@@ -138,25 +136,10 @@ def test_data_of_another_content_is_not_the_same_stream():
 
 def test_stores_with_runs_of_different_code_are_compared_code_by_code():
     before = [of(made("mine:M", scores=(score,)), memory=code(digest)) for score, digest in ((40, OLD), (60, NEW))]
-    found = compare(before, before)
+    found = find_changes(before, before)
     assert len(found.shared) == 2
     assert all(change.identical for change in found.shared)
     assert {run.scores()["fog-5"] for change in found.shared for run in change.before} == {40.0, 60.0}
-
-
-def test_runs_of_an_earlier_format_have_a_table_of_their_own_that_is_marked(tmp_path):
-    (tmp_path / "runs").symlink_to(EARLIER / "runs")
-    runs, damaged = read_runs(Store(tmp_path))
-    assert (len(runs), damaged) == (4, [])
-    (alone,) = place(runs).panels
-    mark = "Of an earlier format: nothing tells what made these runs, nor that they are unchanged since."
-    assert mark in setup_lines(alone)
-    assert alone.rows == ("none", "fps")
-    today = [Run.of(replace(run.stored, id=f"{run.id}x", identity={"format": 2, "parts": {}})) for run in runs]
-    both = place([*runs, *today]).panels
-    assert sorted(panel.title for panel in both) == ["format earlier", "format of today"]
-    assert [len(panel.runs) for panel in both] == [4, 4]
-    assert sum(mark in setup_lines(panel) for panel in both) == 1
 
 
 def test_a_table_is_headed_by_the_title_of_its_recipe(tmp_path):
@@ -167,11 +150,10 @@ def test_a_table_is_headed_by_the_title_of_its_recipe(tmp_path):
 
 
 def test_what_a_run_is_made_from_stands_in_its_sections():
-    run = of(made(), data_hash=OLD, order=code(NEW), memory={"settings": {"epsilon": 0.005}}, method=code(OLD))
+    run = of(made(), data_hash=OLD, order=code(NEW), memory={"version": 2}, method=code(OLD))
     assert list_origins(run) == {
-        "data.format": "of today",
         "data.data_hash": "a" * 8,
         "stream.order_code": "b" * 8,
-        "memory.default.epsilon": 0.005,
+        "memory.version": 2,
         "method.code": "a" * 8,
     }

@@ -6,7 +6,7 @@ from reference.bootstrap import bootstrap
 from scipy.stats import t as student
 
 from gotta.errors import GottaError
-from gotta.report.statistics import estimate
+from gotta.report.statistics import estimate, estimate_over_seeds, predict_half
 
 
 def simulated(seeds, domains, of_seed, of_domain, of_both, count, rng):
@@ -23,47 +23,52 @@ def coverage(tables, **options):
 
 
 def test_over_seeds_it_is_students_t():
-    values = np.array([[50.0, 60.0], [51.0, 61.0], [55.0, 63.0]])
-    means = values.mean(1)
-    found = estimate(values, over="seeds")
-    low, high = student.interval(0.95, 2, loc=means.mean(), scale=means.std(ddof=1) / np.sqrt(3))
+    means = [55.0, 56.0, 59.0]
+    found = estimate_over_seeds(means)
+    low, high = student.interval(0.95, 2, loc=np.mean(means), scale=np.std(means, ddof=1) / np.sqrt(3))
     assert (found.low, found.high) == pytest.approx((low, high))
 
 
-def test_one_seed_is_students_t_over_domains():
-    values = np.array([[1.0, 2.0, 4.0, 9.0]])
-    found = estimate(values)
-    low, high = student.interval(0.95, 3, loc=4.0, scale=values.std(ddof=1) / 2)
-    assert (found.low, found.high) == pytest.approx((low, high))
-    assert "other streams are not covered" in found.covers
+@pytest.mark.parametrize(("seeds", "domains", "judged"), [(1, 15, False), (2, 2, False), (2, 3, True), (5, 1, True)])
+def test_a_verdict_needs_two_seeds_and_five_pairs(seeds, domains, judged):
+    found = estimate(np.arange(10.0, 10 + seeds * domains).reshape(seeds, domains))
+    assert (found.half is not None) == judged
+    assert found.range == (10.0, 9.0 + seeds * domains)
+    assert found.pairs == seeds * domains
 
 
-def test_two_seeds_are_too_few_to_cover_others():
-    values = np.array([[1.0, 2.0, 4.0, 9.0], [3.0, 2.0, 6.0, 5.0]])
-    found = estimate(values)
-    assert found.half == pytest.approx(estimate([values.mean(0)]).half)
-    assert "2 seeds, so other streams are not covered" in found.covers
-    assert estimate(values, over="seeds").half is None
+def test_a_single_number_needs_three_seeds():
+    assert [estimate_over_seeds(values).half is None for values in ([1.0], [1.0, 2.0], [1.0, 2.0, 4.0])] == [
+        *(True, True, False)
+    ]
 
 
 def test_domains_that_vary_by_chance_alone_add_nothing():
     values = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0]])  # the interaction explains more than the domains show
-    assert estimate(values).half == pytest.approx(estimate(values, over="seeds").half)
-
-
-def test_without_spread_there_is_no_interval_and_no_claim():
-    found = estimate([[3.0]])
-    assert found.half is None
-    assert found.low is None
-    assert not found.distinguishable
-    assert "one seed and one domain" in found.covers
-    assert estimate([[3.0, 4.0]], over="seeds").half is None
+    assert estimate(values).half == pytest.approx(estimate_over_seeds(values.mean(1)).half)
 
 
 def test_distinguishable_when_the_interval_leaves_out_zero():
-    assert estimate([[5.0, 5.5, 6.0, 5.2]]).distinguishable
-    assert not estimate([[5.0, -5.5, 6.0, -5.2]]).distinguishable
-    assert not estimate([[0.0, 0.0], [0.0, 0.0]]).distinguishable
+    assert estimate([[5.0, 5.5, 6.0, 5.2], [5.1, 5.4, 6.1, 5.2]]).distinguishable
+    assert not estimate([[5.0, -5.5, 6.0, -5.2], [5.1, -5.4, 6.1, -5.2]]).distinguishable
+    assert not estimate([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).distinguishable
+    assert not estimate([[5.0, 5.5, 6.0, 5.2]]).distinguishable  # one seed
+
+
+def test_a_wide_interval_is_not_narrow():
+    values = np.array([[1.0, -1.0, 0.5], [0.9, -1.1, 0.4]])
+    assert estimate(values).is_narrow
+    assert not estimate(10 * values).is_narrow
+
+
+@pytest.mark.parametrize("factor", [2, 8])
+def test_more_seeds_and_domains_are_predicted_to_narrow_it(factor):
+    table = simulated(4, 6, 1, 1, 1, 1, np.random.default_rng(6))[0]
+    now = predict_half(table, 4, 6)
+    assert now == pytest.approx(estimate(table).half, rel=0.05)
+    assert predict_half(table, 4 * factor, 6 * factor) < now / factor**0.5 * 1.1
+    alone = predict_half(table[:1], 2, 6)  # one seed does not tell how others vary
+    assert 0 < alone < 10
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [], [[]], [[float("nan")]]])
@@ -75,8 +80,6 @@ def test_bad_tables_are_refused(values):
 def test_bad_options_are_refused():
     with pytest.raises(GottaError, match="level must be between 0 and 1"):
         estimate([[1.0, 2.0]], level=95)
-    with pytest.raises(GottaError, match="over='domains'"):
-        estimate([[1.0, 2.0]], over="domains")
 
 
 COMPONENTS = [(1, 1, 1), (1, 0, 1), (1, 1, 0.01), (0.3, 1, 1), (0, 1, 1), (0, 0, 1), (1, 3, 1), (3, 1, 1)]
@@ -87,7 +90,7 @@ def rates(seeds, domains, components, count):
     return [coverage(simulated(seeds, domains, *sizes, count, rng)) for sizes in components]
 
 
-@pytest.mark.parametrize(("seeds", "domains"), [(3, 15), (3, 5)])
+@pytest.mark.parametrize(("seeds", "domains"), [(2, 5), (3, 15), (3, 5)])
 def test_intervals_cover_at_their_rate(seeds, domains):
     """Whatever part of the variance is of seeds and of domains. 500 tables have a standard error of one percent."""
     found = rates(seeds, domains, COMPONENTS[:4], 500)
@@ -113,17 +116,16 @@ def test_other_levels_cover_too(level):
 
 def test_intervals_over_seeds_cover_on_fixed_domains():
     rng = np.random.default_rng(2)
-    fixed = np.linspace(-20, 20, 15)  # domains differ much, and are the same in every table
-    tables = simulated(3, 15, 1, 0, 1, 1000, rng) + fixed
-    assert coverage(tables, over="seeds") == pytest.approx(0.95, abs=0.021)
+    tables = simulated(3, 15, 1, 0, 1, 1000, rng).mean(2)  # domains differ much, and are the same in every table
+    found = [estimate_over_seeds(means) for means in tables]
+    assert np.mean([abs(one.mean) <= one.half for one in found]) == pytest.approx(0.95, abs=0.021)
 
 
-@pytest.mark.parametrize("seeds", [1, 2])
-def test_intervals_over_domains_cover_for_the_seeds_there_are(seeds):
-    rng = np.random.default_rng(5)
-    these = rng.normal(0, 3, (seeds, 1))  # the same seeds in every table: nothing is claimed about others
-    tables = simulated(seeds, 15, 0, 1, 1, 1000, rng) + these - these.mean()
-    assert coverage(tables) == pytest.approx(0.95, abs=0.021)
+def test_pairs_pooled_as_if_they_were_independent_would_promise_too_much():
+    """Why seeds and domains are not simply counted as so many pairs."""
+    tables = simulated(3, 5, 1, 1, 1, 500, np.random.default_rng(5))
+    halves = [student.ppf(0.975, table.size - 1) * table.std(ddof=1) / table.size**0.5 for table in tables]
+    assert np.mean([abs(table.mean()) <= half for table, half in zip(tables, halves, strict=True)]) < 0.85
 
 
 def test_the_percentile_bootstrap_covers_too_seldom_with_three_seeds():

@@ -3,18 +3,19 @@
 import pytest
 from made_runs import domains_of, made, stored
 
+from gotta.experiment.spec.run_id import FORMAT
 from gotta.report.stored_run import read_runs
 
 
 def test_settings_numbers_and_domains_have_one_name_each():
     run = made(memory__arguments={"epsilon": 0.1}, seed=3)
     assert run.seed == 3
-    assert run.settings["memory.arguments.epsilon"] == 0.1
+    assert run.settings["memory.epsilon"] == 0.1
     assert run.section("memory", "seed") == {
         "memory.name": "fps",
         "memory.capacity": 32,
         "memory.refresh_every": None,
-        "memory.arguments.epsilon": 0.1,
+        "memory.epsilon": 0.1,
         "seed": 3,
     }
     assert (run.accuracy, run.numbers["cost.total.forwards"]) == (53.0, 3.0)
@@ -54,7 +55,8 @@ def test_reading_gives_what_was_written(tmp_path):
 )
 def test_what_this_version_cannot_read_is_named_and_left_out(tmp_path, file, change, reason):
     store, other = stored(tmp_path, [made("none")]), made().stored
-    parts = {"spec": other.spec, "summary": other.summary, "environment": {}}
+    identity = {"format": FORMAT, "settings": change if file == "spec" else {}, "parts": {}}
+    parts = {"spec": other.spec, "summary": other.summary, "environment": {}, "identity": identity}
     store.write(other.id, steps=[], **(parts | {file: parts[file] | change}))
     runs, ((id, told),) = read_runs(store)
     assert [run.id for run in runs] == [made("none").id]

@@ -9,10 +9,10 @@ from made_store import many_runs, with_recording, write
 from gotta.errors import GottaError
 from gotta.experiment.sweep.store import Store
 from gotta.report import write as writing
+from gotta.report.files.latex import tex
 from gotta.report.films import choose_recordings
 from gotta.report.page.webpage import page
 from gotta.report.results import read_results
-from gotta.report.tables.latex import tex
 from gotta.report.write import write_report
 
 
@@ -74,8 +74,8 @@ def test_a_cell_without_effect_says_so_everywhere(tmp_path):
     text = page(results)
     assert text.count('<abbr title="without effect: this model has no BatchNorm layers.">†</abbr>') == 6  # 3 readings
     assert "<li>† without effect: this model has no BatchNorm layers.</li>" in text
-    assert r"53.0$^\dagger$" in tex(results)
-    assert r"$^\dagger$ without effect: this model has no BatchNorm layers. Bold" in tex(results)
+    assert r"53.0\rlap{$^{\dagger}$}" in tex(results)
+    assert r"$^\dagger$ without effect: this model has no BatchNorm layers." in tex(results)
 
 
 def test_recordings_that_do_not_fit_stay_out(store):

@@ -57,6 +57,7 @@ ReturnToService=2
 JobRequeue=1
 KillWait=5
 MinJobAge=300
+MaxArraySize=3
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=1000 State=UNKNOWN

@@ -31,6 +31,6 @@ def test_a_grid_as_text():
 
 def test_the_grid_of_a_table_of_the_paper_is_the_table():
     grid = Grid.of([spec for spec in load_recipe("table1").runs(model={"weights": "random"}) if not spec.control])
-    assert (len(grid.rows), len(grid.columns)) == (8, 11)
+    assert (len(grid.rows), len(grid.columns)) == (9, 11)  # the paper's eight memories, and cbfifo
     assert set(grid.counts.values()) == {1}
     assert grid.varied == {}

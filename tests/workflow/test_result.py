@@ -21,6 +21,18 @@ def test_a_result_has_a_table_for_each_set_up_and_says_what_can_be_told(result):
     assert "|" in tables._repr_markdown_()
     assert "seconds" in str(result.table("seconds")).lower()
     assert str(tables) in str(result)
+
+
+def test_two_entries_are_compared_like_with_like(result):
+    lines = result.compare("fps", "same samples per step")
+    assert {line.first.column for line in lines} == {line.second.column for line in lines}
+    assert all(line.pairs == line.found.estimate.domains for line in lines)  # one seed
+    assert "Too few for a verdict" in str(lines)
+    with pytest.raises(GottaError, match="there is no entry 'fsp'"):
+        result.compare("fsp", "none")
+
+
+def test_answers_are_part_of_what_is_printed(result):
     assert result.answers()[0] in str(result)
 
 
@@ -69,7 +81,7 @@ def test_without_pandas_a_frame_is_one_clear_error(result, monkeypatch):
         return real(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", no_pandas)
-    with pytest.raises(GottaError, match=r"needs pandas: pip install 'gotta\[pandas\]'"):
+    with pytest.raises(GottaError, match=r"needs pandas: pip install 'gotta-tta\[pandas\]'"):
         result.frame()
 
 

@@ -53,7 +53,7 @@ def test_complete_results_are_packed(tmp_path):
 
 
 def test_fewer_than_three_seeds_are_refused(tmp_path):
-    refused(tmp_path, ranked_runs([0, 1]), r"has 2 seeds. Expected at least 3, as with --seeds 0,1,2.")
+    refused(tmp_path, ranked_runs([0, 1]), r"has 2 seeds.*\. Expected at least 3, as with --seeds 0,1,2\.")
 
 
 def test_one_cell_with_fewer_seeds_is_refused(tmp_path):

@@ -1,1 +1,1 @@
-"""Public conformance suites: what any memory, method, order, schedule or data set must satisfy, whoever wrote it."""
+"""Public conformance suites: what any part must satisfy, whoever wrote it."""

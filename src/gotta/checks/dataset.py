@@ -14,8 +14,8 @@ from gotta.checks.findings import Report, Result
 from gotta.checks.suite import Pick, Properties, raise_unless_passed
 from gotta.data import DATASETS, dataset
 from gotta.errors import GottaError
-from gotta.printable import one_line
 from gotta.registry import build_part
+from gotta.safe_text import one_line
 from gotta.streams import Stream, StreamSpec
 from gotta.streams.foreign import foreign_rows
 from gotta.types import FOREIGN, Dataset, IntArray

@@ -15,6 +15,7 @@ from gotta.core.pairing import choose_statistics
 from gotta.errors import GottaError
 from gotta.memory import Memory
 from gotta.methods import Method
+from gotta.statistics import Statistics
 
 
 class Subject:
@@ -27,14 +28,16 @@ class Subject:
         """The case's network adapted by this method. A network that it refuses is not for it."""
         has_memory = case.memory != "none"
         memory = Memory(case.memory, case.capacity if has_memory else None, case.num_classes, seed=seed)
-        statistics = choose_statistics(self._cls, has_memory, "paper", self._arguments.get("preset", "official"))
         try:
-            method = self._cls(model=case.net(), statistics=statistics, seed=seed, **self._arguments)
+            method = self._cls(model=case.net(), statistics=self.choose(has_memory), seed=seed, **self._arguments)
         except GottaError as error:
             raise Refused(str(error)) from error
         if method.needs_batch and case.batch_size == 1:
             raise Refused("a batch of one sample has no statistics")
         return Adapted(method, memory, case.capacity if has_memory else None, self._cls.native_score)
+
+    def choose(self, has_memory: bool) -> Statistics:
+        return choose_statistics(self._cls, has_memory, "paper", self._arguments.get("preset", "official"))
 
 
 PROPERTIES: Properties[Subject, Case] = Properties()
@@ -61,7 +64,7 @@ def predict_changes_nothing(subject: Subject, case: Case) -> None:
         after = model.method.state_dict()
         drawn = not _equal_states(before.pop("generators"), after.pop("generators"))
         assert drawn or torch.equal(first, again), "two predictions of one batch differ, and nothing was drawn for them"
-        if not model.method.follow:
+        if not model.method.statistics.follow:
             same(before, after, "predict() changed")
         model.step(x)
 
@@ -82,7 +85,9 @@ def adapts_what_it_announced(subject: Subject, case: Case) -> None:
     stray = (moved & parameters) - trained
     assert not stray, f"moved without being announced: {', '.join(sorted(stray))}"
     stray = moved - parameters
-    assert not stray or method.moves_statistics or method.follow, f"buffers moved: {', '.join(sorted(stray))}"
+    assert not stray or method.moves_statistics or method.statistics.follow, (
+        f"buffers moved: {', '.join(sorted(stray))}"
+    )
     assert set(method.trained) == trained, "what is trained changed on the way"
     assert [module.training for module in model.model.modules()] == modes, "a network was left in another mode"
 
@@ -110,7 +115,7 @@ def state_goes_on(subject: Subject, case: Case) -> None:
     json.dumps([value for value in flat(saved).values() if not isinstance(value, Tensor)])
     two.method.load_state_dict(saved)
     two.memory.load_state_dict(one.memory.state_dict())
-    two.offered, two.adaptations = one.offered, one.adaptations
+    two.offered, two.turns, two.adaptations = one.offered, one.turns, one.adaptations
     for x in stream[half:]:
         assert torch.equal(one(x), two(x)), "a loaded method goes on with other logits"
     same(one.method.state_dict(), two.method.state_dict(), "after going on from a saved state differ")

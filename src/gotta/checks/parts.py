@@ -4,21 +4,26 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from gotta.checks import dataset, memory, method, stream
+from gotta.checks import dataset, memory, method, prior, stream
+from gotta.checks import statistics as statistics_suite
 from gotta.checks.findings import Report
 from gotta.data import DATASETS
 from gotta.errors import GottaError, unknown
 from gotta.memory import policies
 from gotta.methods import methods
+from gotta.priors import priors
 from gotta.registry import Registry, import_named
+from gotta.statistics import statistics
 from gotta.streams import ORDERS, SCHEDULES
 
 KINDS: dict[str, Registry[Any]] = {
-    registry.kind: registry for registry in (methods, policies, DATASETS, ORDERS, SCHEDULES)
+    registry.kind: registry for registry in (methods, policies, statistics, priors, DATASETS, ORDERS, SCHEDULES)
 }
 SUITES: dict[str, Callable[..., Report]] = {
     "method": method.run,
     "memory": memory.run,
+    "statistics": statistics_suite.run,
+    "prior": prior.run,
     "data set": dataset.run,
     "order": partial(stream.run, "order"),
     "schedule": partial(stream.run, "schedule"),

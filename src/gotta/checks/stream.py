@@ -13,7 +13,7 @@ from gotta.checks.stream_cases import draw, size
 from gotta.checks.stream_properties import PROPERTIES, Subject, fingerprint_elsewhere, fingerprint_of
 from gotta.checks.suite import raise_unless_passed
 from gotta.errors import GottaError, unknown
-from gotta.reading import parse_yaml
+from gotta.json_yaml import parse_yaml
 from gotta.registry import Functions
 from gotta.streams import ORDERS, SCHEDULES
 

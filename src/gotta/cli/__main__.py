@@ -10,23 +10,21 @@ from gotta.cli.commands import (
     advise,
     bench,
     check,
-    diff,
+    compare,
     doctor,
     export,
     keep,
     leaderboard,
     ls,
-    paper,
     replay,
     report,
-    results,
     run,
     show,
     status,
     stream,
     submit,
-    teaser,
     train,
+    verify,
     watch,
 )
 from gotta.cli.data import data
@@ -43,17 +41,15 @@ app = typer.Typer(
 )
 app.command("bench")(imports_from_here(reads_data(bench.bench, workers=True)))
 app.command("run")(imports_from_here(reads_data(run.run, workers=True)))
-app.command("teaser")(imports_from_here(reads_data(teaser.teaser)))
 app.command("report")(report.report)
 app.command("watch")(watch.watch)
 app.command("status")(status.status)
-app.command("diff")(diff.diff)
+app.command("compare")(compare.compare)
 app.command("export")(export.export)
 app.command("keep")(keep.keep)
+app.command("verify")(reads_data(verify.verify))
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("submit")(imports_from_here(submit.submit))
-app.command("results")(results.results)
-app.command("paper")(paper.paper)
 app.command("ls")(ls.ls)
 app.command("show")(imports_from_here(show.show))
 app.command("check")(imports_from_here(check.check))

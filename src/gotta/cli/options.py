@@ -15,7 +15,10 @@ import typer
 DATA_HOME = "GOTTA_DATA"
 DATA_WORKERS = "GOTTA_DATA_WORKERS"
 
-DataDir = Annotated[Path | None, typer.Option(help=f"The folder of your data sets. Default: what {DATA_HOME} names.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help=f"The folder of your data sets. Default: what {DATA_HOME} names, or your own for programs."),
+]
 DataWorkers = Annotated[
     int | None, typer.Option(min=0, help="Workers that read and prepare the next images. Default: by the data set.")
 ]

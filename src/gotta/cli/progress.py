@@ -1,6 +1,6 @@
 """Progress of a sweep: bars on a terminal, a line per finished run elsewhere."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
@@ -8,21 +8,50 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from gotta.cli.terminal import Console
 from gotta.experiment.sweep.sweep import Event, Listener
-from gotta.report.tables.cells import Table
-from gotta.report.tables.render import plain, rich_table
+from gotta.report.cells import Table
+from gotta.report.results import Part
+from gotta.report.tables.render import explain_marks, plain, rich_table
 from gotta.train import Progress as TrainingProgress
 
+SHOWN = 20  # bars on a terminal, and runs that a line names
 QUIET = 30.0  # seconds without a line after which one says what is running, where there is no terminal
 
 
-def show_table(console: Console, table: Table) -> None:
-    """With lines and colours where it fits; else as plain text, because a cut number would mislead."""
-    text = plain(table)
+def show_table(console: Console, table: Table, details: bool = True) -> None:
+    """In colour where it fits; else the same as plain text, because a cut number would mislead."""
+    text = plain(table, details)
     grid = text.split("\n\n")[1]
-    if max(map(len, grid.splitlines())) + 4 * len(table.columns) <= console.width:
-        console.print(rich_table(table))
+    if max(map(len, grid.splitlines())) <= console.width:
+        console.print(rich_table(table, details))
     else:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def show_parts(console: Console, parts: Sequence[Part], metric: str = "accuracy", details: bool = False) -> None:
+    """The first set-up, and the headlines of the others; with `details` all of them, and all that is known."""
+    for part in parts if details else parts[:1]:
+        if part.of > 1:
+            console.rule(part.panel.title, align="left")
+        _show_part(console, part, metric, details)
+    for part in () if details else parts[1:]:
+        console.print(f"{part.panel.title}: {part.answer.headline}", highlight=False, markup=False)
+    if len(parts) > 1 and not details:
+        console.print("The page has the tables of all set-ups; so has --details.", style="dim", highlight=False)
+
+
+def _show_part(console: Console, part: Part, metric: str, details: bool) -> None:
+    """The headline, the tables, what their marks mean, and at most three lines of what they say."""
+    tables, told = part.tables(metric), len(part.panel.runs) > 1
+    if told:
+        console.print(part.answer.headline, style="bold", highlight=False, markup=False)
+    for table in tables:
+        show_table(console, table, details)
+    notes = [] if details else dict.fromkeys(note for table in tables for note in table.footnotes)
+    for line in ("" if details else explain_marks(*tables), *notes):
+        if line:
+            console.print(line, style="dim", highlight=False, markup=False)
+    for line in (*part.answer.lines, *(part.answer.details if details else ())) if told else ():
+        console.print(line, highlight=False, markup=False)
 
 
 @contextmanager
@@ -61,9 +90,9 @@ def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
         if event.kind == "moved":
             running[event.id] = event
             if monotonic() - last >= QUIET:
-                say(
-                    f"[{done}/{len(labels)}] running: {'; '.join(_standing(labels[e.id], e) for e in running.values())}"
-                )
+                named = "; ".join(_standing(labels[e.id], e) for e in list(running.values())[:SHOWN])
+                more = f" and {len(running) - SHOWN} more" if len(running) > SHOWN else ""
+                say(f"[{done}/{len(labels)}] running: {named}{more}")
         elif event.kind == "notice":
             say(f"{labels[event.id]}: {event.message}")
         elif event.kind in ("finished", "failed"):
@@ -92,25 +121,25 @@ def _bars(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
         rows: dict[str, TaskID] = {}
         since, done = monotonic(), 0
 
-        def row(id: str) -> TaskID:
-            """The bar of a run; one that another sweep runs is first heard of in its middle."""
-            if id not in rows:
+        def row(id: str) -> TaskID | None:
+            """The bar of a run, if there is room; one that another sweep runs is first heard of in its middle."""
+            if id not in rows and len(rows) < SHOWN:
                 rows[id] = progress.add_task("  " + labels[id], total=None, note="")
-            return rows[id]
+            return rows.get(id)
 
         def listen(event: Event) -> None:
             nonlocal done
             if event.kind == "started":
                 row(event.id)
-            elif event.kind == "moved":
+            elif event.kind == "moved" and (bar := row(event.id)) is not None:
                 note = f"accuracy {event.accuracy:.1f}"
-                progress.update(row(event.id), completed=event.step, total=event.steps, note=note)
+                progress.update(bar, completed=event.step, total=event.steps, note=note)
             elif event.kind == "notice":
                 progress.console.print(f"{labels[event.id]}: {event.message}", highlight=False, markup=False)
             elif event.kind in ("finished", "failed"):
                 done += 1
-                progress.remove_task(row(event.id))
-                del rows[event.id]
+                if event.id in rows:
+                    progress.remove_task(rows.pop(event.id))
                 note = time_left(done, len(labels), since)
                 progress.update(overall, completed=done, note=note, description=f"{done} of {len(labels)} runs")
                 if event.kind == "failed":

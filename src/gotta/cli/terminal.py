@@ -11,10 +11,23 @@ from typing import Any, TextIO, cast
 from rich.console import Console as RichConsole
 from rich.segment import Segment
 
-from gotta.printable import printable
+from gotta.safe_text import printable
 
 SPELLED = "gotta-spelled"
-SPELLING = {"±": "+-", "≈": "~", "·": ".", "†": "(!)", "−": "-", "–": "-", "—": "-", "…": "...", "→": "->", "×": "x"}
+SPELLING = {
+    "±": "+-",
+    "≈": "~",
+    "≠": "!=",
+    "»": ">>",
+    "·": ".",
+    "†": "(!)",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "…": "...",
+    "→": "->",
+    "×": "x",
+}
 
 
 class Console(RichConsole):

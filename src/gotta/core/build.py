@@ -5,18 +5,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
+from gotta.core.inputs import check_batch
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
 from gotta.errors import GottaError, one_error
 from gotta.memory import Memory
-from gotta.memory.choice import MemoryChoice, check_owner
-from gotta.methods import Statistics, methods
+from gotta.memory.arguments import check_owner
+from gotta.memory.policy import Policy
+from gotta.methods import methods
 from gotta.models.embedding import Embedding
+from gotta.priors import Prior
+from gotta.priors import priors as known_priors
+from gotta.statistics import Statistics
+from gotta.statistics import statistics as known_statistics
 
 
 def build(
@@ -49,69 +55,124 @@ def build(
 def adapt(
     model: nn.Module,
     method: str = "deskew",
-    memory: str | MemoryChoice | Memory = "none",
+    memory: str | Policy | Memory = "none",
     capacity: int | None = None,
     num_classes: int | None = None,
     *,
     pairing: str = "safe",
-    statistics: str | None = None,
+    statistics: str | Statistics | None = None,
     fed_by: str | None = None,
     rate: float | None = None,
+    prior: str | Prior | None = None,
     adapt_every: int | None = None,
     score: str | None = None,
     embedding: str = "probs",
     seed: int = 0,
     guard: str | None = None,
+    clean: Tensor | None = None,
     inplace: bool = False,
-    policy: dict[str, Any] | None = None,
     head: Any = None,
     scale: float | None = None,
     **hyper: Any,
 ) -> Adapted:
     """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
 
-    A copy of the model is adapted unless `inplace`. `hyper` are the method's hyper-parameters and the prior it is to
-    have (`prior`, `labels`, `order_in_batch`). A memory with arguments of its own is
-    `memory=gotta.Memory.spec("fps", epsilon=0.1)`, or the name with `policy={"epsilon": 0.1}`.
-    A model that gives features only takes a frozen `head`, a matrix of class embeddings [C, D]: the logits are their
-    inner products with the features, or with `scale` so many times the cosine.
-    Without `num_classes` the first batch tells. `guard` is "warn", "freeze" or "rollback": what to do on collapse.
+    Args:
+        model: A network that gives logits, or features if there is a `head`. A copy of it is adapted.
+        method: How it adapts: a name (`gotta ls methods`), or `module:Class` of your own.
+        memory: Which samples it adapts on: a name (`gotta ls memories`), a policy with its arguments such as
+            `gotta.memory.FPS(epsilon=0.01)`, or a finished `gotta.Memory`. `"none"`: those of the batch.
+        capacity: How many samples the memory holds.
+        num_classes: How many classes there are. Without it the first batch tells.
+        pairing: Which statistics go with a memory: `"safe"`, where no prediction depends on the mix of classes in its
+            batch; `"paper"`, the method's own; `"memory"`, running ones that the memory moves.
+        statistics: What predictions are normalised with, instead of what the pairing has: a name
+            (`gotta ls statistics`), or an object such as `gotta.statistics.Running(rate=0.1)`.
+        fed_by: What moves running statistics: `"batch"` or `"memory"`.
+        rate: How far they move with one forward.
+        prior: What the order of samples says of their classes: a name (`gotta ls priors`), or an object such as
+            `gotta.priors.Patient()`. The method's own if left out.
+        adapt_every: Samples between two adaptations. With a memory its capacity, else every batch.
+        score: Whether a batch is predicted `"before"` or `"after"` it is adapted to. The method's own if left out.
+        embedding: What the memory compares samples by: `"probs"`, `"logits"` or `"features"`.
+        seed: Of every random draw.
+        guard: What to do if the model looks worse than its source: `"warn"`, `"freeze"` or `"rollback"`.
+        clean: Some samples that the network was made for, 32 or more, without labels: class and gated statistics then
+            know how far off the network is at home, and look for a change of domain beyond that only.
+        inplace: Adapt the given network itself and not a copy.
+        head: For a network that gives features: class embeddings [C, D], whose inner products with them are the logits.
+        scale: With a head: the logits are so many times the cosine.
+        **hyper: The method's hyper-parameters (`gotta show tent`), `preset`, `quirks`, `reset_every`; with a prior
+            `labels` (what memory and statistics go by: `"filtered"` or `"raw"`) and `order_in_batch` (`"time"` or
+            `"none"`).
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> memory, prior = gotta.memory.FPS(epsilon=0.01), gotta.priors.Patient()
+    >>> model = gotta.adapt(net, "rotta", memory, capacity=64, prior=prior)
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
     """
     if head is None and scale is not None:
         raise GottaError(f"scale={scale} is for a head of class embeddings, and there is none. Give head=...")
-    if isinstance(memory, MemoryChoice):
-        memory, capacity, policy = memory.unfold(capacity, policy)
-    source_hash = saved.fingerprint(model)
     given = {
-        name: value for name, value in locals().items() if name not in ("model", "inplace", "hyper", "source_hash")
+        "method": method,
+        "memory": memory,
+        "capacity": capacity,
+        "num_classes": num_classes,
+        "pairing": pairing,
+        "statistics": statistics,
+        "fed_by": fed_by,
+        "rate": rate,
+        "prior": prior,
+        "adapt_every": adapt_every,
+        "score": score,
+        "embedding": embedding,
+        "seed": seed,
+        "guard": guard,
+        "head": head,
+        "scale": scale,
+        **hyper,
     }
-    if isinstance(memory, str):
-        own = {"seed": seed, **(policy or {})}
-        late = num_classes is None
-        memory = Memory.late(memory, capacity, **own) if late else Memory(memory, capacity, num_classes, **own)
-    cls, preset = methods.take(method), hyper.get("preset", "official")
-    check_owner(hyper, method, cls.arguments(), given["memory"] if isinstance(given["memory"], str) else None)
-    if memory.lasts:
-        check_memory_used(cls, method, type(memory.policy).__name__.lower())
-    named = {"statistics": statistics, "fed_by": fed_by, "rate": rate}
-    chosen = choose_statistics(cls, memory.lasts, pairing, preset, **named)
-    check_settings_used(cls, method, memory.lasts, chosen, {**given, **hyper})
+    source_hash = saved.fingerprint(model)
+    held = memory if isinstance(memory, Memory) else Memory(memory, capacity, num_classes, seed)
+    cls = methods.take(method)
+    _permit(statistics, prior)
+    check_owner(hyper, method, cls.arguments(), memory if isinstance(memory, str) else None)
+    if held.lasts:
+        check_memory_used(cls, method, type(held.policy).__name__.lower())
+    preset = hyper.get("preset", "official")
+    chosen = choose_statistics(cls, held.lasts, pairing, preset, statistics, fed_by, rate)
+    check_settings_used(cls, method, held.lasts, chosen, given)
     network = model if inplace else deepcopy(model)
     adapted = build(
         network if head is None else Embedding(network, head, scale),
         method,
-        memory,
+        held,
         chosen,
-        memory.capacity if memory.lasts and adapt_every is None else adapt_every,
+        held.capacity if held.lasts and adapt_every is None else adapt_every,
         score,
         embedding,
         seed,
         guard,
+        prior=prior,
         **hyper,
     )
-    prior = {} if cls.native_prior == "none" else {"prior": hyper.get("prior") or cls.native_prior}
-    adapted.recipe, adapted.source_hash = {**given, **hyper, **prior}, source_hash
+    if clean is not None:
+        check_batch(clean, None, False)
+        if not chosen.watches:
+            raise GottaError(f"clean samples are for class and gated statistics, and these are {chosen.name!r}.")
+        adapted.method.know_home(clean)
+    adapted.recipe, adapted.source_hash = {**given, "prior": prior or cls.native_prior}, source_hash
     return adapted
+
+
+def _permit(statistics: str | Statistics | None, prior: str | Prior | None) -> None:
+    """Whoever calls `adapt` may name classes of their own."""
+    if isinstance(statistics, str):
+        known_statistics.take(statistics)
+    if isinstance(prior, str):
+        known_priors.take(prior)
 
 
 @torch.inference_mode(False)
@@ -121,7 +182,7 @@ def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: 
     `again` gives the arguments of `adapt` that a state cannot hold: a function, a finished memory, `module:Class`, a
     file to store samples in. Loading runs no code that the state names.
     """
-    record, _ = saved.read(Path(path))
+    record, _ = saved.read(Path(path), saved.bytes_of(model), saved.MOST_ROWS)
     arguments = saved.to_recipe(path, record, again)
     saved.check_source(path, record, saved.fingerprint(model))
     with one_error(f"no model can be built from {path}"):

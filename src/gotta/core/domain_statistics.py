@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from gotta.methods import Method
-from gotta.methods.parts.normalization import batch_statistics, tracked_norms
+from gotta.statistics.normalization import batch_statistics, tracked_norms
 from gotta.streams import Stream
 from gotta.streams.stream import shown
 from gotta.types import IntArray, torch_images

@@ -12,7 +12,7 @@ of what the source is less sure, up to a bar that doubles with each episode.
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -20,8 +20,10 @@ from torch import Tensor
 from gotta.cost import Tally
 from gotta.errors import unknown
 from gotta.memory import Memory
-from gotta.methods import Method, Statistics
-from gotta.printable import tell_number
+from gotta.methods import Method
+from gotta.safe_text import tell_number
+from gotta.state import Reader, Stateful, count, flag, number, optional, read_values, tensor, tensors
+from gotta.statistics import Batch
 from gotta.types import Prediction
 
 ACTIONS = ("warn", "freeze", "rollback")
@@ -33,21 +35,48 @@ ALLOWED = 0.04  # of the certainty, in one check
 AT_MOST = 0.1  # of what was lost above that counts in one check, because a run of one class is no proof
 ALARM, RETURN = 0.2, 0.2  # sums of what was lost above that, and of what was won
 MOST_DOUBLINGS = 4
-MIXED = Statistics("batch")
+MIXED = Batch()
+
+
+def snapshot(saved: Any) -> dict[str, Any]:
+    """The last healthy state of method and memory."""
+    if not isinstance(saved, Mapping) or saved.keys() != {"method", "memory"}:
+        raise ValueError("a snapshot is of a method and a memory")
+    return dict(saved)
 
 
 class GuardWarning(UserWarning):
     """The adapted model looks worse than its source."""
 
 
-class Guard:
+class Guard(Stateful):
     """Watches an adapted model beside its source. `sheltering` says that the source predicts for the time being."""
+
+    state: ClassVar[Mapping[str, Reader]] = {
+        "sheltering": flag,
+        "unhealthy": flag,
+        "episodes": count,
+        "looks": count,
+        "samples": count,
+        "batches": count,
+        "evidence": number,
+        "company": optional(tensor),
+        "snapshot": optional(snapshot),
+        "kept": tensors,
+    }
 
     def __init__(self, action: str, source: Method) -> None:
         if action not in ACTIONS:
             raise unknown("guard", action, ACTIONS)
         self.action, self.source = action, source
         self.reset()
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Raises unless the kept samples go together."""
+        kept = read_values(self, saved)["kept"]
+        if kept and ({*kept} != {"x", "label", "certainty"} or len({len(rows) for rows in kept.values()}) > 1):
+            raise ValueError("the samples that the guard keeps are damaged")
+        super().load_state_dict(saved)
 
     def reset(self) -> None:
         self.sheltering = self.unhealthy = False
@@ -97,14 +126,6 @@ class Guard:
         # Last, because the caller may have made warnings errors.
         text = f"the adapted model looks worse than its source: {reason}. {WAY_OUT[self.action]}"
         warnings.warn(text, GuardWarning, stacklevel=2)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in STATE} | {"kept": dict(self.kept)}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        for name in STATE:
-            setattr(self, name, state[name])
-        self.kept = dict(state["kept"])
 
     def __repr__(self) -> str:
         now = "the source predicts" if self.sheltering else "unhealthy" if self.unhealthy else "healthy"
@@ -167,7 +188,6 @@ class Guard:
             yield
 
 
-STATE = ("sheltering", "unhealthy", "episodes", "looks", "samples", "batches", "evidence", "company", "snapshot")
 WAY_OUT = {
     "warn": "Consider reset(), a smaller learning rate, a memory, or guard='freeze'.",
     "freeze": "The source model predicts until the adapted one is healthy again.",

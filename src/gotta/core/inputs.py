@@ -1,6 +1,6 @@
 """What an adapted model accepts: a batch, and the logits the network makes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gotta.errors import GottaError, NotFinite
+from gotta.state import count, number
 
 MOST = 1e3  # nothing real grows by a larger factor from one batch to the next
 ENOUGH = 64  # samples in a row of another scale altogether, after which that is the scale
@@ -23,6 +24,13 @@ class Scale:
 
     largest: float = 0.0
     strange: int = 0
+
+    @classmethod
+    def read(cls, saved: Any) -> "Scale":
+        """As it is in a file."""
+        if not isinstance(saved, Mapping) or saved.keys() != {"largest", "strange"} or number(saved["largest"]) < 0:
+            raise ValueError("it says nothing of the size of samples")
+        return cls(saved["largest"], count(saved["strange"]))
 
     def after(self, largest: Sequence[float]) -> tuple["Scale", bool]:
         """The scale after a batch with these largest values, [B], and whether one of them is out of all proportion.
@@ -37,7 +45,7 @@ class Scale:
         return Scale(max(self.largest, most)), False
 
 
-def check_batch(x: Tensor, sample: torch.Size | None, batch_statistics: bool) -> list[float]:
+def check_batch(x: Tensor, sample: tuple[int, ...] | None, batch_statistics: bool) -> list[float]:
     """Raises unless x is a batch like the earlier ones, whose samples had the shape `sample`.
 
     Gives the largest absolute value of each sample.
@@ -74,6 +82,11 @@ def check_starts(starts: Any, count: int) -> NDArray[np.bool_] | None:
             f"(got {found.dtype} of shape {list(found.shape)})."
         )
     return found
+
+
+def shape(saved: Any) -> tuple[int, ...]:
+    """Of one sample, as it is in a file."""
+    return tuple(map(count, saved))
 
 
 def largest_values(x: Tensor) -> Tensor:

@@ -3,10 +3,8 @@
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -14,11 +12,9 @@ from gotta.core.adapted import Adapted
 from gotta.core.clock import Clock
 from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.outcome import Outcome
-from gotta.memory import Memory
+from gotta.core.true_labels import TrueLabelMemory
 from gotta.streams import Stream, read_ahead
-from gotta.types import FOREIGN, IntArray, Truth
-
-TRUE_LABELS = {"true_kcenter": "kcenter", "true_cstu": "cstu", "true_pbrs": "pbrs"}  # the policy of each such memory
+from gotta.types import Truth
 
 
 @dataclass(frozen=True)
@@ -75,31 +71,3 @@ def _only_predicted(adapted: Adapted, x: Tensor, starts: NDArray[np.bool_] | Non
         adapted.unfreeze()
         if starts is not None and starts.any():
             adapted.boundary()
-
-
-class TrueLabelMemory(Memory):
-    """A memory that goes by true labels instead of predicted ones: what a policy would do if the labels were right.
-
-    It exists here only, because nobody but the evaluation knows the truth. It is no upper bound: where a method does
-    not care for classes, other samples may serve it better.
-    """
-
-    def __init__(self, policy: str, capacity: int, num_classes: int, seed: int = 0, journal: bool = False) -> None:
-        super().__init__(policy, capacity, num_classes, seed, journal=journal)
-        self._truth: IntArray = np.empty(0, np.int64)
-
-    def reveal(self, labels: IntArray) -> None:
-        """The true labels of the samples that will be observed next."""
-        self._truth = labels
-
-    def observe(
-        self, x: Any, label: Any = None, uncertainty: Any = None, embedding: Any = None, descriptor: Any = None
-    ) -> IntArray:
-        truth, self._truth = self._truth[: len(x)], self._truth[len(x) :]
-        known = truth != FOREIGN  # a foreign sample has no true label to be stored under
-        slots: IntArray = np.full(len(truth), -1, np.int64)
-        if known.any():
-            kept = torch.from_numpy(known)
-            offered = (None if values is None else values[kept] for values in (uncertainty, embedding, descriptor))
-            slots[known] = super().observe(x[kept], torch.from_numpy(truth[known]), *offered)
-        return slots

@@ -1,21 +1,20 @@
-"""What an adapted model needs to go on elsewhere bit for bit: gathered, written, and put back whole."""
+"""What an adapted model needs to go on elsewhere bit for bit: gathered, written, and put back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
 import gotta
 from gotta.core import saved
-from gotta.core.inputs import Scale, device_of
+from gotta.core.inputs import device_of
 from gotta.cost import PHASES
 from gotta.errors import GottaError
+from gotta.state import read_values, set_values, values_of
 
 if TYPE_CHECKING:
-    from gotta.core.adapted import Adapted
+    from gotta.core.between_steps import BetweenSteps
 
 UNREADABLE = (  # what a misfit state raises
     RuntimeError,
@@ -29,26 +28,19 @@ UNREADABLE = (  # what a misfit state raises
 )
 
 
-def save(adapted: "Adapted", path: Path, beside: Mapping[str, Any] | None = None) -> None:
-    saved.write(
-        path, identity(adapted), {**state_of(adapted), "cost": sum_costs(adapted), "beside": dict(beside or {})}
-    )
+def save(adapted: "BetweenSteps", path: Path, beside: Mapping[str, Any] | None = None) -> None:
+    whole = {**state_of(adapted), "cost": sum_costs(adapted), "beside": dict(beside or {})}
+    saved.write(path, identity(adapted), whole)
 
 
-def load(adapted: "Adapted", path: Path) -> dict[str, Any]:
-    """Put a saved state into a model built alike; what was saved beside it. One that does not fit changes nothing."""
-    record, state = saved.read(path)
+def read_fitting(adapted: "BetweenSteps", path: Path) -> dict[str, Any]:
+    """A saved state of a model that was built alike."""
+    record, state = saved.read(path, saved.bytes_of(adapted.model), adapted.memory.capacity)
     saved.check_fit(path, record, identity(adapted))
-    before = {**state_of(adapted), "cost": sum_costs(adapted)}
-    try:
-        put_back(adapted, state)
-    except UNREADABLE as error:
-        put_back(adapted, before)
-        raise GottaError(f"the state in {path} does not fit this model: {error}") from error
-    return dict(state.get("beside", {}))
+    return state
 
 
-def identity(adapted: "Adapted") -> dict[str, Any]:
+def identity(adapted: "BetweenSteps") -> dict[str, Any]:
     """What a state must have been saved with to be of this model."""
     return {
         "gotta": gotta.__version__,
@@ -59,43 +51,53 @@ def identity(adapted: "Adapted") -> dict[str, Any]:
     }
 
 
-def state_of(adapted: "Adapted") -> dict[str, Any]:
+def state_of(adapted: "BetweenSteps") -> dict[str, Any]:
     """Everything that the next step depends on."""
-    memory, guard, sample = adapted.memory, adapted.guard, adapted.sample
+    memory, guard = adapted.memory, adapted.guard
     return {
-        "method_state": adapted.method.state_dict(),
-        "memory_state": memory.state_dict() if memory.knows_classes else None,
-        "guard_state": None if guard is None else guard.state_dict(),
-        "counters": {"offered": adapted.offered, "adaptations": adapted.adaptations},
-        "scale": asdict(adapted.scale),
-        "frozen": adapted.frozen,
-        "sample": None if sample is None else list(sample),
+        "counters": values_of(adapted),
+        "method": adapted.method.state_dict(),
+        "memory": memory.state_dict() if memory.knows_classes else None,
+        "guard": None if guard is None else guard.state_dict(),
     }
 
 
-def sum_costs(adapted: "Adapted") -> dict[str, Any]:
+def sum_costs(adapted: "BetweenSteps") -> dict[str, Any]:
     return {name: tally for name, tally in adapted.method.cost.summary().items() if name in PHASES}
 
 
-def put_back(adapted: "Adapted", state: Mapping[str, Any]) -> None:
-    memory = state["memory_state"]
-    if memory is None:
-        adapted.memory.forget_classes()
-    else:
-        if not adapted.memory.knows_classes:
-            adapted.memory.expect(memory["num_classes"])
-        adapted.memory.load_state_dict({**memory, "x": memory["x"].to(device_of(adapted.model))})
-    adapted.method.load_state_dict(state["method_state"])
-    if adapted.guard is not None:
-        adapted.guard.load_state_dict(state["guard_state"])
-    adapted.offered, adapted.adaptations = state["counters"]["offered"], state["counters"]["adaptations"]
-    adapted.scale = Scale(**state.get("scale", {}))  # which an earlier version did not save
-    adapted.frozen = state["frozen"]
-    adapted.sample = None if state["sample"] is None else torch.Size(state["sample"])
-    adapted.method.cost.restart(state["cost"])
+def put_back(adapted: "BetweenSteps", path: Path, state: Mapping[str, Any]) -> None:
+    """Raises where a state does not fit; then some of it may have been put."""
+    try:
+        set_values(adapted, read_values(adapted, state["counters"]))
+        if adapted.guard is not None:
+            adapted.guard.load_state_dict(state["guard"])
+            if adapted.guard.snapshot is not None:  # to see that one can go back to it
+                _put_parts(adapted, adapted.guard.snapshot)
+        _put_parts(adapted, state)
+        adapted.method.cost.restart(state["cost"])
+    except UNREADABLE as error:
+        raise GottaError(f"the state in {path} does not fit this model: {error}") from error
 
 
-def move(adapted: "Adapted", change: Callable[[Tensor], Tensor]) -> None:
+def _put_parts(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
+    _put_memory(adapted, state["memory"])
+    adapted.method.load_state_dict(state["method"])
+
+
+def _put_memory(adapted: "BetweenSteps", state: Mapping[str, Any] | None) -> None:
+    memory = adapted.memory
+    if state is None:
+        memory.forget_classes()
+        return
+    if len(state["slots"]) and tuple(state["x"].shape[1:]) != adapted.sample:
+        raise ValueError("its memory holds samples of another shape than it was given")
+    if not memory.knows_classes:
+        memory.expect(state["num_classes"])
+    memory.load_state_dict({**state, "x": state["x"].to(device_of(adapted.model))})
+
+
+def move(adapted: "BetweenSteps", change: Callable[[Tensor], Tensor]) -> None:
     """Do to all that belongs to a model what was done to its network: move it to a device, or to another type."""
     for net in adapted.method.networks().values():
         if net is not adapted.model:

@@ -1,13 +1,18 @@
 """The state of an adapted model as a folder: numbers in safetensors, everything else in JSON. Nothing is unpickled.
 
-`state.json` names the file with the tensors, whose name is its own hash. The tensors are written first and `state.json`
-is then replaced in one step, so a kill at any moment leaves the old state or the new one.
+`state.json` names the file with the tensors, whose name is its own hash, and has a hash of all that it says. Tensors
+are written first and `state.json` is then replaced in one step, so a kill at any moment leaves the old state or the new
+one. Writers of one folder wait for one another; a reader whose tensors were tidied away meanwhile reads again.
 """
 
 import hashlib
+import inspect
 import json
 import math
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +25,23 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.files import write_atomically
-from gotta.memory.storage import is_device
-from gotta.reading import check_plain, read_bytes, read_json
+from gotta.json_yaml import check_plain, open_plain, parse_json, read_bytes, read_json
+from gotta.memory import Policy, policies
+from gotta.priors import Prior, priors
+from gotta.registry import Registry
+from gotta.statistics import Statistics, statistics
 
-FORMAT = 1
+FORMAT = 2
 RECORD = "state.json"
 TENSORS = "tensors-{}.safetensors"
-KEYS = ("format", "gotta", "method", "guard", "source", "recipe", "give_again", "tensors", "state")
+KEYS = ("format", "gotta", "method", "guard", "source", "recipe", "give_again", "tensors", "state", "sha256")
 MARK = "$"  # starts the name of whatever JSON cannot say by itself
 LARGEST = 1 << 26  # bytes of the record
 MOST_ROWS = 1 << 20  # that a state may make room for by itself
+MOST_BYTES = 1 << 32  # of tensors, besides what the network and its memory explain
+MOST_OF_NETWORK = 100  # times its own size: teachers, optimizers, what methods remember
+MOST_OF_SAMPLE = 1 << 26  # bytes
+AGAIN = 50  # times that a reader looks for the state that replaced another
 
 
 def write(folder: Path, record: Mapping[str, Any], state: Mapping[str, Any]) -> None:
@@ -42,36 +54,94 @@ def write(folder: Path, record: Mapping[str, Any], state: Mapping[str, Any]) -> 
     whole = {"format": FORMAT, **record, "tensors": {"file": name, "sha256": digest}, "state": tree}
     try:  # what could not be read again is not written
         check_plain(whole)
-        text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(seal(whole), indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST:
             raise ValueError(f"it has {len(text):,} characters, at most {LARGEST:,} are read; keep numbers in arrays")
     except ValueError as error:
         raise GottaError(f"the state cannot be saved to {folder}: {error}.") from None
-    write_atomically(folder / name, data)
-    write_atomically(folder / RECORD, text)
-    for old in [*folder.glob(TENSORS.format("*")), *folder.glob("." + TENSORS.format("*") + ".*")]:
-        if old.name != name:
-            old.unlink(missing_ok=True)
+    with alone_in(folder):
+        write_atomically(folder / name, data)
+        write_atomically(folder / RECORD, text)
+        for old in [*folder.glob(TENSORS.format("*")), *folder.glob("." + TENSORS.format("*") + ".*")]:
+            if old.name != name:
+                old.unlink(missing_ok=True)
 
 
-def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The record and the state of a saved folder, checked to be whole, with all tensors on the CPU."""
+def seal(record: Mapping[str, Any]) -> dict[str, Any]:
+    """With a hash of everything in it, that of the tensors included."""
+    said = {name: value for name, value in record.items() if name != "sha256"}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return {**said, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def read(folder: Path, network: int = 0, capacity: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The record and the state of a saved folder, checked to be whole, with all tensors on the CPU.
+
+    `network` are the bytes of the network and `capacity` the rows of the memory that it is for: what asks for much more
+    room than these explain is refused before it is read.
+    """
     record = _record(folder)
-    try:
+    for _ in range(AGAIN):
         path = folder / Path(record["tensors"]["file"]).name
-        data = read_bytes(path, math.inf, links=True)
-        if hashlib.sha256(data).hexdigest() != record["tensors"]["sha256"]:
-            raise GottaError(f"{path} is damaged: its content is not what was saved. Restore it from a copy.")
-        tensors = from_bytes(data)
-        state = decode(record.pop("state"), tensors)
-        _check_counters(state)
-    except GottaError:
-        raise
-    except FileNotFoundError:
-        raise GottaError(f"{path} is missing, and {RECORD} needs it. Copy the whole folder.") from None
-    except (SafetensorError, OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise GottaError(f"{folder} is not a readable state: {type(error).__name__}: {error}.") from None
-    return record, state
+        try:
+            return record, _state(path, record, network, capacity)
+        except FileNotFoundError:
+            before, record = record, _record(folder)
+            if record["tensors"] == before["tensors"]:
+                break
+        except (SafetensorError, OSError, KeyError, TypeError, AttributeError, OverflowError, ValueError) as error:
+            if isinstance(error, GottaError):
+                raise
+            raise GottaError(f"{folder} is not a readable state: {type(error).__name__}: {error}.") from None
+    raise GottaError(f"{path} is missing, and {RECORD} needs it. Copy the whole folder.")
+
+
+def _state(path: Path, record: dict[str, Any], network: int, capacity: int) -> dict[str, Any]:
+    _check_size(path, network, capacity)
+    data = read_bytes(path, math.inf, links=True)
+    if hashlib.sha256(data).hexdigest() != record["tensors"]["sha256"]:
+        raise GottaError(f"{path} is damaged: its content is not what was saved. Restore it from a copy.")
+    state: dict[str, Any] = decode(record["state"], from_bytes(data))
+    _check(state)
+    return state
+
+
+def _check_size(path: Path, network: int, capacity: int) -> None:
+    """Raises unless a file is as large as its header says, and that is what such a model may need."""
+    with open_plain(path, links=True) as file:
+        size = os.fstat(file.fileno()).st_size
+        begins = int.from_bytes(file.read(8), "little")
+        if not 0 < begins <= min(LARGEST, size):
+            raise ValueError("its tensors have no header")
+        header = parse_json(file.read(begins).decode())
+    ends = [part["data_offsets"][1] for name, part in header.items() if name != "__metadata__"]
+    if size != 8 + begins + max(ends, default=0):
+        raise ValueError(f"its tensors have {size:,} bytes, and their header says otherwise")
+    stored = header.get("memory.x", {"data_offsets": [0, 0], "shape": [0]})
+    a_sample = (stored["data_offsets"][1] - stored["data_offsets"][0]) // max(1, *stored["shape"][:1])
+    most = MOST_BYTES + MOST_OF_NETWORK * network + capacity * min(a_sample, MOST_OF_SAMPLE)
+    if size > most:
+        raise ValueError(f"its tensors have {size:,} bytes; at most {most:,} are read for such a model")
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """No other writer is inside. The system ends the wait when a process ends, however it ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GottaError(f"cannot write to {folder}: {error.strerror}. Choose a folder you can write to.") from error
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def fingerprint(model: nn.Module) -> str:
@@ -82,6 +152,10 @@ def fingerprint(model: nn.Module) -> str:
         digest.update(f"{name} {list(value.shape)} {value.dtype};".encode())
         digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def bytes_of(model: nn.Module) -> int:
+    return sum(value.nbytes for value in [*model.parameters(), *model.buffers()])
 
 
 def of_recipe(recipe: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -129,12 +203,9 @@ def to_recipe(path: str | Path, record: Mapping[str, Any], again: Mapping[str, A
 def to_give_again(recipe: Mapping[str, Any]) -> dict[str, str]:
     """The arguments that only a caller may give, because they run code, write files or take up room; and why."""
     found = {}
-    for name in ("memory", "method"):
-        if ":" in str(recipe.get(name, "")):
+    for name in ("memory", "method", "statistics", "prior"):
+        if isinstance(recipe.get(name), str) and ":" in recipe[name]:
             found[name] = "which is code to import"
-    policy = recipe.get("policy")
-    if isinstance(policy, Mapping) and not is_device(policy.get("storage")):
-        found["policy"] = "which writes to a file"
     for name in ("capacity", "num_classes"):
         rows = recipe.get(name)
         if isinstance(rows, int | float) and not rows <= MOST_ROWS:
@@ -162,6 +233,8 @@ def check_fit(path: str | Path, record: Mapping[str, Any], mine: Mapping[str, An
 
 def encode(value: Any, tensors: dict[str, Tensor], name: str = "") -> Any:
     """A nested value as JSON; its tensors go to `tensors` under their dotted names."""
+    if isinstance(value, Policy | Prior | Statistics):
+        return {f"{MARK}part": _describe_part(value)}
     if isinstance(value, Tensor | np.ndarray):
         array = isinstance(value, np.ndarray)
         tensor = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
@@ -176,6 +249,8 @@ def encode(value: Any, tensors: dict[str, Tensor], name: str = "") -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {f"{MARK}float": str(value)}
+    if is_dataclass(value) and not isinstance(value, type):
+        value = vars(value)
     if isinstance(value, Mapping):
         parts = [(key, encode(part, tensors, f"{name}.{key}" if name else str(key))) for key, part in value.items()]
         if all(isinstance(key, str) and not key.startswith(MARK) for key, _ in parts):
@@ -200,26 +275,21 @@ def decode(value: Any, tensors: Mapping[str, Tensor]) -> Any:
     return {key: decode(part, tensors) for key, part in value.items()}
 
 
-def _check_counters(state: Any) -> None:
-    """Raises unless everything is there, and counts are counts."""
-    counts = [*state["counters"].values(), *(state["sample"] or ())]
-    if {*state["counters"]} != {"offered", "adaptations"} or type(state["frozen"]) is not bool:
-        raise ValueError("its counters are damaged")
-    if not all(type(count) is int and 0 <= count < 1 << 62 for count in counts):
-        raise ValueError("its counters are not counts")
-    absent = {"method_state", "memory_state", "guard_state", "cost"} - state.keys()
+def _check(state: Any) -> None:
+    """Raises unless everything is there. Whether it fits is for those to say who own it."""
+    absent = {"counters", "method", "memory", "guard", "cost", "beside"} - state.keys()
     if absent:
         raise KeyError(", ".join(sorted(absent)))
-    memory = state["memory_state"]
+    memory = state["memory"]
     if memory is not None and memory["num_classes"] != len(memory["seen"]) - 1:
         raise ValueError("its memory has another number of classes than it counts")
-    if memory is not None and len(memory["slots"]) and list(memory["x"].shape[1:]) != state["sample"]:
-        raise ValueError("its memory holds samples of another shape than it was given")
 
 
 def _special(kind: str, value: Any, tensors: Mapping[str, Tensor]) -> Any:
     if kind == "tensor":
         return tensors[value]
+    if kind == "part":
+        return _build_part(**value)
     if kind == "array":
         return tensors[value].numpy()
     if kind == "float":
@@ -230,6 +300,26 @@ def _special(kind: str, value: Any, tensors: Mapping[str, Tensor]) -> Any:
         raise ValueError(f"{MARK}{kind} is unknown")
     parts = decode(value, tensors)
     return tuple(parts) if kind == "tuple" else set(parts)
+
+
+PARTS: dict[str, Registry[Any]] = {registry.kind: registry for registry in (policies, priors, statistics)}
+
+
+def _describe_part(part: Any) -> dict[str, Any]:
+    """A part that comes with gotta, by its kind, name and arguments; others cannot be saved."""
+    for kind, registry in PARTS.items():
+        for name in registry.names():
+            if not registry.is_outside(name) and registry.get(name) is type(part):
+                arguments = {name: getattr(part, name) for name in inspect.signature(type(part)).parameters}
+                return {"kind": kind, "name": name, "arguments": encode(arguments, {})}
+    raise GottaError(f"a {type(part).__name__} does not come with gotta, so a saved state cannot hold it.")
+
+
+def _build_part(kind: str, name: str, arguments: Mapping[str, Any]) -> Any:
+    registry = PARTS[kind]
+    if registry.is_outside(name):
+        raise ValueError(f"{kind} '{name}' does not come with gotta")
+    return registry.build(name, **decode(dict(arguments), {}))
 
 
 def _record(folder: Path) -> dict[str, Any]:
@@ -249,10 +339,10 @@ def _record(folder: Path) -> dict[str, Any]:
             f"{folder} has state format {record['format']} (written by gotta {record['gotta']}). "
             f"Expected format {FORMAT}: use the gotta version that wrote it."
         )
+    if seal(record)["sha256"] != record["sha256"]:
+        raise GottaError(f"{path} is damaged: it does not say what was saved. Restore it from a copy.")
     if not _is_record(record):
         raise GottaError(f"{path} is damaged: what it says of the model is not what save() says. Restore it.")
-    if record["recipe"] and record["recipe"].get("method") == "deskew":
-        record["recipe"]["prior"] = record["recipe"].get("prior") or "sticky"  # of gotta 0.2, which did not say it
     return record
 
 

@@ -1,28 +1,77 @@
-"""A module that threads can share: one re-entrant lock, which copies and pickles get anew."""
+"""A module that threads can share, and whose calls come whole or not at all."""
 
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
+from multiprocessing.context import get_spawning_popen
 from threading import RLock
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
 from torch import Tensor, nn
+
+from gotta.core.guard import GuardWarning
+from gotta.core.undo import Changeable, Undo
+from gotta.errors import GottaError
+
+T = TypeVar("T")
+PICKLED = "pickled"
+ALIVE: "WeakSet[Shared]" = WeakSet()
 
 
 class Shared(nn.Module):
     """Whoever holds `lock` is alone with the module. Copies, pickles and `state_dict` are made between two calls."""
 
-    OWN: tuple[str, ...] = ("lock",)  # what belongs to this object alone and is no state
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = RLock()
+    OWN = ("lock", "_changeable", "_undo")  # what belongs to this object alone and is no state
 
     def renew(self) -> None:
         """Make anew, in a copy, what was not copied."""
         self.lock = RLock()
+        ALIVE.add(self)
+        self._changeable = Changeable(self)  # type: ignore[arg-type]
+        self._undo: Undo | None = None  # of the call that goes on, or was cut off
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[None]:
+        """Nothing else happens inside. What an interrupt has left of an earlier call is taken back first."""
+        with self.lock:
+            undo = self._undo
+            if undo is not None and undo.goes_on:
+                raise GottaError(
+                    f"{what} was asked for inside a step of the same model, by a hook or a callback: there it is "
+                    "neither as before nor as after. Ask for it between two steps, or of a copy made before."
+                )
+            if undo is not None:
+                undo.back(entirely=True)
+                self._undo = None
+                undo.stop()
+            yield
+
+    def whole(self, what: str, work: Callable[[Undo], T], everything: bool = False) -> T:
+        """Do something that happens whole or not at all, whatever is raised and wherever."""
+        with self.alone(what):
+            undo = Undo(self, self._changeable, everything)  # type: ignore[arg-type]
+            self._undo = undo
+            try:
+                done = work(undo)
+            except GuardWarning:  # comes last in a step, as an error only if the caller wants it so
+                self._undo = None
+                undo.stop()
+                raise
+            except BaseException:
+                undo.back(entirely=True)
+                self._undo = None
+                undo.stop()
+                raise
+            self._undo = None  # from here on it has happened
+            undo.stop()
+            return done
 
     def state_dict(self, *arguments: Any, **named: Any) -> Any:
         """The weights, as they are between two steps: copies, unless `keep_vars`."""
-        with self.lock:
+        with self.alone("state_dict()"):
             found = super().state_dict(*arguments, **named)
             if not named.get("keep_vars"):
                 mine = {name: value for name, value in found.items() if name.startswith(named.get("prefix", ""))}
@@ -30,23 +79,36 @@ class Shared(nn.Module):
             return found
 
     def load_state_dict(self, *arguments: Any, **named: Any) -> Any:
-        with self.lock:
+        with self.alone("load_state_dict()"):
             return super().load_state_dict(*arguments, **named)
 
     def __getstate__(self) -> dict[str, Any]:
         """For a pickle, which is written after the lock is given back."""
-        with self.lock:
-            return deepcopy(self._copied())
+        with self.alone("a pickle"):
+            # A process that is being started would be given the files behind tensors of a copy that is gone by then.
+            starting = get_spawning_popen() is not None
+            return {PICKLED: pickle.dumps(self._copied())} if starting else deepcopy(self._copied())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = pickle.loads(state[PICKLED]) if PICKLED in state else state
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self.renew()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        with self.lock:
+        with self.alone("a copy"):
             memo[id(self)] = copied = type(self).__new__(type(self))
             copied.__setstate__(deepcopy(self._copied(), memo))
             return copied
 
     def _copied(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in self.OWN}
+
+
+def _free_locks() -> None:
+    """In a forked process the thread that held a lock does not exist; what it left is taken back by the next call."""
+    for model in list(ALIVE):
+        model.lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_locks)

@@ -1,25 +1,23 @@
-"""Taking back a step: what everything was before it, and whether what is there after it may stay."""
+"""Taking back what a call did to a model: what everything was before, and whether what is there after it may stay."""
 
+import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import isfinite
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.core.copies import Copies
 from gotta.core.inputs import MOST, Scale, largest_values
-from gotta.memory.rewind import Rewind
-from gotta.methods import Method
+from gotta.state import set_values, values_of
 
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
 
 LEVELS_EPS = torch.tensor(1e-5)
-COUNTERS = ("offered", "adaptations", "scale", "sample")
 
 
 class UndoneWarning(UserWarning):
@@ -27,10 +25,11 @@ class UndoneWarning(UserWarning):
 
 
 class Changeable:
-    """What of a method's networks can change, found once: walking through the modules takes longer than copying."""
+    """What of a model's networks can change, found once: walking through the modules takes longer than copying."""
 
-    def __init__(self, method: Method) -> None:
-        nets = method.networks().values()
+    def __init__(self, adapted: "Adapted") -> None:
+        method, guard = adapted.method, adapted.guard
+        nets = list(method.networks().values())
         modules = {id(module._buffers): module for net in nets for module in net.modules() if module._buffers}
         places = [(module._buffers, name) for module in modules.values() for name in module._buffers]
         self.places = [(held, name) for held, name in places if held[name] is not None]
@@ -39,9 +38,9 @@ class Changeable:
         self.loose = [(held, name) for held, name in self.places if not any(held is one for one in own)]
         normed = [module for module in modules.values() if module._buffers.get("running_var") is not None]
         self.variances = [module._buffers for module in normed]
-        sizes = [len(module._buffers["running_var"]) for module in normed]  # type: ignore[arg-type]
-        self.eps = torch.tensor([float(getattr(m, "eps", 0.0)) for m in normed for _ in range(sizes.pop(0))])
+        self.eps = torch.cat([_eps_of(module) for module in normed]) if normed else torch.zeros(0)
         self.parameters = method.changing()
+        self.modules = [m for net in [*nets, *([] if guard is None else [guard.source.model])] for m in net.modules()]
         self.copies: Copies | None = None  # of the last step
 
     def buffers(self, moving: bool = True) -> list[Tensor]:
@@ -54,68 +53,79 @@ class Changeable:
 
 
 class Undo:
-    """One step of an adapted model. Until it ends, `back` makes it as it was before, bit for bit.
+    """A model as it is now. `back` makes it so again, bit for bit and as often as it is called, until `stop`.
 
-    Buffers are copied when the step begins, because a prediction may move them; parameters and the optimizer only when
-    it is about to adapt; of the memory the rows that change.
+    Everything but weights and optimizer is taken at once, before anything changes; these only when the call is about to
+    adapt. Of the memory it is the rows that change.
     """
 
-    def __init__(self, adapted: "Adapted", changeable: Changeable) -> None:
+    def __init__(self, adapted: "Adapted", changeable: Changeable, everything: bool = False) -> None:
         self._adapted, self._changeable, self._method = adapted, changeable, adapted.method
-        self._rewind = Rewind(adapted.memory)
+        self._everything = everything  # whether the call can change more than a step can
+        self.frame = sys._getframe(1)  # of the call, which is on the stack as long as it goes on
         self.adapting = False
-
-    def __enter__(self) -> "Undo":
-        method = self._method
-        self._counters = {name: getattr(self._adapted, name) for name in COUNTERS}
-        self._generators = {name: generator.get_state() for name, generator in method.generators.items()}
-        self._remembered = {name: getattr(method, name) for name in method.remembers}
-        self._stream = method.following.state_dict()
         moving = self._may_move()
-        self._places = self._changeable.places if moving else self._changeable.loose
-        held = [*self._changeable.buffers(moving), *self._remembered_tensors()]
-        self._state = self._changeable.copies = Copies(held, self._changeable.copies)
-        moving = moving and bool(self._changeable.variances)
-        self._variances = self._changeable.running_variances() if moving else None
-        method.undo_log = []
-        self._rewind.__enter__()
-        return self
+        self._places = changeable.places if moving else changeable.loose
+        held = [*changeable.buffers(moving), *self._remembered_tensors()]
+        self._state = changeable.copies = Copies(held, changeable.copies)
+        self._variances = changeable.running_variances() if moving and changeable.variances else None
+        self._levels = self._method.statistics.variances
+        self._lent = [_Lent(module) for module in changeable.modules]
+        guard = adapted.guard
+        self._counters, self._parts = values_of(adapted), self._method.record()
+        self._watched = [self._method.cost.record(), *([] if guard is None else [guard.record()])]
+        # Where nobody looks at samples again, the memory changes only when it is told how many classes there are.
+        untouched = not everything and adapted.memory.knows_classes and not adapted.observes
+        self._rewind = None if untouched else adapted.memory.record()
+        if everything:
+            self.expect_adaptation()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    @property
+    def goes_on(self) -> bool:
+        """Whether the call has neither ended nor been cut off: somebody inside it asks."""
+        frame = sys._getframe(1)
+        while frame is not None and frame is not self.frame:
+            frame = frame.f_back  # type: ignore[assignment]
+        return frame is not None
+
+    def stop(self) -> None:
+        """What is there stays."""
         self._method.undo_log = None
-        self._rewind.__exit__(kind, error, at)
+        if self._rewind is not None:
+            self._rewind.stop()
+        self.frame = None  # type: ignore[assignment]  # which would keep all that the call held
 
     def expect_adaptation(self) -> None:
-        """Copy what an adaptation may change, once in a step and before the first."""
+        """Copy what an adaptation may change, once and before the first."""
         if self.adapting:
             return
-        self.adapting = True
         optimizer = self._method.optimizer
         self._held = [] if optimizer is None else [(p, dict(held)) for p, held in optimizer.state.items()]
-        self._trained = Copies([*self._changeable.parameters, *tensors(held for _, held in self._held)])
+        parameters = self._changeable.parameters
+        if self._everything:
+            parameters = [parameter for net in self._method.networks().values() for parameter in net.parameters()]
+        self._trained = Copies([*parameters, *tensors(held for _, held in self._held)])
         groups = [] if optimizer is None else optimizer.param_groups
         self._settings = [{name: value for name, value in group.items() if name != "params"} for group in groups]
+        self.adapting = True
 
     @torch.no_grad()
-    def back(self) -> None:
-        method, adapted = self._method, self._adapted
-        for call in reversed(method.undo_log or []):
-            call()
+    def back(self, entirely: bool = False) -> None:
+        """What was spent, and what the guard knows, only `entirely`: a batch that is left out has been predicted."""
+        for lent in self._lent:
+            lent.back()
+        self._parts()
         self._state.back()
         for (held, name), value in zip(self._places, self._state.tensors, strict=False):
             held[name] = value
-        for name, value in self._remembered.items():
-            setattr(method, name, value)
-        method.following.load_state_dict(self._stream, method.predictor)
         if self.adapting:
             self._trained.back()
-            self._restore_optimizer(method.optimizer)
-        for name, state in self._generators.items():
-            method.generators[name].set_state(state)
-        method.drop_graph()
-        self._rewind.back()
-        for name, count in self._counters.items():
-            setattr(adapted, name, count)
+            self._restore_optimizer(self._method.optimizer)
+        if self._rewind is not None:
+            self._rewind.back()
+        set_values(self._adapted, self._counters)
+        for call in self._watched if entirely else ():
+            call()
         torch.clear_autocast_cache()
 
     def _restore_optimizer(self, optimizer: torch.optim.Optimizer | None) -> None:
@@ -128,15 +138,14 @@ class Undo:
 
     @torch.no_grad()
     def harm(self) -> str:
-        """What the step has ruined, in words; nothing if it may stay."""
-        method, optimizer, levels = self._method, self._method.optimizer, self._method.following.levels
-        if levels is not None and levels.var is self._stream["levels"]["var"]:
-            levels = None  # which are exchanged as a whole when they move
-        if not (self.adapting or method.follow or levels is not None):
-            return ""  # nothing has moved
+        """What the call has ruined, in words; nothing if it may stay."""
+        method, optimizer, levels = self._method, self._method.optimizer, self._method.statistics.variances
+        moved = levels is not self._levels  # which are exchanged as a whole when they move
+        if not (self.adapting or method.statistics.follow or moved):
+            return ""
         numbers = [value for name in method.remembers if isinstance(value := getattr(method, name), float)]
         values = self._remembered_tensors()
-        values += [] if levels is None else tensors([levels.state_dict()])
+        values += tensors([method.statistics.state_dict()]) if moved else []
         if self._may_move():
             values += self._changeable.buffers()
         if self.adapting:
@@ -144,21 +153,53 @@ class Undo:
             values += [] if optimizer is None else tensors(optimizer.state.values())
         if not all(map(isfinite, numbers)) or not Copies(values).finite():
             return "weights, statistics or the optimizer would no longer be finite"
-        variances = [] if self._variances is None else [(self._variances, self._changeable.running_variances())]
-        moved = any(moved_far(*pair, self._changeable.eps) for pair in variances)
-        if moved or (levels is not None and moved_far(self._stream["levels"]["var"], levels.var, LEVELS_EPS)):
+        before, eps = self._variances, self._changeable.eps
+        far = before is not None and moved_far(before, self._changeable.running_variances(), eps)
+        if far or (
+            moved and self._levels is not None and levels is not None and moved_far(self._levels, levels, LEVELS_EPS)
+        ):
             return f"a running variance would move by more than a factor of {MOST:,.0f}"
         return ""
 
     def _may_move(self) -> bool:
-        """Whether this step can move the buffers of networks, as far as gotta moves them."""
+        """Whether this call can move the buffers of networks, as far as gotta moves them."""
         method = self._method
-        return method.adapts or method.follow > 0 or method.moves_statistics
+        return self._everything or method.adapts or method.statistics.follow > 0 or method.moves_statistics
 
     def _remembered_tensors(self) -> list[Tensor]:
         method = self._method
         remembered = (getattr(method, name) for name in method.remembers if name not in method.large)
         return [value for value in remembered if isinstance(value, Tensor)]
+
+
+class _Lent:
+    """What a module is lent while it predicts or is trained: its mode, hooks that look on, statistics."""
+
+    __slots__ = ("buffers", "hooks", "module", "values")
+
+    def __init__(self, module: nn.Module) -> None:
+        normed = isinstance(module, _BatchNorm)
+        self.module, self.hooks = module, dict(module._forward_pre_hooks)
+        self.values = dict(vars(module)) if normed else None
+        self.buffers = dict(module._buffers) if normed else None
+
+    def back(self) -> None:
+        if self.hooks or self.module._forward_pre_hooks:
+            _refill(self.module._forward_pre_hooks, self.hooks)
+        if self.values is not None and self.buffers is not None:
+            _refill(vars(self.module), self.values)
+            self.module._buffers.update(self.buffers)
+
+
+def _refill(held: dict[Any, Any], values: Mapping[Any, Any]) -> None:
+    for name in [name for name in held if name not in values]:
+        del held[name]
+    held.update(values)
+
+
+def _eps_of(module: nn.Module) -> Tensor:
+    """For each channel what is added to its variance."""
+    return torch.full((len(module._buffers["running_var"]),), float(getattr(module, "eps", 0.0)))  # type: ignore[arg-type]
 
 
 def moved_far(before: Tensor, now: Tensor, eps: Tensor) -> bool:
@@ -168,7 +209,7 @@ def moved_far(before: Tensor, now: Tensor, eps: Tensor) -> bool:
     return not bool((most <= MOST) & (least >= 1 / MOST))
 
 
-def tensors(held: Iterable[dict[str, Any]]) -> list[Tensor]:
+def tensors(held: Iterable[Mapping[str, Any]]) -> list[Tensor]:
     return [value for values in held for value in values.values() if isinstance(value, Tensor)]
 
 

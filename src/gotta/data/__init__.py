@@ -6,6 +6,7 @@ from gotta.data.readers.bundled import bundled
 from gotta.data.readers.cifar import cifar10
 from gotta.data.readers.cifar100 import cifar100
 from gotta.data.readers.folder import image_folder
+from gotta.data.readers.items import from_huggingface, from_torch
 
 __all__ = [
     "DATASETS",
@@ -17,5 +18,7 @@ __all__ = [
     "cifar100",
     "corrupt",
     "dataset",
+    "from_huggingface",
+    "from_torch",
     "image_folder",
 ]

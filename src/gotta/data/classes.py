@@ -13,7 +13,7 @@ import numpy as np
 from gotta.data.home import find
 from gotta.data.readers.pictures import Pictures
 from gotta.errors import GottaError
-from gotta.reading import read_json
+from gotta.json_yaml import read_json
 from gotta.types import IntArray
 
 IMAGENET1K = "imagenet1k"

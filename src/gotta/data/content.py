@@ -17,7 +17,7 @@ import numpy as np
 
 from gotta.errors import GottaError
 from gotta.files import write_atomically
-from gotta.reading import read_json
+from gotta.json_yaml import read_json
 from gotta.types import Dataset
 
 MANY = 1000  # files of which not every one is read

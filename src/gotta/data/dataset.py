@@ -1,11 +1,13 @@
 """Data sets by name, as the streams take them: labels, domains, and the images of a domain.
 
 A data set may say how its pixels come about with `reading`: `memory`, `files` (decoded when asked for) or `corrupting`
-(costly work in Python); with `require(domains)` it may complain beforehand of what it cannot show; and with
-`content(domains)` it names the files or arrays that these images come from, which tell one version of it from another.
+(costly work in Python); with `require(domains)` it may complain beforehand of what it cannot show; with
+`content(domains)` it names the files or arrays that these images come from, which tell one version of it from another;
+and `redrawn(copy)` is the same data set with other random draws.
 """
 
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,11 +15,13 @@ import numpy as np
 
 from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, STANDARD, TABLES, corrupt
+from gotta.data.corruptions.draws import derive_seed
 from gotta.data.corruptions.inputs import check_seed
 from gotta.errors import GottaError, unknown
 from gotta.registry import Registry, has_method
 from gotta.types import Dataset, Images, IntArray, domain_name
 
+log = logging.getLogger(__name__)
 CLEAN = "clean"
 KEEP = 5000  # data sets up to this many images remember what they corrupted
 
@@ -31,6 +35,7 @@ DATASETS: Registry[Callable[..., Dataset]] = Registry(
 
 def dataset(name: str, **arguments: Any) -> Dataset:
     """A data set by its name, or as `module:Class`."""
+    log.info("opening data set %s with %s", name, arguments)
     DATASETS.take(name)
     check_arguments(name, arguments)
     built: Dataset = DATASETS.build(name, **arguments)
@@ -94,6 +99,10 @@ class Corrupted:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_made": {}}
+
+    def redrawn(self, copy: int) -> "Corrupted":
+        """The same images with other random draws, where their corruption has any."""
+        return Corrupted(self.clean, self.labels, self.num_classes, self.table, derive_seed(self.seed, copy))
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         yield from (self.clean, self.labels)

@@ -1,6 +1,8 @@
-"""Where data sets are kept: the one folder that GOTTA_DATA names (`--data-dir` sets it), never the current one."""
+"""Where data sets are kept: the one folder that GOTTA_DATA names (`--data-dir` sets it), else the user's own for data
+of programs; never the current one."""
 
 import os
+import sys
 from pathlib import Path
 
 from gotta.errors import GottaError
@@ -8,19 +10,24 @@ from gotta.errors import GottaError
 VARIABLE = "GOTTA_DATA"
 
 
+def named_home() -> Path:
+    """The folder that is the data home, whether it is there or not."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "gotta"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "gotta"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "gotta"
+
+
 def home(what: str = "") -> Path:
     """The data home; `what` is looked for in it."""
-    named = os.environ.get(VARIABLE)
-    if not named:
-        raise GottaError(
-            (f"{what} is needed, and no" if what else "no")
-            + f" data folder is named. Set {VARIABLE} or pass --data-dir "
-            "with the folder of your data sets."
-        )
-    path = Path(named).expanduser()
+    path = named_home()
     if not path.is_dir():
+        needed = f"{what} is needed, and the" if what else "the"
         raise GottaError(
-            f"the data folder '{path}' does not exist. Make it, or let {VARIABLE} or --data-dir name another."
+            f"{needed} data folder '{path}' does not exist. Make it, or let {VARIABLE} or --data-dir name another."
         )
     return path
 

@@ -1,8 +1,87 @@
 """Memories: which samples of an unlabelled stream to keep. One small file per policy; all state lives in `Memory`."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gotta.memory.current_batch import memory_class
 from gotta.memory.memory import Memory
 from gotta.memory.policy import REJECT, Candidate, Decision, Policy, policies
 from gotta.memory.table import Table
 
-__all__ = ["REJECT", "Candidate", "Decision", "Memory", "Policy", "Table", "memory_class", "policies"]
+if TYPE_CHECKING:
+    from gotta.memory.builtin.cbfifo import CBFIFO
+    from gotta.memory.builtin.cds import CDS, CDSW
+    from gotta.memory.builtin.composed import Composed
+    from gotta.memory.builtin.cstu import CSTU
+    from gotta.memory.builtin.fifo import FIFO
+    from gotta.memory.builtin.fps import FPS, FPSD, FPSW
+    from gotta.memory.builtin.herding import Herding
+    from gotta.memory.builtin.hus import HUS
+    from gotta.memory.builtin.kcenter import KCenter
+    from gotta.memory.builtin.lowentropy import LowEntropy
+    from gotta.memory.builtin.mcm import MCM
+    from gotta.memory.builtin.none import NoMemory
+    from gotta.memory.builtin.pbrs import PBRS
+    from gotta.memory.builtin.rbm import RBM
+    from gotta.memory.builtin.reservoir import Reservoir
+
+_POLICIES = {  # by their files, which are read when they are asked for
+    "cbfifo": ("CBFIFO",),
+    "cds": (
+        "CDS",
+        "CDSW",
+    ),
+    "composed": ("Composed",),
+    "cstu": ("CSTU",),
+    "fifo": ("FIFO",),
+    "fps": (
+        "FPS",
+        "FPSD",
+        "FPSW",
+    ),
+    "herding": ("Herding",),
+    "hus": ("HUS",),
+    "kcenter": ("KCenter",),
+    "lowentropy": ("LowEntropy",),
+    "mcm": ("MCM",),
+    "none": ("NoMemory",),
+    "pbrs": ("PBRS",),
+    "rbm": ("RBM",),
+    "reservoir": ("Reservoir",),
+}
+
+__all__ = [
+    "CBFIFO",
+    "CDS",
+    "CDSW",
+    "CSTU",
+    "FIFO",
+    "FPS",
+    "FPSD",
+    "FPSW",
+    "HUS",
+    "MCM",
+    "PBRS",
+    "RBM",
+    "REJECT",
+    "Candidate",
+    "Composed",
+    "Decision",
+    "Herding",
+    "KCenter",
+    "LowEntropy",
+    "Memory",
+    "NoMemory",
+    "Policy",
+    "Reservoir",
+    "Table",
+    "memory_class",
+    "policies",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, known in _POLICIES.items():
+        if name in known:
+            return getattr(import_module(f"gotta.memory.builtin.{module}"), name)
+    raise AttributeError(f"module 'gotta.memory' has no attribute '{name}'")

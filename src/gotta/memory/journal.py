@@ -1,22 +1,21 @@
-"""Every offer to a memory with the decision and its reason: recorded, saved, and replayed through other policies."""
+"""Every offer to a memory with the decision and its reason: recorded, and saved for a replay through other policies."""
 
 import json
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gotta.errors import GottaError
+from gotta.json_yaml import open_plain, parse_json
 from gotta.memory.intake import Columns
 from gotta.memory.table import IntArray
-from gotta.reading import open_plain, parse_json
 
 if TYPE_CHECKING:
-    from gotta.memory.memory import Memory
+    pass
 
 OFFER, READ, REFRESH = 0, 1, 2
 FORMAT = 1
@@ -34,6 +33,11 @@ class Journal:
     events: list[tuple[int, int]] = field(default_factory=list)  # what happened, and to how many samples
     batches: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per offer
     refreshes: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per refresh
+
+    @property
+    def lists(self) -> tuple[list[Any], ...]:
+        """What grows."""
+        return self.events, self.batches, self.refreshes
 
     def note_offers(self, first: int, columns: Columns, slots: list[int], left: list[int], reasons: list[str]) -> None:
         """A batch whose first sample has the id `first`; `left` are the ids that made way, -1 for none."""
@@ -117,49 +121,3 @@ def cut(parts: dict[str, NDArray[Any]], prefix: str, sizes: list[int]) -> list[d
     ends = np.cumsum(sizes)[:-1]
     columns = {name[len(prefix) :]: np.split(value, ends) for name, value in parts.items() if name.startswith(prefix)}
     return [{name: pieces[i] for name, pieces in columns.items()} for i in range(len(sizes))]
-
-
-@dataclass(frozen=True)
-class Replay:
-    """A memory that saw the recorded stream; its samples `x` are the ids of the stream."""
-
-    memory: "Memory"
-    seconds: float  # spent in observe
-    exact: bool  # the model was frozen, so another memory would have seen the same predictions
-
-
-def replay(
-    journal: Journal,
-    policy: Any,
-    /,
-    *,
-    capacity: int | None = None,
-    num_classes: int | None = None,
-    seed: int = 0,
-    **arguments: Any,
-) -> Replay:
-    """Offer the recorded stream to another memory, in the same batches and with the same readings; no model is needed.
-
-    Recorded refreshes are not repeated: they belong to rows that this memory may not hold.
-    """
-    from gotta.memory.memory import Memory  # the memory writes journals, so it is the one that imports
-
-    capacity, num_classes = capacity or journal.capacity, num_classes or journal.num_classes
-    memory = Memory(policy, capacity=capacity, num_classes=num_classes, seed=seed, **arguments)
-    if "descriptor" in memory.policy.keeps and journal.batches and "descriptor" not in journal.batches[0]:
-        raise GottaError(
-            f"{memory.policy!r} decides by descriptors of pixels, and this journal, of an earlier version, has none. "
-            "Record it again."
-        )
-    batches = iter(journal.batches)
-    seconds = 0.0
-    for kind, _ in journal.events:
-        if kind == OFFER:
-            batch = next(batches)
-            columns = (batch.get(name) for name in ("label", "uncertainty", "embedding", "descriptor"))
-            start = perf_counter()
-            memory.observe(batch["id"], *columns)
-            seconds += perf_counter() - start
-        elif kind == READ:
-            memory.batch()
-    return Replay(memory, seconds, journal.frozen and not journal.refreshes)

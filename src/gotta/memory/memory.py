@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from gotta import seeds
 from gotta.errors import GottaError, one_error
 from gotta.memory import intake, state
-from gotta.memory.choice import MemoryChoice
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
 from gotta.memory.policy import NO_DESCRIPTOR, NOTHING, REJECT, UNEXPLAINED, Candidate, Decision, Policy, make_policy
-from gotta.memory.rewind import Rewind
+from gotta.memory.rewind import Rewind, all_or_nothing
 from gotta.memory.storage import Storage
 from gotta.memory.table import IntArray, Table
 from gotta.types import MemoryBatch, Prediction
@@ -23,6 +22,8 @@ from gotta.types import MemoryBatch, Prediction
 
 class Memory:
     """At most `capacity` samples of a stream, chosen by a policy: a name with its arguments, or a finished policy.
+
+    Without `num_classes` it takes no samples before `expect` says how many there are.
 
     >>> memory = Memory("fifo", capacity=2, num_classes=10)
     >>> memory.observe(np.arange(3.0), label=[4, 1, 4]).tolist()
@@ -32,6 +33,9 @@ class Memory:
     """
 
     lasts: ClassVar[bool] = True  # whether rows outlive the batch they came in
+    exchanged: ClassVar[tuple[str, ...]] = (  # attributes that are state
+        "_table", "_storage", "_stats", "_fields", "_dtype", "num_classes", "knows_classes", "journal"
+    )  # fmt: skip
 
     def __new__(cls, policy: Any = None, *positional: Any, **named: Any) -> Self:
         from gotta.memory.current_batch import memory_class  # a memory itself, so it imports this module
@@ -52,31 +56,20 @@ class Memory:
         **arguments: Any,
     ) -> None:
         self.policy = make_policy(policy, arguments)
-        self.num_classes = at_least_one("num_classes", num_classes)
+        self._late = num_classes is None  # whether the first `expect` tells how many classes there are
+        self.knows_classes = not self._late
+        self.num_classes = 1 if num_classes is None else at_least_one("num_classes", num_classes)
         self.capacity = self._capacity(capacity)
         every = self.policy.refresh_every if refresh_every is None else refresh_every
         if every is not None and every < 0:
             raise GottaError(f"refresh_every counts adaptations, 0 means never; got {every}.")
         self.refresh_every = every or None
         self.journal = Journal(self.capacity, self.num_classes) if journal else None
-        self._late, self.knows_classes = False, True  # whether the number of classes comes, and has come, later
         self._where = storage
         self._fields: dict[str, bool] | None = None  # which columns the batches have
         self._rng = seeds.generator(seed, "memory") if rng is None else rng
         self._rng_start = state.of_generator(self._rng)
         self._start()
-
-    @staticmethod
-    def spec(policy: str, **arguments: Any) -> MemoryChoice:
-        """A memory with its arguments, for `gotta.adapt` to build: `memory=gotta.Memory.spec("fps", epsilon=0.1)`."""
-        return MemoryChoice(policy, arguments)
-
-    @classmethod
-    def late(cls, policy: Any, capacity: int | None = None, **arguments: Any) -> "Memory":
-        """A memory that is told the number of classes by its first `expect`, and takes no samples before."""
-        memory = Memory(policy, capacity, 1, **arguments)
-        memory._late, memory.knows_classes = True, False
-        return memory
 
     def expect(self, num_classes: int) -> None:
         """Predictions have this many classes. Raises if that is not what the memory was built for."""
@@ -133,23 +126,35 @@ class Memory:
         Descriptors are measured on `x` where they are wanted and not given. A batch that cannot be used is one
         `GottaError`, and the memory stays as it was.
         """
-        with one_error("this batch cannot be stored"), Rewind(self) as rewind, rewind.on_error():
-            described = descriptor is None and (self.journal is not None or "descriptor" in self.policy.keeps)
-            x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes, descriptor, described)
-            self._begin(columns, len(x))
-            self._storage.prepare(x)
-            if self._fields is None:
-                self._adopt(columns)
-            slots = self._decide(columns, len(x))
-            last = {slot: row for row, slot in enumerate(slots) if slot != REJECT}
-            self._storage.write(
-                torch.tensor(list(last), dtype=torch.long), torch.tensor(list(last.values()), dtype=torch.long), x
-            )
+        with one_error("this batch cannot be stored"), all_or_nothing(self):
+            return self.take_in(x, label, uncertainty, embedding, descriptor)
+
+    def take_in(
+        self, x: Any, label: Given = None, uncertainty: Given = None, embedding: Given = None, descriptor: Given = None
+    ) -> IntArray:
+        """`observe` for a caller who takes back what goes wrong, with a `record` of before."""
+        if not self.knows_classes:
+            raise GottaError("this memory does not know how many classes there are. Build it with num_classes=...")
+        described = descriptor is None and (self.journal is not None or "descriptor" in self.policy.keeps)
+        x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes, descriptor, described)
+        self._begin(columns, len(x))
+        self._storage.prepare(x)
+        if self._fields is None:
+            self._adopt(columns)
+        slots = self._decide(columns, len(x))
+        last = {slot: row for row, slot in enumerate(slots) if slot != REJECT}
+        self._storage.write(
+            torch.tensor(list(last), dtype=torch.long), torch.tensor(list(last.values()), dtype=torch.long), x
+        )
         return np.array(slots, np.int64)
+
+    def record(self) -> Rewind:
+        """What takes back whatever happens from now on, until it is stopped."""
+        return Rewind(self)
 
     def batch(self) -> MemoryBatch:
         """A copy of the stored rows, class ascending, then insertion. Counts as one reading of the memory."""
-        self._table.vectors.update(self.policy.after_read(self._table))
+        self._table.vectors = {**self._table.vectors, **self.policy.after_read(self._table)}
         if self.journal is not None:
             self.journal.read()
         return self.peek()
@@ -250,7 +255,8 @@ class Memory:
         if columns.embedding is not None:
             self._dtype = columns.embedding.dtype
             self._table.embedding = np.zeros((self._table.capacity, columns.embedding.shape[1]))
-            self._table.mean = np.zeros((self.num_classes + 1, columns.embedding.shape[1]))
+            if "mean" in self.policy.keeps:
+                self._table.mean = np.zeros((self.num_classes + 1, columns.embedding.shape[1]))
         if columns.descriptor is not None:
             self._table.descriptor = np.zeros((self._table.capacity, columns.descriptor.shape[1]))
 
@@ -316,13 +322,14 @@ class Memory:
         return values
 
     def _count(self, slots: list[int], left: list[int], reasons: list[str]) -> None:
-        stats = self._stats
+        stats = dict(self._stats)
         rejected = slots.count(REJECT)
         stats["rejected"] += rejected
         stats["stored"] += len(slots) - rejected
         stats["evicted"] += len(left) - left.count(-1)
         for reason in reasons:
             stats[reason] = stats.get(reason, 0) + 1
+        self._stats = stats
 
 
 def check_probs(embedding: NDArray[Any] | None) -> None:

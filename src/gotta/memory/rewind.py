@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gotta.memory import state
@@ -12,67 +11,52 @@ from gotta.memory.table import Logged
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
 
-OF_MEMORY = ("_table", "_storage", "_fields", "_dtype", "num_classes", "knows_classes", "journal")
-OF_TABLE = ("clock", "embedding", "descriptor")
-OF_STORAGE = ("pixels", "device")
-OF_JOURNAL = ("events", "batches", "refreshes")
-
 
 class Rewind:
-    """A memory as it is when this begins. Until it ends, `back` brings that state back, bit for bit.
+    """A memory as it is now. `back` brings that back, bit for bit and as often as it is called, until `stop`.
 
-    Tables and storages that are exchanged need only their old place; rows that are overwritten are logged.
+    What is exchanged needs only its old place (`exchanged` of memory, table and storage), what is counted is copied
+    (`counted` of the table), lists are cut (`lists` of the journal), and rows that are overwritten are logged.
     """
 
     def __init__(self, memory: "Memory") -> None:
-        self._memory = memory
-
-    def __enter__(self) -> "Rewind":
-        memory = self._memory
         table, storage, journal = memory._table, memory._storage, memory.journal
-        self._whole = {name: getattr(memory, name) for name in OF_MEMORY}
-        self._parts: list[tuple[Any, dict[str, Any]]] = [
-            (table, {name: getattr(table, name) for name in OF_TABLE}),
-            (storage, {name: getattr(storage, name) for name in OF_STORAGE}),
+        holders = (memory, table, storage)
+        self._memory, self._table, self._storage, self._journal = memory, table, storage, journal
+        self._places: list[tuple[Any, str, Any]] = [
+            (holder, name, getattr(holder, name)) for holder in holders for name in holder.exchanged
         ]
-        self._stats, self._seen, self._vectors = dict(memory._stats), table._seen.copy(), dict(table.vectors)
-        self._mean = table.mean.copy() if "mean" in table.keeps else table.mean
+        self._counts = [(name, getattr(table, name).copy()) for name in table.counted]
+        self._lengths = [] if journal is None else [(held, len(held)) for held in journal.lists]
         self._rng = state.of_generator(memory._rng)
-        self._journal = {} if journal is None else {name: len(getattr(journal, name)) for name in OF_JOURNAL}
         self._rows: list[Logged] = []
         self._pixels: list[Replaced] = []
-        table.logs.append(self._rows)
-        storage.logs.append(self._pixels)
-        return self
+        table.log, storage.log = self._rows, self._pixels
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        table, storage = self._whole["_table"], self._whole["_storage"]
-        table.logs = [log for log in table.logs if log is not self._rows]
-        storage.logs = [log for log in storage.logs if log is not self._pixels]
+    def stop(self) -> None:
+        """What is there may stay."""
+        self._table.log = self._storage.log = None
 
     def back(self) -> None:
-        memory, table, storage = self._memory, self._whole["_table"], self._whole["_storage"]
-        if self._rows:
-            table.take_back(self._rows)
-        storage.take_back(self._pixels)
-        for holder, values in [(memory, self._whole), *self._parts]:
-            for name, value in values.items():
-                setattr(holder, name, value)
-        memory._stats = dict(self._stats)
-        table.vectors = dict(self._vectors)
-        table._seen[:] = self._seen
-        table.mean = self._mean.copy()
-        state.set_generator(memory._rng, self._rng)
-        for name, length in self._journal.items():
-            del getattr(memory.journal, name)[length:]
-        self._rows.clear()
-        self._pixels.clear()
+        for holder, name, value in self._places:
+            setattr(holder, name, value)
+        self._table.take_back(self._rows)
+        self._storage.take_back(self._pixels)
+        for name, counted in self._counts:
+            setattr(self._table, name, counted.copy())
+        for held, length in self._lengths:
+            del held[length:]
+        state.set_generator(self._memory._rng, self._rng)
 
-    @contextmanager
-    def on_error(self) -> Iterator[None]:
-        """Whatever goes wrong inside changes nothing."""
-        try:
-            yield
-        except BaseException:
-            self.back()
-            raise
+
+@contextmanager
+def all_or_nothing(memory: "Memory") -> Iterator[None]:
+    """Whatever goes wrong inside changes nothing."""
+    rewind = Rewind(memory)
+    try:
+        yield
+    except BaseException:
+        rewind.back()
+        raise
+    finally:
+        rewind.stop()

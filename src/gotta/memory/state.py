@@ -45,7 +45,7 @@ def to_memory(memory: "Memory", saved: dict[str, Any]) -> None:
     memory._start(table.capacity)
     memory._table = table
     memory._fields, memory._dtype = saved["fields"], np.dtype(saved["dtype"])
-    memory._stats.update(saved["stats"])
+    memory._stats = {**memory._stats, **saved["stats"]}
     set_generator(memory._rng, saved["rng"])
     if len(table):
         rows = torch.arange(len(table))

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from gotta.errors import GottaError
 
 DEVICE = re.compile(r"(cpu|cuda|mps|xpu|hpu|mtia)(:\d+)?")
 
-Replaced = tuple[Tensor, Tensor]  # slots, and the pixels that were in them
+Replaced = tuple[Tensor, Tensor, Tensor]  # where pixels are, slots, and what was in them
 
 
 def is_device(where: str | Path | None) -> bool:
@@ -21,10 +22,12 @@ def is_device(where: str | Path | None) -> bool:
 class Storage:
     """One tensor [capacity, ...], allocated when the first sample arrives."""
 
+    exchanged: ClassVar[tuple[str, ...]] = ("pixels", "device")  # attributes that are state; rows are logged
+
     def __init__(self, capacity: int, where: str | Path | None = None) -> None:
         self.capacity, self.where = capacity, where
         self.pixels: Tensor | None = None
-        self.logs: list[list[Replaced]] = []  # whoever may want pixels back
+        self.log: list[Replaced] | None = None  # while somebody may want pixels back
         self.device = torch.device("cpu")  # where samples come from and where they are read to
 
     def prepare(self, x: Tensor) -> None:
@@ -45,16 +48,14 @@ class Storage:
         self.device = x.device
         chosen = x if len(rows) == len(x) else x.index_select(0, rows.to(x.device))
         slots = slots.to(self.pixels.device)
-        replaced = self._look_up(slots, self.pixels) if self.logs else slots
+        if self.log is not None:  # before anything changes
+            self.log.append((self.pixels, slots, self._look_up(slots, self.pixels)))
         self.pixels.index_copy_(0, slots, chosen.to(self.pixels.device))
-        for log in self.logs:
-            log.append((slots, replaced))
 
     def take_back(self, log: list[Replaced]) -> None:
         """Write replaced pixels back, the latest first."""
-        for slots, replaced in reversed(log):
-            assert self.pixels is not None
-            self.pixels.index_copy_(0, slots, replaced)
+        for pixels, slots, replaced in reversed(log):
+            pixels.index_copy_(0, slots, replaced)
 
     def read(self, slots: Tensor) -> Tensor:
         """A copy of these samples, on the device that samples come from."""

@@ -1,14 +1,14 @@
 """What a memory knows of its rows, as columns; age is `clock - born`, so ageing costs nothing."""
 
 from bisect import bisect_left
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Logged = tuple[int | IntArray, list[Any]]  # rows, and what their columns were
+Logged = tuple[int | IntArray, list[tuple[Any, Any]]]  # rows, and of each column what they were in it
 
 COLUMNS = ("label", "uncertainty", "embedding", "born", "filled")
 FURTHER = ("weight", "descriptor", "group")  # columns that are kept where a policy asks for them
@@ -84,6 +84,8 @@ class Table:
     of all samples offered of each class.
     """
 
+    exchanged: ClassVar[tuple[str, ...]] = ("clock", "embedding", "descriptor", "vectors")  # rows of them are logged
+
     def __init__(
         self,
         capacity: int,
@@ -94,6 +96,7 @@ class Table:
     ) -> None:
         self.capacity, self.num_classes = capacity, num_classes
         self.keeps = keeps
+        self.counted = ("_seen", "mean") if "mean" in keeps else ("_seen",)  # changed in place
         self.columns = (*COLUMNS, *(name for name in FURTHER if name in keeps))
         self.clock = 0
         self.label: IntArray = np.full(capacity, -1, np.int64)
@@ -104,7 +107,7 @@ class Table:
         self.weight: Floats = np.ones(capacity)
         self.descriptor: Floats = np.zeros((capacity, 0))
         self.group: IntArray = np.full(capacity, -1, np.int64)
-        self.mean: Floats = np.zeros((num_classes + 1, dimensions))
+        self.mean: Floats = np.zeros((num_classes + 1, dimensions) if "mean" in keeps else (0, 0))
         self.vectors: dict[str, Floats] = {name: np.zeros(num_classes) for name in vectors}
         # One place more than classes, so that label -1 has a place to be counted in.
         self._count: IntArray = np.zeros(num_classes + 1, np.int64)
@@ -114,7 +117,7 @@ class Table:
         self._classes_with = [num_classes + 1] + [0] * capacity  # how many classes hold k rows
         self._largest = 0
         self._indexes: dict[type[Any], Any] = {}
-        self.logs: list[list[Logged]] = []  # whoever may want changes back
+        self.log: list[Logged] | None = None  # while somebody may want changes back
 
     def __len__(self) -> int:
         return self._size
@@ -248,10 +251,12 @@ class Table:
         self.rebuild()
 
     def take_back(self, log: list[Logged]) -> None:
-        """Write logged rows back, the latest first."""
+        """Write logged rows back, the latest first. May be done again."""
+        if not log:
+            return
         for rows, columns in reversed(log):
-            for name, values in zip(self.columns, columns, strict=True):
-                getattr(self, name)[rows] = values
+            for column, values in columns:
+                column[rows] = values
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -267,11 +272,10 @@ class Table:
         self._indexes = {}
 
     def _log(self, rows: int | IntArray) -> int:
-        """Tell the logs what some rows are before they change. Returns the birth of no row, -1."""
-        if self.logs:
-            columns = [getattr(self, name)[rows].copy() for name in self.columns]
-            for log in self.logs:
-                log.append((rows, columns))
+        """Tell the log what some rows are before they change. Returns the birth of no row, -1."""
+        if self.log is not None:
+            columns = [getattr(self, name) for name in self.columns]
+            self.log.append((rows, [(column, column[rows].copy()) for column in columns]))
         return -1
 
     def remove(self, slot: int) -> int:

@@ -1,6 +1,7 @@
 """Methods: how a model adapts to the samples a memory holds. One readable file each."""
 
+from gotta.methods import untrained as untrained  # source, norm and deskew, which nearly everybody names
 from gotta.methods.description import describe
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 
-__all__ = ["Method", "Statistics", "describe", "methods"]
+__all__ = ["Method", "describe", "methods"]

@@ -8,8 +8,8 @@ from torch.nn import functional as F
 
 from gotta.methods.method import methods
 from gotta.methods.parts.losses import entropy
-from gotta.methods.parts.support import Reader, most_certain
 from gotta.methods.settings import Presets, Texts
+from gotta.methods.support import Reader, most_certain
 from gotta.types import Prediction
 
 

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from gotta.errors import GottaError
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.features import has_features
-from gotta.methods.parts.support import find_classifier
 from gotta.methods.settings import Presets, Texts
+from gotta.methods.support import find_classifier
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -20,6 +20,7 @@ class Cofa(Method):
     uses_memory = False
     needs_features = True
     native_labels = "raw"
+    uses_order = True
     presets: ClassVar[Presets] = {"official": {"only_surer": True}}
     origins: ClassVar[Texts] = {"official": "the authors'"}
     remembers = ("last",)

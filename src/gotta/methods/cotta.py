@@ -8,13 +8,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_weights_and_biases
 from gotta.methods.parts.row_weights import average, counting_rows
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
 from gotta.types import MemoryBatch, Prediction
 
 Mode = Callable[[nn.Module], AbstractContextManager[None]]
@@ -25,8 +26,8 @@ IMAGENET = {"lr": 1e-2, "optimizer": "nesterov", "restore": 0.001, "anchor_thres
 class Cotta(Method):
     """All weights and biases learn what the teacher says; some of their elements return to the source at each step."""
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     presets: ClassVar[Presets] = {
         "official": {
             "lr": 1e-3,
@@ -76,7 +77,7 @@ class Cotta(Method):
         return Prediction(logits, features, self.embed)
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        if self.moves_statistics and self.statistics.fed_by == "memory":
+        if self.fed_by_memory:
             self.feed(batch.x, batch.weight)
         target, self._kept = self._kept, None
         if target is None:

@@ -7,13 +7,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin
-from gotta.methods.parts.normalization import batch_statistics, replace_batch_norms
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.renorm import RenormBN
 from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Running
+from gotta.statistics.normalization import batch_statistics, replace_batch_norms
 from gotta.types import MemoryBatch
 
 
@@ -24,8 +25,8 @@ class Delta(Method):
     Samples are trained on under the running statistics that also predict, and that move with them.
     """
 
-    native = Statistics("running", fed_by="memory", rate=0.05)
-    paired = Statistics("running", fed_by="memory", rate=0.05)
+    native = Running(fed_by="memory", rate=0.05)
+    paired = Running(fed_by="memory", rate=0.05)
     presets: ClassVar[Presets] = {
         "official": {
             "lr": 1e-3,

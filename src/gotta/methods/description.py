@@ -1,11 +1,12 @@
 """A method in words and numbers, for the command line and for people."""
 
 import inspect
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from gotta.methods.method import methods
 from gotta.methods.settings import hyper_parameters
+from gotta.statistics import Statistics
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -20,11 +21,16 @@ def describe(name: str) -> dict[str, Any]:
         "inputs": dict(cls.inputs),
         "quirks": dict(cls.known_quirks),
         "statistics": {
-            "without a memory": asdict(cls.native),
-            "with a memory": asdict(cls.paired),
+            "without a memory": _statistics(cls.native),
+            "with a memory": _statistics(cls.paired),
         },
         "score": cls.native_score,
     }
+
+
+def _statistics(statistics: Statistics) -> dict[str, Any]:
+    """The name, and the arguments where they have any."""
+    return {"name": statistics.name, **(asdict(statistics) if is_dataclass(statistics) else {})}
 
 
 def _settings(cls: Any, preset: str) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from typing import ClassVar
 import torch
 
 from gotta.errors import unknown
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.destroy import DESTROYERS, destroy
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import near_the_top, train_affine
 from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
 
@@ -21,8 +22,8 @@ class Deyo(Method):
     The surer, and the more the class depends on the shape, the more a sample weighs.
     """
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     presets: ClassVar[Presets] = {
         "official": {
             "lr": 1e-3,

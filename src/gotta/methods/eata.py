@@ -7,13 +7,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.fisher import information, like
 from gotta.methods.parts.losses import choose_entropy, margin
-from gotta.methods.parts.normalization import batch_statistics
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
+from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
 
 IMAGENET = {"lr": 2.5e-4, "optimizer": "sgd", "e_margin": 0.4 * log(1000), "d_margin": 0.05}
@@ -24,8 +25,8 @@ TEA = {"lr": 1e-3, "optimizer": "adam", "e_margin": 0.4 * log(1000), "d_margin":
 class Eta(Method):
     """One step on the entropy of the samples that are reliable and unlike the average prediction so far."""
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     presets: ClassVar[Presets] = {
         "official": {"lr": 5e-3, "optimizer": "sgd", "e_margin": None, "d_margin": 0.4, "loss": "entropy"},
         "tea": TEA,

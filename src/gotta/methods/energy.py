@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from gotta.errors import NotFinite
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.energy_draws import Draws, Random, Recorded
-from gotta.methods.parts.normalization import batch_statistics
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
+from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
 
 
@@ -20,8 +21,8 @@ from gotta.types import MemoryBatch
 class Energy(Method):
     """One step of contrastive divergence: raise logsumexp of the samples, lower it for images drawn by SGLD."""
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     native_score = "after"
     presets: ClassVar[Presets] = {
         "official": {
@@ -89,7 +90,7 @@ class Energy(Method):
 
     def _uphill(self, x: Tensor) -> Tensor:
         """The gradient of logsumexp with respect to the images."""
-        lent = batch_statistics(self.model, 0.0) if self.levels is None else self.levels.applied(self.model)
+        lent = self.statistics.training(self.model) if self.statistics.watches else batch_statistics(self.model, 0.0)
         with torch.enable_grad(), lent:
             x = x.detach().requires_grad_(True)
             likely = self.logits(x).logsumexp(1).sum()

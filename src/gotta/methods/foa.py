@@ -14,9 +14,9 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts import cma
 from gotta.methods.parts.cma import Search
 from gotta.methods.parts.losses import entropy
-from gotta.methods.parts.normalization import moments
 from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics.normalization import moments
 from gotta.types import MemoryBatch, Prediction
 
 USUAL_BATCH = 64  # of the authors, to whose size the weight of the discrepancy refers

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from gotta.errors import unknown
 from gotta.methods.method import methods
-from gotta.methods.parts.support import Reader
 from gotta.methods.settings import Presets, Texts
+from gotta.methods.support import Reader
 from gotta.types import Prediction
 
 AFFINITIES = ("knn", "rbf", "linear")
@@ -19,6 +19,7 @@ MOST_STEPS, ENOUGH = 100, 1e-8  # of the optimisation, which ends where the ener
 class Lame(Reader):
     """Smooths the source's predictions over a graph of the batch and of the memory's rows, which are only read."""
 
+    uses_order = True
     presets: ClassVar[Presets] = {
         "official": {"affinity": "knn", "k": 5, "symmetric": False},
         "rbf": {"affinity": "rbf"},

@@ -2,10 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
-from dataclasses import replace
-from types import NoneType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -13,11 +12,11 @@ from torch import Tensor, nn
 
 from gotta import seeds
 from gotta.cost import Cost
-from gotta.methods.parts.following import Following
-from gotta.methods.parts.normalization import batch_statistics, has_batch_norm, shield_group_norms
-from gotta.methods.parts.params import load_plain_state, plain_state
+from gotta.errors import unknown
+from gotta.methods.parts.features import forward_with_features
+from gotta.methods.parts.outputs import find_logits, logits_of
+from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.parts.row_weights import counting_rows
-from gotta.methods.passes import Passes
 from gotta.methods.settings import (
     Presets,
     Texts,
@@ -27,9 +26,15 @@ from gotta.methods.settings import (
     hyper_parameters,
     preset_of,
 )
-from gotta.methods.settings import Statistics as Statistics
+from gotta.priors import Prior, make_prior
+from gotta.priors.prior import Starts
 from gotta.registry import Registry
+from gotta.state import Back, Stateful, set_values, simple
+from gotta.statistics import Source, Statistics, statistics
+from gotta.statistics.normalization import ONE_VALUE, has_batch_norm, running_statistics, shield_group_norms
 from gotta.types import MemoryBatch, Prediction
+
+LABELS = ("filtered", "raw")
 
 
 class Methods(Registry[type["Method"]]):
@@ -48,7 +53,7 @@ class Methods(Registry[type["Method"]]):
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
-class Method(Passes):
+class Method:
     """The base of all methods: owns the adapted model, its optimizer, and the snapshot that `reset` goes back to.
 
     A method says with `native` what it predicts with when there is no memory and with `paired` when there is one (the
@@ -56,13 +61,14 @@ class Method(Passes):
     the settings of `presets` are in `self.hyper`, and networks and `remembers` are saved, loaded and reset.
     """
 
-    native: ClassVar[Statistics] = Statistics()
-    paired: ClassVar[Statistics] = Statistics()
+    native: ClassVar[Statistics] = Source()
+    paired: ClassVar[Statistics] = Source()
     native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
     native_labels: ClassVar[str] = "filtered"  # whether the memory goes by the scored prediction or the network's own
     native_reset_every: ClassVar[int | None] = None  # adaptations between two returns to the source
     uses_memory: ClassVar[bool] = True  # whether it adapts on samples, or reads them, at all
     reads_memory: ClassVar[bool] = False  # whether its predictions depend on the rows of the memory
+    uses_order: ClassVar[bool] = False  # whether its predictions use the order of samples, or the mix of their batch
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
@@ -70,8 +76,8 @@ class Method(Passes):
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[tuple[str, ...]] = ()  # attributes that are state: tensors, numbers or None
+    passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek")  # set for a while by contexts
     large: ClassVar[tuple[str, ...]] = ()  # those of them whose changes are told to `undo_log`, to spare a copy
-    follow: float = 0.0  # how fast the running statistics follow predictions made with batch statistics
 
     def __init__(
         self,
@@ -81,7 +87,7 @@ class Method(Passes):
         seed: int = 0,
         preset: str = "official",
         quirks: str | Iterable[str] | None = (),
-        prior: str | None = None,
+        prior: str | Prior | None = None,
         labels: str | None = None,
         order_in_batch: str = "time",
         reset_every: int | None = None,
@@ -90,10 +96,15 @@ class Method(Passes):
         self.model, self.embed = model, embed
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
         self.quirks = choose_quirks(type(self), quirks)
-        self.statistics = statistics or self.usual_statistics(False, preset)
+        self.statistics = deepcopy(statistics or self.usual_statistics(False, preset))
+        self.prior = make_prior(prior or self.native_prior, order_in_batch)
+        self.labels = labels or self.native_labels
+        if self.labels not in LABELS:
+            raise unknown("labels", self.labels, LABELS)
         self.reset_every = check_reset_every(self, self.native_reset_every if reset_every is None else reset_every)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
+        self.moving = True  # but not while somebody only looks
         self.keep_graph = False  # while the batch that is predicted is the very batch to adapt on
         self.output_type: torch.dtype | None = None  # of what the network gave last, whatever is computed from it
         self.undo_log: list[Callable[[], object]] | None = None  # there while somebody may want changes back
@@ -103,13 +114,7 @@ class Method(Passes):
         model.eval().requires_grad_(False)
         shield_group_norms(model)
         self.optimizer = self.configure()
-        self.following = Following(
-            self.statistics.source,
-            prior or self.native_prior,
-            labels or self.native_labels,
-            order_in_batch,
-            self.predictor,
-        )
+        self.statistics.attach(self.predictor)
         self._snapshot = deepcopy(self._state())
 
     @classmethod
@@ -122,7 +127,13 @@ class Method(Passes):
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
         """What predictions are normalised with if nobody says otherwise. A preset may name its own."""
         usual = cls.paired if has_memory else cls.native
-        return replace(usual, source=preset_of(cls, preset).get("statistics", usual.source))
+        return cls.own_statistics(preset_of(cls, preset).get("statistics", usual.name), usual)
+
+    @classmethod
+    def own_statistics(cls, name: str, usual: Statistics) -> Statistics:
+        """The statistics of this name as the method has them, if it has any."""
+        own = [known for known in (usual, cls.native, cls.paired) if known.name == name]
+        return own[0] if own else statistics.build(name)
 
     def check(self, model: nn.Module) -> None:
         """Refuse a model on which this method would do nothing."""
@@ -133,7 +144,7 @@ class Method(Passes):
 
     def predict(self, x: Tensor) -> Prediction:
         """The logits of a batch; nothing changes that a later prediction depends on."""
-        keep = self.keep_graph and self.optimizer is not None and self.statistics.source != "running"
+        keep = self.keep_graph and self.optimizer is not None and self.statistics.fed_by is None
         with torch.set_grad_enabled(keep), self._prediction_mode(self.predictor):
             logits, features = self._forward(self.predictor, x)
         self._kept = logits if keep else None
@@ -150,12 +161,71 @@ class Method(Passes):
     @contextmanager
     def only_predicting(self, statistics: Statistics | None = None) -> Iterator[None]:
         """Predictions inside keep no graph and move no statistics, and may use others than usual."""
-        before = self.keep_graph, self.follow, self.statistics
-        self.keep_graph, self.follow, self.statistics = False, 0.0, statistics or self.statistics
+        before = self.keep_graph, self.moving, self.statistics
+        self.keep_graph, self.moving, self.statistics = False, False, statistics or self.statistics
         try:
             yield
         finally:
-            self.keep_graph, self.follow, self.statistics = before
+            self.keep_graph, self.moving, self.statistics = before
+
+    def watch(self, x: Tensor, predict: Callable[[Tensor], Prediction]) -> Prediction:
+        """Predict the next samples while the statistics look on."""
+        made: list[Prediction] = []
+
+        def once() -> Prediction:
+            made[:] = [predict(x)]
+            return made[0]
+
+        prediction = self.statistics.watch(self.predictor, x, once)
+        if made and prediction is not made[0]:
+            self.drop_graph()  # which is that of a trial
+        return prediction
+
+    def follow(self, raw: Prediction, starts: Starts | None = None) -> Prediction:
+        """Move prior and statistics by the prediction that was watched, and give the one to use."""
+        prediction = self.prior.follow(raw, starts, self.statistics.counts)
+        if self.statistics.watches:
+            self.statistics.learn(self.as_labels(prediction).label, raw.logits.shape[1])
+        return prediction
+
+    def know_home(self, x: Tensor) -> None:
+        """See some clean samples, which the network was made for; `reset` comes back to this."""
+        with self.only_predicting():
+            for part in torch.split(x, 64):
+                self.statistics.know_home(self.predictor, part, lambda part=part: self.predict(part))  # type: ignore[misc]
+        self._snapshot = deepcopy(self._state())
+
+    def as_labels(self, prediction: Prediction) -> Prediction:
+        """The prediction that memory and statistics take labels from."""
+        return prediction if self.labels == "filtered" else prediction.raw
+
+    def measure_stream(self) -> dict[str, float]:
+        """What prior and statistics think of the stream, by name."""
+        stickiness = self.prior.stickiness
+        return {**({} if stickiness is None else {"stickiness": stickiness}), **self.statistics.measure()}
+
+    def owns(self) -> dict[str, Stateful]:
+        return {"statistics": self.statistics, "prior": self.prior}
+
+    def record(self) -> Back:
+        """A call that brings back what is now, but for tensors that are changed in place and not told to `undo_log`."""
+        log: list[Callable[[], object]] = []
+        self.undo_log = log
+        values = {name: getattr(self, name) for name in (*self.remembers, *self.passing)}
+        states = {name: generator.get_state() for name, generator in self.generators.items()}
+        parts = [part.record() for part in self.owns().values()]
+
+        def back() -> None:
+            for call in reversed(log):
+                call()
+            set_values(self, values)
+            for name, state in states.items():
+                self.generators[name].set_state(state)
+            for part in parts:
+                part()
+            self.drop_graph()
+
+        return back
 
     def held(self) -> MemoryBatch | None:
         """For `predict`: a copy of the rows that the memory holds now, or None if there are none. No reading of it."""
@@ -165,7 +235,7 @@ class Method(Passes):
     @torch.no_grad()
     def consult(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         """For `predict`: logits and features of other samples, such as the memory's, from which nothing is learned."""
-        with self.only_predicting(), self.following.resting(), self._prediction_mode(self.predictor):
+        with self.only_predicting(), self.statistics.resting(), self._prediction_mode(self.predictor):
             return self._forward(self.predictor, x)
 
     @contextmanager
@@ -188,13 +258,18 @@ class Method(Passes):
         self._kept = None
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        """One adaptation on what the memory holds. What was measured on the way, by name."""
+        """One adaptation on what the memory holds. What was measured on the way, by name.
+
+        Of the empty method: samples only feed running statistics, where these are what predicts.
+        """
+        if self.fed_by_memory:
+            self.feed(batch.x, batch.weight)
         return {}
 
     def feed(self, x: Tensor, weight: Tensor | None = None) -> None:
         """Move the running statistics by one forward of these samples."""
         for net in self.networks().values():
-            with torch.no_grad(), batch_statistics(net, self.statistics.rate), counting_rows(net, weight):
+            with torch.no_grad(), self.statistics.feeding(net), counting_rows(net, weight):
                 self.logits(x, net)
 
     def reset(self) -> None:
@@ -203,7 +278,7 @@ class Method(Passes):
 
     def start_over(self) -> None:
         """Networks, optimizer and what is remembered as at the start; generators, levels and prior go on."""
-        going_on = {"generators": self._state()["generators"], **self.following.state_dict()}
+        going_on = {name: part for name, part in self._state().items() if name in ("generators", *self.owns())}
         self._restore(deepcopy({**self._snapshot, **going_on}))
 
     def state_dict(self) -> dict[str, Any]:
@@ -236,17 +311,103 @@ class Method(Passes):
     def stands_still(self) -> bool:
         """Whether predictions do not depend on the samples before."""
         reading = self.reads_memory and self.peek is not None
-        return not (self.trained or self.moves_statistics or self.following.state_dict() or reading)
+        learning = self.statistics.watches and has_batch_norm(self.model)
+        return not (self.trained or self.moves_statistics or learning or self.prior.is_used or reading)
 
     @property
     def adapts(self) -> bool:
         """Whether it does anything with the samples it is given to adapt on."""
-        return getattr(self.adapt, "__func__", None) is not Method.adapt
+        return type(self).adapt is not Method.adapt or (self.uses_memory and self.fed_by_memory)
 
     @property
     def needs_batch(self) -> bool:
         """Whether predictions are normalised by the batch they are in, so that one sample alone will not do."""
-        return self.statistics.source == "batch" and has_batch_norm(self.model)
+        return self.statistics.needs_batch and has_batch_norm(self.model)
+
+    @property
+    def trained(self) -> dict[str, nn.Parameter]:
+        """The parameters that adaptation may change, by name."""
+        return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+
+    @property
+    def moves_statistics(self) -> bool:
+        """Whether running statistics in the network move with what is fed to it."""
+        return self.statistics.fed_by is not None and has_batch_norm(self.model)
+
+    @property
+    def fed_by_memory(self) -> bool:
+        return self.moves_statistics and self.statistics.fed_by == "memory"
+
+    def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
+        """One counted forward, in whatever mode the network is."""
+        net = self.model if net is None else net
+        self.cost.count(forwards=1, samples=len(x))
+        try:
+            return self._read(net(x))
+        except ValueError as error:
+            if len(x) > 1 or not str(error).startswith(ONE_VALUE):
+                raise
+        # One row of 1 x 1 maps has no statistics of its own, so those there are must do.
+        with running_statistics(net):
+            return self._read(net(x))
+
+    def training_logits(
+        self, x: Tensor, net: nn.Module | None = None, moving: bool = True, weight: Tensor | None = None
+    ) -> Tensor:
+        """The logits to compute a loss on, under the statistics of these samples.
+
+        Where prediction and adaptation see the same batch, the forward of the prediction is used and not done again.
+        Unless `moving`, the forward leaves running statistics as they are. `weight` says how often each sample counts.
+        """
+        net = self.model if net is None else net
+        kept, self._kept = self._kept, None
+        if kept is not None and net is self.model and len(kept) == len(x):
+            return kept
+        with torch.enable_grad(), self._training_mode(net, moving), counting_rows(net, weight):
+            return self.logits(x, net)
+
+    def descend(self, loss: Tensor) -> None:
+        """One step of the optimizer, or none where the loss is not finite."""
+        if torch.isfinite(loss):
+            self.backward(loss)
+            self.step()
+
+    def backward(self, loss: Tensor) -> None:
+        assert self.optimizer is not None
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.cost.count(backwards=1)
+
+    def step(self) -> None:
+        assert self.optimizer is not None
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def coast(self) -> None:
+        """A step with gradient zero: what published code does where nothing was selected. Momentum still moves."""
+        for parameter in self.trained.values():
+            parameter.grad = torch.zeros_like(parameter)
+        self.step()
+
+    def make_optimizer(self, parameters: list[nn.Parameter], weight_decay: float = 0.0) -> torch.optim.Optimizer:
+        return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)
+
+    def _forward(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        if self.embed != "features" and not self.needs_features:
+            return self.logits(x, net), None
+        self.cost.count(forwards=1, samples=len(x))
+        output, features = forward_with_features(net, x)
+        return self._read(output), features
+
+    def _read(self, output: Any) -> Tensor:
+        self.output_type = find_logits(output).dtype
+        return logits_of(output)
+
+    def _prediction_mode(self, net: nn.Module) -> AbstractContextManager[Any]:
+        return self.statistics.predicting(net, self.moving)
+
+    def _training_mode(self, net: nn.Module, moving: bool = True) -> AbstractContextManager[Any]:
+        return self.statistics.training(net, moving)
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -254,7 +415,7 @@ class Method(Passes):
             "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
             "generators": {name: generator.get_state() for name, generator in self.generators.items()},
             "remembers": {name: getattr(self, name) for name in self.remembers},
-            **self.following.state_dict(),
+            **{name: part.state_dict() for name, part in self.owns().items()},
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -265,9 +426,6 @@ class Method(Passes):
             load_plain_state(self.optimizer, state["optimizer"])
         for name, generator in self.generators.items():
             generator.set_state(state["generators"][name].cpu())
-        for name in self.remembers:
-            value = state["remembers"][name]
-            if not isinstance(value, Tensor | int | float | NoneType):
-                raise TypeError(f"{name} is a {type(value).__name__}")
-            setattr(self, name, value)
-        self.following.load_state_dict(state, self.predictor)
+        set_values(self, {name: simple(state["remembers"][name]) for name in self.remembers})
+        for name, part in self.owns().items():
+            part.load_state_dict(state[name])

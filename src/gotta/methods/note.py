@@ -4,12 +4,13 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.iabn import IABN
-from gotta.methods.parts.normalization import replace_batch_norms
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch, Running
+from gotta.statistics.normalization import replace_batch_norms
 from gotta.types import MemoryBatch
 
 
@@ -17,8 +18,8 @@ from gotta.types import MemoryBatch
 class Note(Method):
     """One step on the entropy of the memory, whose forward also moves the running statistics that predict."""
 
-    native = Statistics("batch")
-    paired = Statistics("running", fed_by="memory", rate=0.01)
+    native = Batch()
+    paired = Running(fed_by="memory", rate=0.01)
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-4, "optimizer": "adam", "weight_decay": 0.0, "iabn": True, "k": 4.0},
         "imagenet-resnet50": {},

@@ -5,10 +5,11 @@ from typing import ClassVar
 import torch
 
 from gotta.errors import unknown
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import confident, pseudo_label_loss
 from gotta.methods.parts.params import train_affine, train_all
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
 
@@ -16,8 +17,8 @@ from gotta.types import MemoryBatch
 class Pl(Method):
     """One step on the cross-entropy with the own argmax, over the samples whose confidence is above the threshold."""
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-3, "optimizer": "adam", "threshold": 0.9, "train": "affine"},
         "tea": {"lr": 1e-5, "train": "all", "statistics": "source"},

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from gotta.methods.method import methods
-from gotta.methods.parts.normalization import ReplacedBatchNorm
 from gotta.methods.parts.robust_bn import SteadyBN
 from gotta.methods.rotta import Rotta
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics.normalization import ReplacedBatchNorm
 from gotta.types import MemoryBatch
 
 

@@ -6,13 +6,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, soft_cross_entropy, soft_likelihood_ratio
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.parts.teacher import follow
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
 from gotta.types import MemoryBatch, Prediction
 
 IMAGENET = {"lr": 2.5e-4, "optimizer": "nesterov"}
@@ -25,8 +26,9 @@ class Roid(Method):
     After it the trained parameters go a little back to the source. The classes of a batch correct its prediction.
     """
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
+    uses_order = True
     presets: ClassVar[Presets] = {
         "official": {
             "lr": 1e-3,

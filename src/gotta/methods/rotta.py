@@ -7,15 +7,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
-from gotta.methods.parts.normalization import replace_batch_norms
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.robust_bn import RobustBN
 from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Running
+from gotta.statistics.normalization import replace_batch_norms
 from gotta.types import MemoryBatch
 
 
@@ -23,8 +24,8 @@ from gotta.types import MemoryBatch
 class Rotta(Method):
     """The student sees the memory augmented and learns what the teacher says of it; fresh samples count most."""
 
-    native = Statistics("running", fed_by="memory", rate=0.05)
-    paired = Statistics("running", fed_by="memory", rate=0.05)
+    native = Running(fed_by="memory", rate=0.05)
+    paired = Running(fed_by="memory", rate=0.05)
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-3, "optimizer": "adam", "nu": 0.001},
         "imagenet-resnet50": {},

@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import load_plain_state, near_the_top, train_affine
 from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.sam import displace
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
 
@@ -18,8 +19,8 @@ from gotta.types import MemoryBatch
 class Sar(Method):
     """One step on the entropy of reliable samples at the worst nearby point; back to the source once it is too low."""
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     presets: ClassVar[Presets] = {
         "official": {
             "lr": 1e-3,

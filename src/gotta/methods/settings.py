@@ -1,10 +1,9 @@
 """A method's settings: a named preset, changed by arguments, and the oddities of published code one may ask for."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from gotta.errors import GottaError, unknown
 
@@ -14,45 +13,6 @@ if TYPE_CHECKING:
 Preset = dict[str, Any]
 Presets = dict[str, Preset]
 Texts = dict[str, str]
-
-
-StatisticsName = Literal["source", "batch", "running", "class", "gated"]
-STATISTICS: tuple[StatisticsName, ...] = get_args(StatisticsName)
-BY_LEVEL = ("class", "gated")
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """Where the statistics that normalise a prediction come from.
-
-    `source`: the source model's own. `batch`: those of the batch that is predicted. `running`: an average that starts
-    at the source's and moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
-    `class`: levels that follow a change of domain at once and that the mix of classes does not move; `gated`: the same
-    without the classes. These two are fed by the prediction's own forward and have no rate to choose.
-    """
-
-    source: StatisticsName = "source"
-    fed_by: Literal["batch", "memory"] | None = None  # open: the memory, except for `class` and `gated`
-    rate: float = 0.05
-
-    def __post_init__(self) -> None:
-        if self.source not in STATISTICS:
-            raise unknown("statistics", self.source, STATISTICS)
-        if self.fed_by not in ("batch", "memory", None):
-            raise unknown("fed_by", self.fed_by, ("batch", "memory"))
-        if self.by_level and self.fed_by == "memory":
-            raise GottaError(
-                f"statistics='{self.source}' is moved by the samples that are predicted, not by a memory. Leave fed_by "
-                "out, or use statistics='running'."
-            )
-        if self.fed_by is None:
-            object.__setattr__(self, "fed_by", "batch" if self.by_level else "memory")
-        if not 0 < self.rate <= 1:
-            raise GottaError(f"rate must be greater than 0 and at most 1 (got {self.rate}).")
-
-    @property
-    def by_level(self) -> bool:
-        return self.source in BY_LEVEL
 
 
 def preset_of(cls: type["Method"], preset: str) -> Preset:

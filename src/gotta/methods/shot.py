@@ -4,11 +4,12 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import confident, entropy, pseudo_label_loss
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
 
@@ -16,8 +17,8 @@ from gotta.types import MemoryBatch
 class Shot(Method):
     """One step on: each prediction certain, all together diverse, and confident ones as their own labels."""
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-3, "optimizer": "adam", "beta": 0.3, "threshold": 0.9},
         "tea": {},

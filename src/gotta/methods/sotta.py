@@ -4,12 +4,13 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import softened_entropy
 from gotta.methods.parts.params import near_the_top, train_affine
 from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.sam import displace
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Running
 from gotta.types import MemoryBatch
 
 
@@ -20,8 +21,8 @@ class Sotta(Method):
     Its own memory is `hus`, which takes only what the model is sure of.
     """
 
-    native = Statistics("running", fed_by="memory", rate=0.2)
-    paired = Statistics("running", fed_by="memory", rate=0.2)
+    native = Running(fed_by="memory", rate=0.2)
+    paired = Running(fed_by="memory", rate=0.2)
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-3, "optimizer": "adam", "rho": 0.05, "weight_decay": 0.0},
         "imagenet-resnet50": {},

@@ -1,5 +1,6 @@
 """T3A: each class becomes the mean direction of its surest samples (Iwasawa and Matsuo, NeurIPS 2021)."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -7,12 +8,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gotta.errors import GottaError
+from gotta.heads import find_head
 from gotta.methods.method import methods
-from gotta.methods.parts.features import find_head
 from gotta.methods.parts.losses import entropy
-from gotta.methods.parts.support import Reader, find_classifier, most_certain
 from gotta.methods.settings import Presets, Texts
+from gotta.methods.support import Reader, find_classifier, most_certain
 from gotta.types import Prediction
+
+MOST_CLASSES = 20_000  # whose weights are compared with one another, in seconds and not minutes
+AT_ONCE = 1024  # of them
 
 
 @methods.register("t3a")
@@ -29,19 +33,30 @@ class T3a(Reader):
         own = super().predict(x)
         assert own.features is not None
         logits, features = self.gather(own)
-        weight, said = self.prototypes(own)
-        logits, features = torch.cat([said, logits]), torch.cat([weight, features])
-        label = logits.argmax(1)
-        kept = most_certain(label, entropy(logits), self.hyper.shots)
+        weight, label, unsure = self.prototypes(own)
+        features = torch.cat([weight, features])
+        label, unsure = torch.cat([label, logits.argmax(1)]), torch.cat([unsure, entropy(logits)])
+        kept = most_certain(label, unsure, self.hyper.shots)
         directions = torch.zeros_like(weight).index_add_(0, label[kept], F.normalize(features[kept], dim=1))
         return Prediction(own.features.to(weight) @ F.normalize(directions, dim=1).T, own.features, own.embed, own)
 
-    def prototypes(self, own: Prediction) -> tuple[Tensor, Tensor]:
-        """The classifier's weights as one sample of each class, and what it says of them."""
+    def prototypes(self, own: Prediction) -> tuple[Tensor, Tensor, Tensor]:
+        """The classifier's weights as one sample of each class, with the label and the entropy that it gives them."""
         shape = own.logits.shape[1], own.features.shape[1]  # type: ignore[union-attr]
         weight = getattr(find_head(self.predictor), "weight", None)
         classify = find_classifier(self.predictor, shape[1])
         if weight is None or classify is None or weight.shape != shape:
             raise GottaError(f"method 't3a' needs a linear classifier at the end, with a weight of {list(shape)}.")
+        if shape[0] > MOST_CLASSES:
+            raise GottaError(
+                f"method 't3a' compares each of {shape[0]:,} classes with each other one. Expected at most "
+                f"{MOST_CLASSES:,}: use a method that does not, such as 'cache' or 'lame'."
+            )
         with torch.no_grad():
-            return weight.detach().to(own.logits), classify(weight.detach()).to(own.logits)
+            found = [self._say(classify, rows, own) for rows in torch.split(weight.detach(), AT_ONCE)]
+            label, unsure = (torch.cat(parts) for parts in zip(*found, strict=True))
+            return weight.detach().to(own.logits), label, unsure
+
+    def _say(self, classify: Callable[[Tensor], Tensor], rows: Tensor, own: Prediction) -> tuple[Tensor, Tensor]:
+        logits = classify(rows).to(own.logits)
+        return logits.argmax(1), entropy(logits)

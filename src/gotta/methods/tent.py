@@ -4,11 +4,12 @@ from typing import ClassVar
 
 import torch
 
-from gotta.methods.method import Method, Statistics, methods
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
 
@@ -16,8 +17,8 @@ from gotta.types import MemoryBatch
 class Tent(Method):
     """One step on the mean entropy of the samples, under their own statistics."""
 
-    native = Statistics("batch")
-    paired = Statistics("batch")
+    native = Batch()
+    paired = Batch()
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-3, "optimizer": "adam", "loss": "entropy"},
         "tea": {},

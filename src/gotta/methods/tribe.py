@@ -7,16 +7,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gotta.errors import GottaError
-from gotta.methods.method import Method, Statistics, methods
+from gotta.heads import find_head
+from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.balanced_bn import BalancedBN
-from gotta.methods.parts.features import find_head
 from gotta.methods.parts.losses import entropy, hard_cross_entropy, margin
-from gotta.methods.parts.normalization import has_batch_norm, replace_batch_norms
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.settings import Presets, Texts
+from gotta.statistics import Running
+from gotta.statistics.normalization import has_batch_norm, replace_batch_norms
 from gotta.types import MemoryBatch
 
 
@@ -27,8 +28,8 @@ class Tribe(Method):
     Student and teacher share their parameters and have statistics of their own, like the source, by class.
     """
 
-    native = Statistics("running", fed_by="memory", rate=0.01)
-    paired = Statistics("running", fed_by="memory", rate=0.01)
+    native = Running(fed_by="memory", rate=0.01)
+    paired = Running(fed_by="memory", rate=0.01)
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-3, "optimizer": "adam", "margin": 0.05, "share": 0.0, "anchor_weight": 0.5},
         "cifar100": {"margin": 0.2, "share": 0.1},

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from gotta.errors import GottaError
-from gotta.reading import parse_json
+from gotta.json_yaml import parse_json
 
 SUFFIXES = (".pt", ".pth", ".bin", ".tar", ".ckpt", ".safetensors")
 NESTS = ("state_dict", "model_state_dict", "model_state", "model", "net")  # where training scripts put the tensors

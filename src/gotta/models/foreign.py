@@ -3,6 +3,7 @@
 import importlib
 import sys
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from gotta.models.backbone import Backbone, Input
 
 EFFICIENTNET = "efficientnet_lite_pytorch"
 LIBRARIES = ("timm", "torchvision", EFFICIENTNET)
+HUB = "hf"  # whose networks come with their weights (pretrained.py)
 LITE_INPUT = Input(224, (127 / 255,) * 3, (128 / 255,) * 3)
 LITE_NAMES = tuple(f"efficientnet-lite{size}" for size in range(5))
 PREFERRED = "IMAGENET1K_V1"  # of torchvision's records: the weights that adaptation papers use
@@ -47,12 +49,14 @@ class Foreign(Backbone):
 
 def is_foreign(name: str) -> bool:
     library, colon, _ = name.partition(":")
-    return bool(colon) and library in LIBRARIES
+    return bool(colon) and library in (*LIBRARIES, HUB)
 
 
 def check(name: str) -> None:
     """Complain of a name that the library does not know, or of a library that is not installed."""
     library, _, model = name.partition(":")
+    if library == HUB:
+        raise GottaError(f"'{name}' comes with its weights: give it weights=pretrained@REVISION.")
     known = _list_known(library)
     if model.partition(".")[0] not in known:  # timm writes a tag behind a dot
         near = get_close_matches(model, known, n=3, cutoff=0.5)
@@ -70,23 +74,23 @@ def build(name: str, num_classes: int | None) -> Foreign:
 
 def _list_known(library: str) -> list[str]:
     if library == EFFICIENTNET:
-        _import(library)
+        import_library(library)
         return list(LITE_NAMES)
-    names: list[str] = _import("timm" if library == "timm" else "torchvision.models").list_models()
+    names: list[str] = import_library("timm" if library == "timm" else "torchvision.models").list_models()
     return names
 
 
 def _from_timm(name: str, num_classes: int | None) -> Foreign:
     given = {} if num_classes is None else {"num_classes": num_classes}
-    model = _import("timm").create_model(name, pretrained=False, **given)
+    model = import_library("timm").create_model(name, pretrained=False, **given)
     record: dict[str, Any] = model.pretrained_cfg
     classifier = record.get("classifier")
-    last = classifier if isinstance(classifier, str) else _last_linear(model)
+    last = classifier if isinstance(classifier, str) else last_linear(model)
     return Foreign(model, last, Input(record["input_size"][-1], record["mean"], record["std"]), model.num_classes)
 
 
 def _from_torchvision(name: str, num_classes: int | None) -> Foreign:
-    models = _import("torchvision.models")
+    models = import_library("torchvision.models")
     records = {record.name: record for record in models.get_model_weights(name)}
     record = records.get(PREFERRED) or next(iter(records.values()))
     transform = record.transforms()
@@ -95,29 +99,32 @@ def _from_torchvision(name: str, num_classes: int | None) -> Foreign:
     classes = num_classes or len(record.meta["categories"])
     model = models.get_model(name, weights=None, num_classes=classes)
     expects = Input(transform.crop_size[0], tuple(transform.mean), tuple(transform.std))
-    return Foreign(model, _last_linear(model), expects, classes)
+    return Foreign(model, last_linear(model), expects, classes)
 
 
 def _from_efficientnet_lite(name: str, num_classes: int | None) -> Foreign:
     classes = num_classes or 1000
-    model = _import(EFFICIENTNET).EfficientNet.from_name(name, num_classes=classes)
-    return Foreign(model, _last_linear(model), LITE_INPUT, classes)
+    model = import_library(EFFICIENTNET).EfficientNet.from_name(name, num_classes=classes)
+    return Foreign(model, last_linear(model), LITE_INPUT, classes)
 
 
-def _last_linear(model: nn.Module) -> str | None:
+def last_linear(model: nn.Module) -> str | None:
+    """The name of the last linear layer."""
     names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     return names[-1] if names else None
 
 
-def _import(name: str) -> Any:
+def import_library(name: str) -> Any:
+    """A module of another library, or how to get it."""
     library = name.partition(".")[0]
     try:
-        if library != EFFICIENTNET:
-            _import_torchvision()  # timm imports it too
+        if library in ("timm", "torchvision") or (library == "transformers" and find_spec("torchvision")):
+            _import_torchvision()  # the others import it too
         return importlib.import_module(name)
     except ImportError as error:
+        extra = "hub" if library in ("transformers", "huggingface_hub") else library
         raise GottaError(
-            f"models of {library} need it installed ({error}). Install it with pip install gotta[{library}], or use "
+            f"models of {library} need it installed ({error}). Install it with pip install gotta-tta[{extra}], or use "
             "an architecture of gotta's own."
         ) from None
 

@@ -1,6 +1,7 @@
 """Networks by name or path: bundled ones, those of `gotta train`, and any architecture with a checkpoint of yours."""
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,12 +13,13 @@ from torch.overrides import TorchFunctionMode
 
 from gotta.errors import GottaError, unknown
 from gotta.files import write_atomically
-from gotta.models import foreign, own
+from gotta.json_yaml import parse_json
+from gotta.models import foreign, own, pretrained
 from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 from gotta.models.checkpoint import Checkpoint, fit_names, misfits, read_checkpoint, read_safetensors
 from gotta.models.embedding import Embedding, check_names, read_head
-from gotta.reading import parse_json
 
+log = logging.getLogger(__name__)
 WEIGHTS = Path(__file__).parent / "weights"
 RANDOM = "random"
 
@@ -37,8 +39,9 @@ def load(
     scale: float | None = None,
 ) -> Backbone:
     """A network in evaluation mode: a bundled one by name, one saved by `gotta train` by its path, an architecture
-    with `weights` (the path of a checkpoint, or "random" for untrained weights that `seed` decides), or what a function
-    of the caller's own builds, `module:function`.
+    with `weights` (the path of a checkpoint, or "random" for untrained weights that `seed` decides), one of timm or
+    Hugging Face with published weights (`hf:microsoft/resnet-50`, "pretrained@REVISION"), or what a function of the
+    caller's own builds, `module:function`.
 
     The number of classes is the checkpoint's, unless `num_classes` insists on one. `preprocessing` names the mean and
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
@@ -46,6 +49,7 @@ def load(
     (`embedding.Embedding`).
     """
     name = str(name_or_path)
+    log.info("loading %s, weights %s", name, weights)
     check(name, None if weights is None else str(weights), preprocessing, None if head is None else str(head), scale)
     if own.is_own(name):
         own.find(name)
@@ -58,6 +62,8 @@ def load(
         record, state = read(path)
         model = _from_record(record, path, num_classes, state)
         _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
+    elif isinstance(weights, str) and pretrained.is_pretrained(weights):
+        model = pretrained.load_pretrained(name, weights)
     elif str(weights) == RANDOM:
         model = _make_untrained(lambda: _build(name, num_classes), seed)
     else:
@@ -87,6 +93,8 @@ def check(
     if own.is_own(name):
         own.check(name)
         return
+    if weights is not None and pretrained.is_pretrained(weights):
+        return pretrained.check(name, weights)
     if foreign.is_foreign(name):
         foreign.check(name)
     elif weights is not None:

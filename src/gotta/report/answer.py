@@ -1,267 +1,305 @@
-"""The answer in a sentence, computed from the runs and never stronger than they are."""
+"""The answer in a few sentences, computed from the runs and never stronger than they are.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+The first is about memories; where there are none, about the best entry. All intervals are at 95 %, uncorrected.
+"""
 
-from gotta.report.pairs import Difference, fair_difference
-from gotta.report.panel import CONTROLS, NONE, Panel, Runs, is_memory
-from gotta.report.rates import at_best, runs_at_best, told_rates
-from gotta.report.statistics import LEVEL, NO_INTERVAL
-from gotta.report.stored_run import Run
-from gotta.report.tables.comparison import cell
-from gotta.report.winner import NOBODY, SAME, Winner, find_winner, without_memory
-from gotta.report.words import points, show_signed, side
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
 
-CONTROL = CONTROLS["running_statistics"]
-NAMED = 10  # memories that a sentence names; more are counted
+from gotta.report.pairs import Difference, difference, fair_difference
+from gotta.report.panel import Entries, Entry, Panel, running_at_best, without_memory
+from gotta.report.rows import RUNNING, Column, list_in_words
+from gotta.report.statistics import PAIRS, SEEDS, Estimate
+from gotta.report.tables.gains import find_twin
+from gotta.safe_text import tell_number
+
+NAMED = 3  # things that a sentence names; more are counted
+CONTROL = "running statistics without a memory"
+USES_ORDER = ", which uses the order of samples"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finding:
-    """What one method's column says. Intervals are corrected for the number of memories compared (Bonferroni)."""
+    """What one method says of memories: the best one against none, against the others, and against the control.
 
-    method: str
-    memories: int
-    best: str
-    accuracy: float
-    over_none: Difference | None  # None if there is no row without a memory; in steps of the same size if there is one
-    tied: tuple[str, ...]
-    over_control: Difference | None
-    rate: str  # of the best memory and of the control, where they have one
-    at_best_rates: str  # what the same comparison says with each at its best rate
-    covers: str  # what its intervals speak about
-    compared: int  # other memories that it could be told from, or not
-    steps: int | None = None  # samples per step, where the row without a memory is the control that takes the same
-    ties_in_lead: bool = False  # said of all methods at once, so not again
-    at_usual_rates: bool = False  # the table has the same memories at their best rates too
+    `control` and `at_best` are pairs of the memory and the control, at the usual rates and each at its best one.
+    """
+
+    best: Entry
+    others: tuple[Entry, ...]
+    none: Entry | None
+    control: Entry | None
+    at_best: tuple[Entry, Entry] | None
+
+    @property
+    def method(self) -> str:
+        return self.best.column.label
+
+    @cached_property
+    def gaps(self) -> dict[Entry, Difference]:
+        """The best memory less each other one."""
+        return {entry: fair_difference(self.best.runs, entry.runs) for entry in self.others}
+
+    @cached_property
+    def gain(self) -> Difference | None:
+        return None if self.none is None else fair_difference(self.best.runs, self.none.runs)
+
+    @cached_property
+    def over_control(self) -> Difference | None:
+        return None if self.control is None else fair_difference(self.best.runs, self.control.runs)
 
     @property
     def helps(self) -> bool:
-        """Is the best memory better than none, beyond doubt at the stated level?"""
-        gain = None if self.over_none is None else self.over_none.estimate
-        return gain is not None and gain.distinguishable and gain.mean > 0
+        """Is the best memory significantly better than none?"""
+        found = None if self.gain is None else self.gain.estimate
+        return found is not None and found.distinguishable and found.mean > 0
+
+    @property
+    def tied(self) -> list[Entry]:
+        """The other memories from which the best does not differ significantly."""
+        return [entry for entry, gap in self.gaps.items() if gap.tied]
 
     @property
     def stands_out(self) -> bool:
-        """Is the best memory better than every other one, beyond doubt?"""
-        return self.memories > 1 and self.compared == self.memories - 1 and not self.tied
+        """Is the best memory significantly better than every other one?"""
+        return bool(self.gaps) and all(gap.distinguishable for gap in self.gaps.values())
 
     @property
-    def alike(self) -> bool:
-        """Can the best memory be told from no other one?"""
-        return self.memories > 1 and len(self.tied) == self.memories - 1
-
-    @property
-    def parts(self) -> list[str]:
-        """What is said of the method, thing by thing."""
-        where = "at the usual rates, " if self.at_usual_rates else ""
-        parts = [where + self._gain(), self._ties(), self._control(), self.at_best_rates]
-        return [part for part in parts if part]
+    def told_gain(self) -> str:
+        if self.gain is None:
+            return ""
+        steps = "" if self.none is None or not self.none.row.is_control else " at the same samples per step"
+        return f", {tell_difference(self.gain, f'no memory{steps}')}"
 
     @property
     def sentence(self) -> str:
-        return f"{self.method}: {'; '.join(self.parts)}."
-
-    def _gain(self) -> str:
-        if self.over_none is None:
-            return f"the best of {self.memories} memories is {self.best} at {self.accuracy:.1f} %"
-        gain = self.over_none.estimate
-        if gain is None:
-            why = f" ({self.over_none.refused[0]})" if self.over_none.refused else ""
-            return f"the best memory is {self.best} at {self.accuracy:.1f} %, and cannot be compared with none{why}"
-        shown, none = points(gain), "none" + self._in_steps
-        if gain.half is None:
-            over = f"{side(gain)} no memory{self._in_steps}"
-            return f"the best memory is {self.best}, {shown} points {over}, in this one stream"
-        if self.helps:
-            return f"the best memory is {self.best}, {shown} points above no memory{self._in_steps}"
-        if self.over_none.distinguishable:
-            return f"no memory beats {none}: the best, {self.best}, is {shown} points below it"
-        return f"no memory can be told from {none}: the best, {self.best}, differs by {show_signed(gain)}"
-
-    @property
-    def _in_steps(self) -> str:
-        return "" if self.steps is None else f" in the same steps of {self.steps}"
-
-    def _ties(self) -> str:
-        if self.ties_in_lead:
-            return ""
-        count, others = len(self.tied), self.memories - 1
-        if count > 1 and count == others:
-            return f"none of the {others} others can be told from it"
-        names = f"{count} of the {others} others" if count > NAMED else ", ".join(self.tied)
-        return f"not distinguishable from {names}" if self.tied else ""
-
-    def _control(self) -> str:
-        if self.over_control is None or self.over_control.estimate is None:
-            return ""
-        rest = self.over_control.estimate
-        compared = compare(self.best, self.over_control, f"running statistics without a memory{self.rate}")
-        gain = None if self.over_none is None else self.over_none.estimate
-        if not self.helps or gain is None:
-            return compared
-        return f"{compared}, which account for {gain.mean - rest.mean:+.1f} of {gain.mean:+.1f}"
+        parts = [f"{self.best.row.label} is the best of {len(self.others) + 1} memories at {self.best.shown}"]
+        parts[0] = parts[0] if self.others else f"the memory is {self.best.row.label} at {self.best.shown}"
+        parts[0] += self.told_gain
+        parts += [f"it is {tell_difference(self.over_control, CONTROL)}"] if self.over_control else []
+        if self.at_best is not None:
+            ours, theirs = self.at_best
+            gap = fair_difference(ours.runs, theirs.runs)
+            rates = [f"{entry.rate:g}" for entry in self.at_best]
+            against = tell_difference(gap, f"that control ({rates[1]})")
+            parts.append(f"each at its best rate, {ours.row.usual.label} ({rates[0]}) is {against}")
+        return f"{self.method}: {'; '.join(parts)}."
 
 
-def compare(ours: str, found: Difference, theirs: str) -> str:
-    """A paired difference in words."""
-    gap = found.estimate
-    if gap is None:
-        return f"{ours} and {theirs} cannot be compared ({'; '.join(found.refused[:1])})"
-    if gap.mean == 0 and gap.half == 0:
-        return f"{ours} is equal to {theirs} in every domain"
-    if gap.distinguishable or gap.half is None:
-        return f"{ours} is {points(gap)} {side(gap)} {theirs}"
-    return f"{ours} cannot be told from {theirs} ({show_signed(gap)})"
-
-
-def findings(panel: Panel, level: float = LEVEL) -> list[Finding]:
-    """One finding for each method that has a memory beside something to compare it with: none, or another one."""
-    return [found for column, rows in panel.methods.items() if (found := _finding(column, rows, level)) is not None]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
-    """What one table says about `which memory, and is it really better?`: in a sentence, by method, and how sure."""
+    """What one table says: a headline, at most three lines of what it means, and the details.
 
-    lead: str
+    `best` are the entries with the highest number of those that are ranked.
+    """
+
+    headline: str = "There are no finished runs."
+    lines: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    uncertainty: str = ""
-    winner: Winner = NOBODY  # of the table, its margin, and what the margin is due to
-
-    @property
-    def helped(self) -> tuple[int, int]:
-        """For how many methods a memory is better than none, of how many that can be compared."""
-        compared = [finding for finding in self.findings if finding.over_none is not None and finding.over_none.judged]
-        return sum(finding.helps for finding in compared), len(compared)
-
-    @property
-    def beside_headline(self) -> str:
-        """All that is said, but for the winner's sentence."""
-        return str(replace(self, winner=replace(self.winner, headline="")))
+    best: tuple[Entry, ...] = ()
 
     def __str__(self) -> str:
-        parts = [self.lead, *(finding.sentence for finding in self.findings), self.uncertainty, str(self.winner)]
-        return " ".join(part for part in parts if part)
+        return " ".join([self.headline, *self.lines, *self.details])
 
 
-def answer(panel: Panel, level: float = LEVEL) -> Answer:
+def answer(panel: Panel) -> Answer:
     """Computed from the runs of one table."""
-    found = findings(panel, level)
-    winner = find_winner(panel, level)
-    if not found:
-        told = "No method was run with two memories, or with one and without, so nothing can be said of memories."
-        return Answer(told, winner=winner)
-    where = _where(panel)
-    result = Answer(f"On {where}:", tuple(found), _uncertainty(found, level), winner)
-    helped, compared = result.helped
-    baseline = any(finding.over_none is not None for finding in found)
-    if len(found) == 1:
-        return result if baseline else replace(result, lead=f"On {where}, without a row for no memory:")
-    told = f", a memory is better than none for {helped} of {compared} methods"
-    if not compared:
-        told = " nothing can be told for sure" if baseline else " there is no row without a memory to compare with"
-    shorter = tuple(replace(finding, ties_in_lead=all(f.alike for f in found)) for finding in found)
-    return replace(result, lead=f"On {where}{told}{_which(found)}.", findings=shorter)
+    if not panel.runs:
+        return Answer()
+    found = findings(panel)
+    ranked = [entry for entry in panel.entries if entry.is_ranked and entry.accuracy.value is not None]
+    top = max(ranked, key=lambda entry: entry.mean, default=None)
+    best = tuple(entry for entry in ranked if top is not None and entry.shown == top.shown)
+    headline = _tell_memories(found) if found else _tell_best(panel, best, len(ranked))
+    lines = [
+        _tell_controls(found),
+        _tell_certainty(panel, found, best, ranked),
+        _tell_others(panel, found, best, ranked),
+    ]
+    details = [*(finding.sentence for finding in found), *_tell_cause(panel, best)]
+    return Answer(headline, tuple(filter(None, lines)), tuple(details), tuple(found), best)
 
 
-def _which(found: Sequence[Finding]) -> str:
-    clear = [f"{finding.best} for {finding.method}" for finding in found if finding.stands_out]
-    if not any(finding.compared for finding in found):
-        return ""
-    if all(finding.alike for finding in found):
-        return "; for no method can the best memory be told from any other"
-    if not clear:
-        return "; for no method is one memory clearly better than all others"
-    return f"; clearly better than all other memories: {', '.join(clear)}"
+def findings(panel: Panel) -> list[Finding]:
+    """One for each method that has a memory beside something to compare it with: none, or another one."""
+    return [found for column, rows in panel.methods.items() if (found := _finding(column, rows)) is not None]
 
 
 def overall(answers: Sequence[Answer]) -> str:
     """Several set-ups in a sentence; empty where one speaks for itself or there is nothing to count."""
-    helped, compared = (sum(answer.helped[k] for answer in answers) for k in (0, 1))
-    if len(answers) < 2 or compared < 2:
+    found = [finding for one in answers for finding in one.findings if finding.gain is not None and finding.gain.judged]
+    if len(answers) < 2 or len(found) < 2:
         return ""
-    return f"Over {len(answers)} set-ups, a memory is better than none for {helped} of {compared} methods and set-ups."
+    helped = sum(finding.helps for finding in found)
+    where = f"{len(found)} comparisons over {len(answers)} set-ups"
+    return f"A memory is significantly better than none in {helped} of {where}."
 
 
-def _finding(column: str, rows: Mapping[str, Runs], level: float) -> Finding | None:
-    memories = {row: runs for row, runs in rows.items() if is_memory(row)}
-    usual = {row: runs for row, runs in memories.items() if not at_best(row)}
-    memories = usual or memories
-    means = {row: mean for row, runs in memories.items() if (mean := cell(runs).value) is not None}
-    if not means or (NONE not in rows and SAME not in rows and len(means) == 1):
+def tell_difference(found: Difference, than: str) -> str:
+    """A paired difference in words: `4.1 ± 1.0 above ...`."""
+    gap = found.estimate
+    if gap is None:
+        return f"not comparable with {than}: {'; '.join(found.refused[:1])}"
+    if gap.mean == 0 and gap.range == (0.0, 0.0):
+        return f"equal to {than} in every domain"
+    if found.judged and not found.distinguishable:
+        return f"not significantly different from {than} ({tell_signed(gap)})"
+    return f"{tell_points(gap)} {'above' if gap.mean > 0 else 'below'} {than}"
+
+
+def tell_points(found: Estimate) -> str:
+    return f"{abs(found.mean):.1f}" + ("" if found.half is None else f" ± {found.half:.1f}")
+
+
+def tell_signed(found: Estimate) -> str:
+    return f"{'+' if found.mean >= 0 else '-'}{tell_points(found)}"
+
+
+def _finding(column: Column, rows: Entries) -> Finding | None:
+    memories = [entry for row, entry in rows.items() if row.is_memory and entry.accuracy.value is not None]
+    usual = [entry for entry in memories if not entry.row.best_rates] or memories
+    if column.uses_order or not usual:
         return None
-    corrected = 1 - (1 - level) / len(means)
-    best = max(means, key=lambda row: means[row])
-    against = {row: fair_difference(memories[best], memories[row], corrected) for row in means if row != best}
-    tied = tuple(row for row, gap in against.items() if gap.tied or f"{means[row]:.1f}" == f"{means[best]:.1f}")
-    control = fair_difference(memories[best], rows[CONTROL], corrected) if CONTROL in rows else None
-    baseline, steps = without_memory(rows, memories[best])
-    over_none = fair_difference(memories[best], rows[baseline], corrected) if baseline in rows else None
-    rate = _rate([*memories[best], *rows[CONTROL]]) if CONTROL in rows else ""
-    covers = next((e.covers for gap in (over_none, control, *against.values()) if gap and (e := gap.estimate)), "")
-    compared = sum(gap.judged for gap in against.values())
-    return Finding(
-        column,
-        len(means),
-        best,
-        means[best],
-        over_none,
-        tied,
-        control,
-        rate,
-        _at_best_rates(rows, level),
-        covers,
-        compared,
-        steps,
-        at_usual_rates=any(at_best(row) and is_memory(row) for row in rows) and bool(usual),
+    best = max(usual, key=lambda entry: entry.mean)
+    none = without_memory(rows, best)
+    if none is None and len(usual) == 1:
+        return None
+    others = tuple(entry for entry in usual if entry is not best)
+    return Finding(best, others, none, rows.get(RUNNING), _pair_at_best(memories, rows))
+
+
+def _pair_at_best(memories: Sequence[Entry], rows: Entries) -> tuple[Entry, Entry] | None:
+    """The best memory and the control, each at its best rate; nothing where the table has no such rows."""
+    control = running_at_best(rows)
+    tuned = [entry for entry in memories if entry.at_best_rate]
+    if control is None or not tuned or not any(row.best_rates for row in rows):
+        return None
+    return max(tuned, key=lambda entry: entry.mean), control
+
+
+def _tell_memories(found: Sequence[Finding]) -> str:
+    rates = " at the default rate" if any(finding.at_best for finding in found) else ""
+    if len(found) <= NAMED:
+        told = [f"{one.best.row.label} for {one.method} ({one.best.shown}{one.told_gain})" for one in found]
+        return f"Best memory{rates}: {'; '.join(told)}."
+    often, times = Counter(finding.best.row.label for finding in found).most_common(1)[0]
+    best = f"{often} ({times} of {len(found)} methods)"
+    gains = [finding.gain for finding in found if finding.gain is not None and finding.gain.estimate is not None]
+    judged = [gap for gap in gains if gap.judged]
+    above = [gap for gap in judged or gains if gap.estimate is not None and gap.estimate.mean > 0]
+    count = sum(gap.distinguishable for gap in above) if judged else len(above)
+    if not gains:
+        return f"Most often the best memory{rates}: {best}."
+    surely = "significantly " if judged else ""
+    return (
+        f"A memory is {surely}better than none for {count} of {len(judged or gains)} methods; "
+        f"most often the best{rates}: {best}."
     )
 
 
-def _rate(runs: Sequence[Run]) -> str:
-    rates = {run.spec.method.rate for run in runs} - {None}
-    return f" at the same rate ({rates.pop():g})" if len(rates) == 1 else ""
+def _tell_best(panel: Panel, best: Sequence[Entry], count: int) -> str:
+    if not best:
+        known = [f"{entry.name} ({entry.shown})" for entry in panel.entries]
+        return f"Nothing to choose from: only {_list(known, 'controls')}."
+    told = _lead(best, f"of {count} entries") if count > 1 else f"The only entry: {best[0].name} ({best[0].shown})"
+    source = panel.source
+    if source is None:
+        return f"{told}."
+    return f"{told}, {tell_difference(difference(best[0].runs, source.runs), 'the source model')}."
 
 
-def _at_best_rates(rows: Mapping[str, Runs], level: float) -> str:
-    """The best memory against the control, each at its best rate; nothing where the table has no such rows."""
-    if not any(map(at_best, rows)):
+def _tell_controls(found: Sequence[Finding]) -> str:
+    """What a moving average without a memory would have done."""
+    known = [(one.best, one.over_control) for one in found if one.over_control is not None]
+    if not known or len(known) > NAMED:
+        above = sum(gap.estimate is not None and gap.estimate.mean > 0 for _, gap in known)
+        return f"The best memory is above {CONTROL} for {above} of {len(known)} methods." if known else ""
+    told = [
+        f"{entry.name} is {tell_difference(gap, CONTROL if k == 0 else 'it')}" for k, (entry, gap) in enumerate(known)
+    ]
+    return f"{'; '.join(told)}."
+
+
+def _tell_certainty(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], ranked: Sequence[Entry]) -> str:
+    """Which differences are significant; said once if the runs are too few to tell."""
+    domains, seeds = max(len(run.domains) for run in panel.runs), len({run.seed for run in panel.runs})
+    if len(ranked) < 2:
         return ""
-    found = runs_at_best(rows)
-    means = {row: mean for row, runs in found.items() if is_memory(row) and (mean := cell(runs).value) is not None}
-    if not means or CONTROL not in found:
-        return ""
-    best = max(means, key=lambda row: means[row])
-    gap = fair_difference(found[best], found[CONTROL], 1 - (1 - level) / len(means))
-    ours, theirs = (told_rates(found[row]) for row in (best, CONTROL))
-    told = compare(f"{best} ({ours})", gap, f"running statistics without a memory ({theirs})")
-    lower = [row for row in (best, CONTROL) if _is_lower(found[row], rows.get(row, ()))]
-    names = " and ".join("running statistics" if row == CONTROL else row for row in lower)
-    elsewhere = f" (these rates were best on other images; here {names} have more at the usual rate)" if lower else ""
-    return f"each at its best rate, {told}{elsewhere}"
+    if seeds < SEEDS or seeds * domains < PAIRS:
+        few = f"{tell_number(seeds, 'seed')} and {tell_number(domains, 'domain')}"
+        return f"Too few to tell differences from chance ({few}).{_tell_command(panel, domains, seeds)}"
+    clear = [f"{one.best.row.label} for {one.method}" for one in found if one.stands_out]
+    told = [f"Significantly better than every other memory: {list_in_words(clear)}."] if clear else []
+    for one in found if len(found) <= NAMED else ():
+        told += [f"Not significantly different from {one.best.name}: {_name_rows(one.tied)}."] if one.tied else []
+    wide = [gap.estimate.half for one in found for gap in one.gaps.values() if gap.undecided and gap.estimate]
+    if wide:
+        most = max(half or 0.0 for half in wide)
+        told.append(
+            f"Undecided: {len(wide)} other {'memory' if len(wide) == 1 else 'memories'} (intervals up to ± {most:.0f})."
+        )
+    return " ".join(told) + (_tell_command(panel, domains, seeds) if wide else "")
 
 
-def _is_lower(runs: Sequence[Run], other: Sequence[Run]) -> bool:
-    ours, theirs = cell(runs).value, cell(other).value if other else None
-    return ours is not None and theirs is not None and ours < theirs
+def _tell_command(panel: Panel, domains: int, seeds: int) -> str:
+    """With enough seeds for a verdict, or twice as many as were not enough."""
+    name = next((name for run in panel.runs if isinstance(name := run.stored.recipe.get("name"), str)), "")
+    least = max(3, ceil(PAIRS / max(1, domains)))
+    enough = ",".join(map(str, range(least if seeds < least else 2 * seeds)))
+    return f" `gotta bench {name} --seeds {enough}` would tell." if name else " More seeds would tell."
 
 
-def _where(panel: Panel) -> str:
-    known = [run.settings for run in panel.runs]
-    names = ("data.name", "model.name", "memory.capacity", "stream.gamma", "regime.reset")
-    values = {name: list(dict.fromkeys(str(s[name]) for s in known if s.get(name) is not None)) for name in names}
-    shown = {name: " and ".join(found) for name, found in values.items() if found}
-    if {run.stream.order for run in panel.runs} == {"iid"}:  # which has no gamma
-        shown.pop("stream.gamma", None)
-    extra = [f"{name.split('.')[-1]} {shown[name]}" for name in names[2:] if name in shown]
-    return f"{shown['data.name']} with {shown['model.name']}" + (f" ({', '.join(extra)})" if extra else "")
+def _name_rows(entries: Sequence[Entry]) -> str:
+    return _list([entry.row.label for entry in entries], "memories")
 
 
-def _uncertainty(found: Sequence[Finding], level: float) -> str:
-    covers = {finding.covers for finding in found if finding.covers}
-    if not covers:
-        return "Nothing could be compared in pairs, so there are no intervals."
-    without = {text for text in covers if text.startswith(NO_INTERVAL)}
-    there = "; or ".join(sorted(covers - without))
-    told = [f"Intervals at {level:.0%}, corrected for the memories compared, cover {there}."] if there else []
-    return " ".join([*told, *(f"{text.capitalize()}." for text in sorted(without))])
+def _tell_others(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], ranked: Sequence[Entry]) -> str:
+    """The best of the whole table if it is not a memory, and the source model if nothing reaches it."""
+    told = []
+    if found and best and best[0].mean > max(one.best.mean for one in found):
+        order = USES_ORDER if all(one.column.uses_order for one in best) else ""
+        told.append(f"{_lead(best, f'of all {len(ranked)} entries')}{order}.")
+    elif not found and best and best[0].column.uses_order:
+        bare = max((one for one in ranked if not one.column.uses_order), key=lambda one: one.mean, default=None)
+        told += [f"Best without using the order of samples: {bare.name} ({bare.shown})."] if bare else []
+    above = [
+        e for e in panel.entries if best and not e.is_ranked and not e.accuracy.no_effect and e.mean > best[0].mean
+    ]
+    controls = [f"{e.column.label} + {e.row.short} ({e.shown})" for e in above if e.row.is_control]
+    told += [f"Higher, but a control: {_list(controls, 'controls')}."] if controls else []
+    source = [entry for entry in above if entry.column.is_source]
+    told += [f"Nothing reaches {source[0].name} ({source[0].shown})."] if source else []
+    return " ".join(told)
+
+
+def _tell_cause(panel: Panel, best: Sequence[Entry]) -> list[str]:
+    """How much of the best entry's margin over running statistics comes from its statistics, and from its prior."""
+    entry = best[0] if best and best[0].column.prior != "none" else None
+    alone = None if entry is None else find_twin(panel, entry)
+    controls = [rows[RUNNING] for rows in panel.methods.values() if RUNNING in rows]
+    control = max(controls, key=lambda one: one.mean, default=None)
+    if entry is None or alone is None or control is None:
+        return []
+    gaps = (fair_difference(entry.runs, alone.runs), fair_difference(alone.runs, control.runs))
+    whole = fair_difference(entry.runs, control.runs)
+    if any(gap.estimate is None for gap in (*gaps, whole)):
+        return []
+    prior, statistics = (f"{tell_signed(gap.estimate)}" for gap in gaps if gap.estimate is not None)
+    kind = f"{entry.runs[0].spec.method.statistics or 'its'} statistics"
+    return [f"{entry.name} is {tell_difference(whole, CONTROL)}: {prior} from the prior and {statistics} from {kind}."]
+
+
+def _lead(best: Sequence[Entry], where: str) -> str:
+    """The first by name; of many with the same number, their number."""
+    if len(best) > NAMED:
+        return f"First {where}: {len(best)} with the same number ({best[0].shown})"
+    return f"Best {where}: {list_in_words([entry.name for entry in best])} ({best[0].shown})"
+
+
+def _list(names: Sequence[str], more: str) -> str:
+    """A few by name, more by their number."""
+    return f"{len(names)} {more}" if len(names) > NAMED else list_in_words(names)

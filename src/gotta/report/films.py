@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from gotta.experiment.run.memory_film import record_path
-from gotta.reading import read_json
-from gotta.report.panel import NONE, cell_name, is_memory
-from gotta.report.part import Part
-from gotta.report.results import Results
-from gotta.report.winner import contestants
+from gotta.json_yaml import read_json
+from gotta.report.results import Part, Results
 
 ROOM = 2_200_000  # bytes of recordings at most
 BEST, BEST_MEMORY = "the best of the table", "the best memory"
@@ -28,19 +25,17 @@ class Film:
 
 def films_of(part: Part, filmed: Collection[str]) -> list[Film]:
     """Those of one table: the best cells, fps, other memories, then what has none; first seeds first."""
-    first = {(entry.column, entry.row) for entry in part.answer.winner.first}
-    memories = [entry for entry in contestants(part.panel) if is_memory(entry.row)]
+    memories = [entry for entry in part.panel.entries if entry.is_ranked and entry.row.is_memory]
     best = max(memories, key=lambda entry: entry.mean, default=None)
     found = []
-    for column, row, runs in part.panel.filled:
-        leads, leads_memories = (column, row) in first, best is not None and (column, row) == (best.column, best.row)
-        why = BEST if leads else BEST_MEMORY if leads_memories else ""
-        for run in runs:
-            if run.id in filmed:
-                memory = run.spec.memory.name
-                kind = 0 if why else 1 if memory == "fps" else 3 if memory == NONE or run.spec.control else 2
-                name = f"{cell_name(column, row)}, seed {run.seed}"
-                found.append(Film(run.id, name, why, (run.seed, kind, -(run.accuracy or 0.0), run.id)))
+    for entry in part.panel.entries:
+        why = BEST if entry in part.answer.best else BEST_MEMORY if entry is best else ""
+        kind = 0 if why else 1 if entry.row.name == "fps" else 2 if entry.row.is_memory else 3
+        found += [
+            Film(run.id, f"{entry.name}, seed {run.seed}", why, (run.seed, kind, -(run.accuracy or 0.0), run.id))
+            for run in entry.runs
+            if run.id in filmed
+        ]
     return sorted(found, key=lambda film: film.order)
 
 

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from gotta.report.statistics import LEVEL, Estimate, estimate
-from gotta.report.stored_run import Run
+from gotta.report.stored_run import Run, samples_per_step
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,23 @@ class Difference:
 
     @property
     def tied(self) -> bool:
-        return self.judged and not self.distinguishable
+        """Is it not significant, though a difference that matters would be?"""
+        return self.estimate is not None and self.estimate.is_narrow and not self.distinguishable
+
+    @property
+    def undecided(self) -> bool:
+        """Is it not significant because the runs are too few?"""
+        return self.estimate is not None and not self.estimate.is_narrow and not self.distinguishable
 
 
 def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVEL) -> Difference:
     """The paired difference of accuracy over the seeds that both have."""
+    table, seeds, refused = pair_by_seed(ours, baseline)
+    return Difference(estimate(table, level) if table else None, tuple(seeds), tuple(refused))
+
+
+def pair_by_seed(ours: Sequence[Run], baseline: Sequence[Run]) -> tuple[list[list[float]], list[int], list[str]]:
+    """Differences [seed, domain] over what both have, their seeds, and what was not paired."""
     mine, theirs = _first_by_seed(ours), _first_by_seed(baseline)
     rows, seeds, refused = [], [], []
     for seed in sorted(mine.keys() | theirs.keys()):
@@ -43,16 +53,7 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
             rows.append(gaps)
             seeds.append(seed)
     shared = [name for name in rows[0] if all(name in row for row in rows)] if rows else []
-    if not shared:
-        return Difference(None, (), tuple(refused))
-    table = np.array([[row[name] for name in shared] for row in rows])
-    return Difference(estimate(table, level), tuple(seeds), tuple(refused))
-
-
-def samples_per_step(runs: Sequence[Run]) -> tuple[int, ...]:
-    """After how many samples these runs predict and adapt anew; several where they differ."""
-    regimes = [run.spec.regime for run in runs]
-    return tuple(sorted({regime.adapt_every or regime.batch_size or 0 for regime in regimes}))
+    return ([[row[name] for name in shared] for row in rows], seeds, refused) if shared else ([], [], refused)
 
 
 def fair_difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVEL) -> Difference:
@@ -61,7 +62,7 @@ def fair_difference(ours: Sequence[Run], baseline: Sequence[Run], level: float =
     if mine == theirs:
         return difference(ours, baseline, level)
     shown = [" and ".join(map(str, sizes)) for sizes in (mine, theirs)]
-    return Difference(None, (), (f"steps of {shown[0]} samples against {shown[1]}",))
+    return Difference(None, (), (f"steps of {shown[0]} and {shown[1]} samples",))
 
 
 def subtract(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:

@@ -5,31 +5,27 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gotta.experiment.spec.dotted import flatten
-
 if TYPE_CHECKING:
     from gotta.report.stored_run import Run
 
 SHOWN = 8  # digits of a hash
 IN_STREAM = {"order": "stream", "schedule": "stream"}  # other parts are called as their section of a spec
 CODE = "code"
+VERSION = "version"
 
 
 def list_origins(run: "Run") -> dict[str, Any]:
     """By dotted names in the sections they belong to, so that they tell runs apart as settings do.
 
-    The hashes of data and weights, the code of the user's own parts, and each setting of gotta's own that the spec
-    leaves to its default.
+    The hashes of data and weights, the versions of gotta's parts, and the code of the user's own.
     """
-    found: dict[str, Any] = {"data.format": "earlier" if run.is_earlier else "of today"}
+    found: dict[str, Any] = {}
     hashes = {"data.data_hash": run.summary.data_sha256, "model.weights_hash": run.summary.weights_sha256}
     found |= {name: value[:SHOWN] for name, value in hashes.items() if value}
     for name, part in run.identity.parts.items():
         section = IN_STREAM.get(name, name)
-        if part.files:
-            found[f"{section}.{CODE}" if section == name else f"{section}.{name}_{CODE}"] = _short(part.files)
-        if section == name:  # the settings of a stream are all in the spec
-            found |= flatten({section: {"default": part.settings}})
+        prefix = f"{section}." if section == name else f"{section}.{name}_"
+        found[prefix + (CODE if part.files else VERSION)] = _short(part.files) if part.files else part.version
     return found
 
 
@@ -37,8 +33,6 @@ def origin_lines(runs: Iterable["Run"]) -> list[str]:
     """What a reader of a table must know of where its numbers are from; nothing if they are all alike."""
     listed = list(runs)
     lines = []
-    if any(run.is_earlier for run in listed):
-        lines.append("Of an earlier format: nothing tells what made these runs, nor that they are unchanged since.")
     versions = sorted({run.version for run in listed if run.version})
     if len(versions) > 1:
         lines.append(f"Made with several versions of gotta: {', '.join(versions)}.")

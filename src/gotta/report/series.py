@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gotta.experiment.sweep.store import STEPS, unreadable_steps
+from gotta.json_yaml import parse_json, read_bytes
 from gotta.metrics.measures import MEASURES
-from gotta.reading import parse_json, read_bytes
 from gotta.report.stored_run import Run
 
 BINS = 96

@@ -9,21 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 from gotta.errors import GottaError
 
 LEVEL = 0.95
-NO_INTERVAL = "no interval"
-ENOUGH = 3  # seeds: from two, t with one degree of freedom makes intervals that say nothing
+SEEDS, PAIRS = 2, 5  # a verdict needs so many seeds, and so many pairs of seed and domain
+WIDE = 5.0  # points: an interval wider than this leaves a difference undecided rather than small
+FOR_A_CELL = 3  # seeds: t with one degree of freedom says nothing about a single number
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with half its interval; without a spread to judge by there is no interval."""
+    """A mean with half its interval, or with the range of its values where they are too few for an interval."""
 
     mean: float
     half: float | None
-    level: float
+    range: tuple[float, float]
     seeds: int
     domains: int
-    over: str
 
     @property
     def low(self) -> float | None:
@@ -39,41 +39,55 @@ class Estimate:
         return self.half is not None and abs(self.mean) > self.half
 
     @property
-    def covers(self) -> str:
-        """What the interval speaks about, in words."""
-        few = "one seed" if self.seeds == 1 else f"{self.seeds} seeds"
-        if self.half is None:
-            return f"{NO_INTERVAL}: {few}" if self.over == "seeds" else f"{NO_INTERVAL}: {few} and one domain"
-        if self.over == "seeds":
-            return f"other seeds, on these domains (n={self.seeds})"
-        if self.seeds < ENOUGH:
-            return f"other domains like these {self.domains}; {few}, so other streams are not covered"
-        if self.domains == 1:
-            return f"other seeds (n={self.seeds}), on this domain"
-        return f"other seeds (n={self.seeds}) and other domains like these {self.domains}"
+    def is_narrow(self) -> bool:
+        """Would a difference that matters have been seen?"""
+        return self.half is not None and self.half <= WIDE
+
+    @property
+    def pairs(self) -> int:
+        return self.seeds * self.domains
 
 
-def estimate(values: ArrayLike, level: float = LEVEL, over: str = "both") -> Estimate:
-    """The mean of `values[seed, domain]` with an interval over seeds and domains, or over seeds alone.
+def estimate(values: ArrayLike, level: float = LEVEL) -> Estimate:
+    """The mean of `values[seed, domain]` with its interval over other seeds and other domains.
 
     The squared half width is that of Student's t over the means of the seeds, plus that over the means of the domains
-    where they vary more than seeds and chance explain. Fewer than three seeds are taken as they are: the interval is
-    then over domains alone.
+    where they vary more than seeds and chance explain.
     """
     table = _check_values(values, level)
-    if over not in ("both", "seeds"):
-        raise GottaError(f"over='{over}' is unknown. Expected both or seeds.")
     seeds, domains = table.shape
-    mean = float(table.mean())
-    parts = []
-    if seeds >= ENOUGH:
-        parts.append(_squared_t(seeds - 1, level) * float(table.mean(1).var(ddof=1)) / seeds)
-    if over == "both" and domains > 1:
+    half = _half(table, level) if seeds >= SEEDS and seeds * domains >= PAIRS else None
+    return Estimate(float(table.mean()), half, (float(table.min()), float(table.max())), seeds, domains)
+
+
+def estimate_over_seeds(values: ArrayLike, level: float = LEVEL) -> Estimate:
+    """The mean of `values[seed]` with its interval over other seeds, on the same domains."""
+    table = _check_values(np.atleast_1d(np.asarray(values, np.float64))[:, None], level)
+    half = _half(table, level) if len(table) >= FOR_A_CELL else None
+    return Estimate(float(table.mean()), half, (float(table.min()), float(table.max())), len(table), 1)
+
+
+def _half(table: Floats, level: float) -> float:
+    seeds, domains = table.shape
+    squared = _squared_t(seeds - 1, level) * float(table.mean(1).var(ddof=1)) / seeds
+    if domains > 1:
         spread = float(table.mean(0).var(ddof=1)) / domains
-        chance = _interaction(table) / (seeds * domains) if seeds >= ENOUGH else 0.0
-        parts.append(_squared_t(domains - 1, level) * max(0.0, spread - chance))
-    half = sqrt(sum(parts)) if parts else None
-    return Estimate(mean, half, level, seeds, domains, over)
+        squared += _squared_t(domains - 1, level) * max(0.0, spread - _interaction(table) / table.size)
+    return sqrt(squared)
+
+
+def predict_half(table: Floats, seeds: int, domains: int, level: float = LEVEL) -> float:
+    """What the half width would be with so many seeds and domains, if they vary as those in the table do.
+
+    One seed, or one domain, does not tell how others vary: its spread is taken for chance.
+    """
+    have_seeds, have_domains = table.shape
+    both = have_seeds > 1 and have_domains > 1
+    chance = _interaction(table) if both else float(table.var(ddof=1)) if table.size > 1 else 0.0
+    of_seeds = max(0.0, float(table.mean(1).var(ddof=1)) - chance / have_domains) if both else 0.0
+    of_domains = max(0.0, float(table.mean(0).var(ddof=1)) - chance / have_seeds) if both else 0.0
+    squared = _squared_t(seeds - 1, level) * (of_seeds + chance / domains) / seeds
+    return sqrt(squared + (_squared_t(domains - 1, level) * of_domains / domains if domains > 1 else 0.0))
 
 
 def _check_values(values: ArrayLike, level: float) -> Floats:

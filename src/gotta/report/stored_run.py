@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from gotta.errors import GottaError
 from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import FIELDS
 from gotta.experiment.sweep.kept import Runs
 from gotta.experiment.sweep.store import Run as StoredRun
+from gotta.methods import methods
 from gotta.metrics.online import visit_names
 from gotta.report.provenance import list_origins
 from gotta.streams import StreamSpec
@@ -59,13 +61,14 @@ class Summary(_Results):
 
 
 class PartIdentity(_Results):
-    """What a part was: its settings with their defaults or, if it is the user's own, the hashes of its files."""
+    """What a part was: its version or, if it is the user's own, the hashes of its files."""
 
-    settings: dict[str, Any] = {}
+    version: int | None = None
     files: dict[str, str] = {}
 
 
 class Identity(_Results):
+    settings: dict[str, Any] = {}  # those that differ from the default
     parts: dict[str, PartIdentity] = {}
 
 
@@ -109,24 +112,28 @@ class Run:
         return str(self.stored.recipe.get("title", ""))
 
     @property
-    def is_earlier(self) -> bool:
-        """Is it of an earlier format?"""
-        return self.stored.is_earlier
-
-    @property
     def version(self) -> str:
         """Of gotta, as the run noted it."""
         return self.summary.gotta or str(self.environment.get("gotta") or "")
 
     @cached_property
     def made_of(self) -> dict[str, Any]:
-        """The settings, and after them what else tells runs apart."""
-        return {**self.settings, **list_origins(self)}
+        """Every setting, and after them what else tells runs apart."""
+        return {**flatten(self.spec.model_dump()), **list_origins(self)}
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The spec as dotted names and values: `memory.capacity`."""
-        return flatten(self.spec.model_dump())
+        """The spec as dotted names and values: `memory.capacity`. Arguments of parts only where they are not usual."""
+        found = self.spec.model_dump()
+        for section, fields in FIELDS.items():
+            named = (*fields, *self.identity.settings.get(section, ()))
+            found[section] = {name: value for name, value in found[section].items() if name in named}
+        return flatten(found)
+
+    def own_arguments(self, section: str) -> dict[str, Any]:
+        """The arguments of data set, memory or method that are not the usual ones."""
+        chosen = self.identity.settings.get(section, {})
+        return {name: value for name, value in chosen.items() if name not in FIELDS[section]}
 
     def section(self, *names: str) -> dict[str, Any]:
         """The settings of these sections of the spec, one section after the other."""
@@ -148,6 +155,12 @@ class Run:
         return self.spec.method.prior or "none"
 
     @property
+    def uses_order(self) -> bool:
+        """Do its predictions use the order of samples, or the mix of their batch?"""
+        name = self.spec.method.name
+        return self.prior != "none" or (name in methods.names() and methods.get(name).uses_order)
+
+    @property
     def accuracy(self) -> float | None:
         return self.numbers.get("accuracy")
 
@@ -161,6 +174,12 @@ class Run:
         """Accuracy or error at each visit."""
         values = {name: getattr(domain, metric) for name, domain in self.domains.items()}
         return {name: value for name, value in values.items() if value is not None}
+
+
+def samples_per_step(runs: Sequence[Run]) -> tuple[int, ...]:
+    """After how many samples these runs predict and adapt anew; several where they differ."""
+    regimes = [run.spec.regime for run in runs]
+    return tuple(sorted({regime.adapt_every or regime.batch_size or 0 for regime in regimes}))
 
 
 def read_runs(store: Runs) -> tuple[list[Run], list[Damaged]]:

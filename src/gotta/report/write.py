@@ -9,12 +9,12 @@ from gotta.files import write_atomically
 from gotta.report.figures import Figure, is_figure_file
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
+from gotta.report.files.csv_rows import table_csv
+from gotta.report.files.latex import tex
+from gotta.report.files.markdown import report_markdown
 from gotta.report.films import ROOM, choose_recordings
 from gotta.report.page.webpage import page
 from gotta.report.results import Results
-from gotta.report.tables.csv_rows import table_csv
-from gotta.report.tables.latex import tex
-from gotta.report.tables.markdown import report_markdown
 
 LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it leaves
 

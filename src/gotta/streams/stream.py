@@ -17,6 +17,7 @@ from gotta.streams.foreign import mix_foreign
 from gotta.streams.imbalance import thin_classes
 from gotta.streams.items import Items, items_of
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate, shuffled_run
+from gotta.streams.redrawn import Redrawn
 from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
 from gotta.streams.stream_spec import StreamSpec, call, check, notes, require_valid
 from gotta.types import FOREIGN, Dataset, Images, IntArray, Step, Truth, torch_images
@@ -38,9 +39,10 @@ class Stream:
     def __init__(self, dataset: Dataset, spec: StreamSpec | None = None) -> None:
         spec = StreamSpec() if spec is None else spec
         require_valid(spec)
-        self.dataset, self.spec = dataset, spec
         pools = _pools(dataset, spec)
         index, domain, starts = _samples(pools, dataset, spec)
+        dataset = dataset if spec.redraws == 1 else Redrawn(dataset, spec.redraws)
+        self.dataset, self.spec = dataset, spec
         borders = [*(starts if spec.reset_at_domain else [0]), len(index)]
         kept = _find_kept(borders, spec)
         shown_before = np.concatenate([[0], np.cumsum(kept)])
@@ -149,7 +151,16 @@ class Stream:
         known = known_labels(self.label)
         mean, random = float(class_runs(known).mean()), shuffled_run(known)
         here = f"Here class runs are {mean:.1f} samples long on average, in random order {random:.1f}."
-        return [*(f"{note} {here}" for note in notes(self.spec)), *self._missing_classes(len(np.unique(known)))]
+        found = [*(f"{note} {here}" for note in notes(self.spec)), *self._missing_classes(len(np.unique(known)))]
+        return [*found, *self.repeating]
+
+    @property
+    def repeating(self) -> list[str]:
+        """A note on the domains whose images are the same at every redraw."""
+        repeats = self.dataset.repeats(self.domains) if isinstance(self.dataset, Redrawn) else []
+        if not repeats:
+            return []
+        return [f"redraws={self.spec.redraws} repeats the same pixels in {', '.join(repeats)}: nothing is drawn there."]
 
     def _missing_classes(self, seen: int) -> list[str]:
         """A Markov chain ends with the images of one pair, which may be before all classes have come."""
@@ -259,15 +270,20 @@ def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[Int
         at = pools.arrange(np.repeat(np.arange(len(pools)), sizes), rng)
         item, domain = item[at], domain[at]
         first = np.flatnonzero(np.diff(domain, prepend=-1)).astype(np.int64)
+    copy, item = np.divmod(item, len(items.labels))
     lengths = items.lengths[item]
-    found = items.rows_of(item), np.repeat(domain, lengths), np.append(0, np.cumsum(lengths))[first].tolist()
+    rows = items.rows_of(item) + np.repeat(copy, lengths) * len(dataset.labels)
+    found = rows, np.repeat(domain, lengths), np.append(0, np.cumsum(lengths))[first].tolist()
     return mix_foreign(*found, dataset, spec) if spec.foreign else found
 
 
 def _arrange_pool(
     pool: Pool, chosen: IntArray, items: Items, num_classes: int, spec: StreamSpec, rng: Rng
 ) -> tuple[IntArray, IntArray]:
-    """The items of one pool in stream order, and for each the position of its domain inside the pool."""
+    """The items of one pool in stream order, and for each the position of its domain inside the pool.
+
+    Item `k * I + i` is item i of I, drawn for the k-th time.
+    """
     order = ORDERS.get(spec.order)
     shown = [_thin(chosen, items, spec, order, rng) for _ in pool]
     item, domain = np.concatenate(shown), np.repeat(np.arange(len(pool)), [len(found) for found in shown])
@@ -275,9 +291,11 @@ def _arrange_pool(
         # Orders keep the given order inside a class, which would bring the domains of a pool one after the other.
         shuffled = rng.permutation(len(item))
         item, domain = item[shuffled], domain[shuffled]
-    item, domain = duplicate(item, spec.duplicates), duplicate(domain, spec.duplicates)
+    times = spec.duplicates * spec.redraws
+    copy = np.tile(np.arange(times) % spec.redraws, len(item))
+    item, domain = duplicate(item, times), duplicate(domain, times)
     at = call(order, spec, labels=items.labels[item], rng=rng, num_classes=num_classes, domain=domain)
-    return item[at], domain[at]
+    return (item + copy * len(items.labels))[at], domain[at]
 
 
 def _thin(chosen: IntArray, items: Items, spec: StreamSpec, order: Callable[..., IntArray], rng: Rng) -> IntArray:

@@ -15,8 +15,6 @@ from gotta.streams.schedule import AS_STORED, SCHEDULES, domain_order, name_list
 
 CHOICES = ("first", "random", "anew")
 NUMBERS = ("gamma", "beta", "run_length", "delta", "class_stay", "domain_stay", "class_imbalance", "domain_imbalance")
-# Settings that came later: where nobody changes them, a run is what it was before and keeps its name.
-LATER = ("run_length", "delta", "domain_slots", *NUMBERS[4:], "again", "head", "transitions", "foreign")
 OF_MARKOV = ("class_stay", "domain_stay", "domain_imbalance", "again")
 ONE_BY_ONE = ("continual", "one", "gradual", "recurring", "cdc", "walk")
 OF_CDC = ("delta", "domain_slots")
@@ -62,6 +60,7 @@ class StreamSpec:
     class_imbalance: float = 1.0  # the first class has so many times the images of the last, in every domain
     head: str = "first"  # or random: which class has how many images is drawn for each domain
     duplicates: int = 1  # each image or clip so many times, before ordering
+    redraws: int = 1  # each image so many times, each time with other random draws of its corruption
 
     batch_size: int = 64
     reset_at_domain: bool = False  # a batch never spans two domains
@@ -129,7 +128,7 @@ def _names(spec: StreamSpec) -> list[str]:
 
 def _numbers(spec: StreamSpec) -> list[str]:
     found = []
-    for name in ("min_chunk", "repeats", "domain_slots", "duplicates", "batch_size"):
+    for name in ("min_chunk", "repeats", "domain_slots", "duplicates", "redraws", "batch_size"):
         found += _count(spec, name, least=1)
     for name in ("slots", "update_every", "per_class", "limit", "clips", "frames", "transitions"):
         found += [] if getattr(spec, name) is None else _count(spec, name, least=1)

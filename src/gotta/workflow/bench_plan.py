@@ -1,36 +1,38 @@
-"""What would be run: which cells, what is missing for them, how long it takes. Looking at a plan writes nothing."""
+"""What would be run: which cells, what is missing for them, how long it takes. Looking at a plan writes nothing.
+
+What only running needs is imported by `run` and `estimate`, so that a plan is there in a second.
+"""
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
+from typing import TYPE_CHECKING
 
 import torch
 
 from gotta.errors import GottaError
 from gotta.experiment.recipe.changed_inputs import check_same_inputs
-from gotta.experiment.recipe.estimate import Estimate, estimate
-from gotta.experiment.recipe.labels import labels
 from gotta.experiment.recipe.missing import Missing, missing
-from gotta.experiment.recipe.no_effect import without_effect
 from gotta.experiment.recipe.recipe import Recipe
-from gotta.experiment.run.memory_film import record_path
-from gotta.experiment.run.snapshots import EVERY
-from gotta.experiment.spec import outside
+from gotta.experiment.run import EVERY
+from gotta.experiment.spec import user_parts
+from gotta.experiment.spec.labels import labels
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.engines import Engine
-from gotta.experiment.sweep.engines import engine as make_engine
 from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
-from gotta.experiment.sweep.loggers import Log
 from gotta.experiment.sweep.store import Run, Store
-from gotta.experiment.sweep.sweep import Event, sweep
 from gotta.streams.stream_spec import notes
 from gotta.workflow.grid import Grid
-from gotta.workflow.result import Result
+
+if TYPE_CHECKING:
+    from gotta.experiment.recipe.estimate import Count, Estimate
+    from gotta.experiment.sweep.engines import Engine
+    from gotta.experiment.sweep.sweep import Event
+    from gotta.workflow.result import Result
 
 NAMED = 4  # cells that a notice names before it only counts them
-Listener = Callable[[Event], object]
+Listener = Callable[["Event"], object]
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +58,8 @@ class Plan:
     @cached_property
     def unrecorded(self) -> frozenset[str]:
         """The ids of the runs that are to be recorded and are not yet."""
+        from gotta.experiment.run.memory_film import record_path
+
         return frozenset(spec.id for spec in self.to_record if not record_path(self.store.root, spec.id).exists())
 
     @cached_property
@@ -72,7 +76,7 @@ class Plan:
     @cached_property
     def looked_at(self) -> list[RunSpec]:
         """The runs to do that can be looked at without importing code of the caller's: their memory is not asked."""
-        return [spec for spec in self.todo if not outside.find_outside(spec.model_dump()).keys() - {"memory"}]
+        return [spec for spec in self.todo if not user_parts.find_outside(spec.model_dump()).keys() - {"memory"}]
 
     @cached_property
     def missing(self) -> list[Missing]:
@@ -84,13 +88,22 @@ class Plan:
         """Runs per seed by method and memory."""
         return Grid.of(self.specs)
 
-    def estimate(self, jobs: int = 1, device: str = "cpu", everything: bool = True) -> Estimate:
+    def estimate(self, jobs: int = 1, device: str = "cpu", everything: bool = True) -> "Estimate":
         """How long it takes, from passes counted, a short timing of the network here, and finished runs.
 
         Without `everything` runs that would import code of the caller's are left out.
         """
+        from gotta.experiment.recipe.estimate import estimate
+
+        check_device(device)
         finished = [self._read(spec.id) for spec in self.specs if self._has(spec.id)]
         return estimate(self.todo if everything else self.looked_at, self.processes(jobs), finished, device)
+
+    def count(self, everything: bool = True) -> "Count":
+        """How much it computes, for where cells run on other machines than this."""
+        from gotta.experiment.recipe.estimate import count
+
+        return count(self.todo if everything else self.looked_at)
 
     def processes(self, jobs: int) -> int:
         """How many cells are computed at a time on this machine; `jobs` 0 is one per core."""
@@ -101,10 +114,9 @@ class Plan:
 
         Without `everything` nothing of the caller's is imported for it.
         """
-        known = [spec for spec in self.todo if everything or not outside.find_outside(spec.model_dump())]
+        known = [spec for spec in self.todo if everything or not user_parts.find_outside(spec.model_dump())]
         return [
             *self._damaged(),
-            *self._earlier(),
             *self._start(),
             *self._recording(),
             *self._without_rate(),
@@ -115,7 +127,7 @@ class Plan:
     def check(self, device: str = "cpu") -> None:
         """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
         check_device(device)
-        wrong = [Missing(text) for text in outside.mistakes(spec.model_dump() for spec in self.todo)]
+        wrong = [Missing(text) for text in user_parts.mistakes(self.todo)]
         if lacking := wrong or missing(self.todo):
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
             raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
@@ -127,16 +139,21 @@ class Plan:
         jobs: int = 1,
         threads: int = 1,
         device: str = "cpu",
-        engine: str | Engine = "local",
+        engine: "str | Engine" = "local",
         snapshot_every: float = EVERY,
         log: Sequence[str] = (),
         listen: Listener = lambda event: None,
-    ) -> Result:
+    ) -> "Result":
         """Run what is to do and say what came of it. `listen` hears each `Event`: started, moved, finished, failed.
 
         `jobs` is 1 for runs in this very process, more for processes of their own, 0 for one per core. A run that
         fails is in the result's `failures` and costs no other; an interrupted or repeated plan goes on where it was.
         """
+        from gotta.experiment.sweep.engines import engine as make_engine
+        from gotta.experiment.sweep.loggers import Log
+        from gotta.experiment.sweep.sweep import sweep
+        from gotta.workflow.result import Result
+
         check_numbers(jobs, threads, snapshot_every)
         where = make_engine(engine, jobs) if isinstance(engine, str) else engine
         if not callable(getattr(where, "run", None)):
@@ -144,9 +161,9 @@ class Plan:
         self.check(device if engine == "local" else "cpu")
         if self.start_from is not None:
             adopt(self.start_from, self.taken_over, self.store)
-        logged = Log(log, self.store, self.specs)
+        logged = Log(log, self.store, self.labels)
 
-        def hear(event: Event) -> None:
+        def hear(event: "Event") -> None:
             listen(replace(event, label=self.labels[event.id]))
 
         failures = sweep(
@@ -219,14 +236,6 @@ class Plan:
             for id, reason in self.store.damaged()
         ]
 
-    def _earlier(self) -> list[str]:
-        count = sum(run.is_earlier for run in self.store.runs())
-        told = (
-            f"{count} runs here are of an earlier format, which does not tell what made them: they stay, reports show "
-            "them apart, and none of them counts as finished."
-        )
-        return [told] if count else []
-
     def _recording(self) -> list[str]:
         if not self.to_record:
             return []
@@ -256,6 +265,8 @@ def _told_missing(things: Sequence[Missing]) -> str:
 
 
 def _without_effect(specs: Sequence[RunSpec]) -> list[str]:
+    from gotta.experiment.run.no_effect import without_effect
+
     found = without_effect(specs).items()
     return [f"No effect: {name}: {reason} The cell is marked." for name, reason in found]
 
@@ -266,6 +277,14 @@ def check_numbers(jobs: int, threads: int, snapshot_every: float) -> None:
             f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
             "threads >= 1 and snapshot_every > 0."
         )
+
+
+def can_use(device: str) -> bool:
+    try:
+        check_device(device)
+    except GottaError:
+        return False
+    return True
 
 
 def check_device(device: str) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gotta.experiment.recipe.labels import find_varied, value_of
+from gotta.experiment.spec.labels import find_varied, value_of
 from gotta.experiment.spec.run_spec import RunSpec
 
 SHOWN = 8  # values of a setting that are named before they are only counted
@@ -51,8 +51,7 @@ def _settings(specs: Sequence[RunSpec]) -> dict[str, tuple[str, ...]]:
     for same in alike.values():
         for name in find_varied(same):
             values = [value_of(spec, name) for spec in same]
-            short = name.replace(".arguments.", ".")
-            found.setdefault(short, {}).update(dict.fromkeys(str(value) for value in values if value is not None))
+            found.setdefault(name, {}).update(dict.fromkeys(str(value) for value in values if value is not None))
     return {name: tuple(values) for name, values in found.items()}
 
 

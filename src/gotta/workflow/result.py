@@ -1,4 +1,4 @@
-"""What came of a plan: its runs, their tables, a data frame, a report."""
+"""What came of a plan: its runs, their tables, a data frame, a report. What shows them is imported when it is asked."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Any
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import Event
-from gotta.report.part import Part
-from gotta.report.results import Results, read_results
-from gotta.report.store.export import rows
-from gotta.report.stored_run import Run
-from gotta.report.tables.cells import Table
-from gotta.report.tables.render import markdown, plain
-from gotta.report.write import write_report
 
 if TYPE_CHECKING:
     import pandas
 
+    from gotta.experiment.sweep.sweep import Event
+    from gotta.report.cells import Table
+    from gotta.report.compare import Comparisons
+    from gotta.report.results import Part, Results
+    from gotta.report.stored_run import Run
 
-class Tables(tuple[Table, ...]):
-    """A table for each set-up. Printed, or shown in a notebook, they stand below one another."""
+
+class Tables(tuple["Table", ...]):
+    """The tables of each set-up. Printed, or shown in a notebook, they stand below one another."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
+        from gotta.report.tables.render import plain
+
         return "\n\n".join(plain(one).rstrip() for one in self)
 
     __repr__ = __str__
 
     def _repr_markdown_(self) -> str:
+        from gotta.report.tables.render import markdown
+
         return "\n\n".join(markdown(one) for one in self)
 
 
@@ -41,37 +43,48 @@ class Result:
 
     specs: tuple[RunSpec, ...]
     store: Store
-    failures: tuple[Event, ...] = ()
+    failures: "tuple[Event, ...]" = ()
     log_problems: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def _everything(self) -> Results:
+    def _everything(self) -> "Results":
         """The whole store, read once."""
+        from gotta.report.results import read_results
+
         return read_results(self.store)
 
     @cached_property
-    def _asked(self) -> Results:
+    def _asked(self) -> "Results":
         return self._everything.only({spec.id for spec in self.specs})
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> "tuple[Run, ...]":
         """Each with its spec, its summary and its numbers by name."""
         return self._asked.runs
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> "tuple[Part, ...]":
         """What a report tells of the runs, set-up by set-up."""
         if not self.runs:
             raise GottaError(f"no run is finished, so there is nothing to show.{self.told_failures(' ')}")
         return self._asked.parts
 
     def table(self, metric: str = "accuracy") -> Tables:
-        """`accuracy`, `error` or `seconds`: methods by memories, one table for each set-up."""
-        return Tables(part.table(metric) for part in self.parts)
+        """`accuracy`, `error` or `seconds`: memories by methods for each set-up, then statistics and priors."""
+        return Tables(table for part in self.parts for table in part.tables(metric))
 
     def answers(self) -> list[str]:
         """For each set-up the sentence that says what can be told from it."""
         return [str(part.answer) for part in self.parts]
+
+    def compare(self, first: str, second: str) -> "Comparisons":
+        """Two memories, methods or entries, paired on the same streams: `result.compare("fps", "cstu")`.
+
+        One comparison for each method and set-up that has both; an error names what differs where nothing is alike.
+        """
+        from gotta.report.compare import compare
+
+        return compare([part.panel for part in self.parts], first, second)
 
     def frame(self) -> "pandas.DataFrame":
         """A row for each run, a column for each setting and number. Needs pandas."""
@@ -79,12 +92,16 @@ class Result:
             import pandas
         except ImportError:
             raise GottaError(
-                "a data frame needs pandas: pip install 'gotta[pandas]'. Without it: result.table(), or gotta export."
+                "a data frame needs pandas: pip install 'gotta-tta[pandas]'. Without it: result.table(), gotta export."
             ) from None
+        from gotta.report.store.export import rows
+
         return pandas.DataFrame(rows(self.runs))
 
     def report(self, pictures: bool = True) -> Path:
         """Write report.html, tables and figures of everything in the store; the path of the page."""
+        from gotta.report.write import write_report
+
         return write_report(self._everything, pictures)
 
     def told_failures(self, before: str = "") -> str:

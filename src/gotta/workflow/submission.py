@@ -6,14 +6,23 @@ from pathlib import Path
 from gotta.checks.parts import check_part
 from gotta.errors import GottaError
 from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol, protocols
-from gotta.experiment.spec.outside import REGISTRIES, find_outside, is_outside, permit
+from gotta.experiment.spec.user_parts import PLACES, REGISTRIES, find_outside, is_outside, permit
 from gotta.experiment.sweep.kept import Runs, keep
-from gotta.report.panel import NONE, SOURCE, place, row_name
+from gotta.report.panel import Entry, place
+from gotta.report.rows import NO_MEMORY, row_of
 from gotta.report.stored_run import Run, read_runs
 
 ENOUGH = 3  # seeds
 KINDS = {"data": "data set"}  # other parts are called as their section of a spec
-CHECKED = ("method", "memory", "data", "order", "schedule")  # kinds of part that `gotta check` knows
+CHECKED = (
+    "method",
+    "memory",
+    "data",
+    "order",
+    "schedule",
+    "statistics",
+    "prior",
+)  # kinds of part that `gotta check` knows
 
 
 def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, list[str]]:
@@ -31,11 +40,11 @@ def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, li
     by_protocol = _group(found)
     for name, members in by_protocol.items():
         for panel in place(members).panels:
-            _check_seeds([cell for cell in panel.filled if cell[0] != SOURCE])
+            _check_seeds([entry for entry in panel.entries if not entry.column.is_bare_source], panel.title)
             _check_controls(load_protocol(name), panel.runs)
     _check_parts(found, imports)
     if to.exists():
-        raise GottaError(f"'{to}' exists. Name another file with --to, or delete it.")
+        raise GottaError(f"'{to}' exists. Name another file with --out, or delete it.")
     keep(runs, to)
     return len(found), list(by_protocol)
 
@@ -60,14 +69,12 @@ def _group(runs: Sequence[Run]) -> dict[str, list[Run]]:
     return found
 
 
-def _check_seeds(cells: Sequence[tuple[str, str, Sequence[Run]]]) -> None:
-    for column, row, runs in cells:
-        seeds = {run.seed for run in runs}
+def _check_seeds(entries: Sequence[Entry], where: str) -> None:
+    for entry in entries:
+        seeds = {run.seed for run in entry.runs}
         if len(seeds) < ENOUGH:
-            raise GottaError(
-                f"{column} + {row} has {len(seeds)} {'seed' if len(seeds) == 1 else 'seeds'}. "
-                f"Expected at least {ENOUGH}, as with --seeds 0,1,2."
-            )
+            told = f"{len(seeds)} {'seed' if len(seeds) == 1 else 'seeds'}" + (f" in {where}" if where else "")
+            raise GottaError(f"{entry.name} has {told}. Expected at least {ENOUGH}, as with --seeds 0,1,2.")
 
 
 def _check_controls(protocol: Protocol, runs: Sequence[Run]) -> None:
@@ -76,7 +83,7 @@ def _check_controls(protocol: Protocol, runs: Sequence[Run]) -> None:
     for run in runs:
         method = run.spec.method.name
         have.setdefault(method, set()).add(run.spec.control or "")
-        if run.spec.control is None and row_name(run) != NONE:
+        if run.spec.control is None and row_of(run) != NO_MEMORY:
             remember.add(method)
     everywhere = set().union(*have.values())
     for method in sorted(remember) or [""]:
@@ -125,7 +132,7 @@ def _outside(run: Run) -> Mapping[str, str]:
     named = {kind: part for kind, part in run.stored.identity.get("parts", {}).items() if part.get("files")}
     sections = run.spec.model_dump()
     own = {kind: str(sections[kind]["name"]) for kind in named if kind in ("data", "memory", "method")}
-    own |= {kind: str(sections["stream"][kind]) for kind in named if kind in ("order", "schedule")}
+    own |= {kind: str(sections[PLACES[kind]][kind]) for kind in named if kind in PLACES}
     return {**find_outside(sections), **{kind: name for kind, name in own.items() if not is_outside(kind, name)}}
 
 

@@ -1,24 +1,37 @@
 """`gotta advise`."""
 
+import pytest
 from typer.testing import CliRunner
 
 from gotta.cli.__main__ import app
+from gotta.cli.commands.advise import _place
+from gotta.errors import GottaError
 
 
-def say(*arguments):
-    result = CliRunner().invoke(app, ["advise", *arguments])
+def test_the_answer_is_a_line_to_paste_with_its_margin_and_cost(tmp_path):
+    settings = ("domains=snow", "per_class=2", "batch_size=8", "--budget", "2", "--out", str(tmp_path))
+    result = CliRunner().invoke(app, ["advise", "resnet20", *settings])
     assert result.exit_code == 0, result.output
-    return result.output
+    assert "source + none, seed 0" in result.output
+    answer = result.output[result.output.index("gotta.adapt(net") :]
+    assert "forwards for each sample" in answer
+    assert "batches of 8" in answer
 
 
-def test_a_stream_tells_its_own_class_runs_and_batch_size():
-    runs = say("resnet20", "order=dirichlet", "gamma=0.1", "per_class=100", "domains=snow", "batch_size=1")
-    assert "BatchNorm, classes in runs of" in runs
-    assert "single images" in runs
-    mixed = say("resnet20", "order=iid", "per_class=50", "domains=snow")
-    assert "classes in random order, batches of 64" in mixed
-    assert "in runs of" not in mixed
+@pytest.mark.parametrize(
+    ("text", "data", "placed"),
+    [
+        ("./photos", "folder", "data.path=./photos"),
+        ("size=64", "folder", "data.size=64"),
+        ("batch_size=1", "folder", "regime.batch_size=1"),
+        ("order=iid", "", "stream.order=iid"),
+        ("memory.capacity=8", "", "memory.capacity=8"),
+    ],
+)
+def test_a_setting_finds_its_section(text, data, placed):
+    assert _place(text, data) == placed
 
 
-def test_a_budget_leaves_the_dear_ones_out():
-    assert "1.0 forwards" in say("resnet20", "--run-length", "30", "--budget", "1")
+def test_a_path_without_a_kind_of_data_is_one_error():
+    with pytest.raises(GottaError, match=r"--data folder \./photos"):
+        _place("./photos", "")

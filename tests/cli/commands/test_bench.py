@@ -7,14 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
 from cli.shell import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
 from small_recipe import RECIPE
-
-EARLIER = Path(__file__).parents[2] / "experiment" / "sweep" / "earlier_store"
 
 
 def test_a_dry_run_says_how_many_how_long_and_takes_settings(tmp_path):
@@ -28,6 +25,23 @@ def test_a_dry_run_says_how_many_how_long_and_takes_settings(tmp_path):
     assert re.search(r"about \d+ (s|min)", shown)
     assert not (tmp_path / "runs").exists()
     assert "Did you mean 'method.lr'" in gotta(*arguments, "method.lrr=1", code=2)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        ("--engine", "ray", "--gpus", "0.5"),
+        (
+            "--engine",
+            "local",
+        ),
+    ],
+)
+def test_a_device_that_is_not_here_is_not_timed(tmp_path, where):
+    if where[1] == "ray":
+        pytest.importorskip("ray")
+    shown = gotta("bench", "--quick", "--device", "cuda", "--out", tmp_path, "--dry-run", *where)
+    assert "forwards of one image, a backward being two (not timed" in shown.replace("\n", " ")
 
 
 def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
@@ -109,17 +123,6 @@ def test_a_copied_run_is_told_and_counts_nowhere(tmp_path):
     shown = gotta("run", *settings, "--out", tmp_path / "out")
     assert f"Damaged: run copy: what it holds is run {run.name}: it was renamed, copied or edited. It counts" in shown
     assert "1 finished, 1 damaged" in gotta("status", tmp_path / "out")
-
-
-def test_runs_of_an_earlier_format_are_told_and_none_of_them_counts_as_finished(tmp_path):
-    shutil.copytree(EARLIER, tmp_path / "out")
-    shown = gotta("bench", EARLIER / "recipe.yaml", "--out", tmp_path / "out", "--dry-run")
-    assert "4 runs here are of an earlier format" in shown
-    assert "4 runs, 0 finished before, 4 to do" in shown
-    assert "4 of the finished ones of an earlier format" in gotta("status", tmp_path / "out")
-    gotta("report", tmp_path / "out")
-    assert "Of an earlier format" in (tmp_path / "out" / "tables.md").read_text()
-    assert len(gotta("export", tmp_path / "out").splitlines()) == 5
 
 
 def test_failed_runs_are_told_even_if_there_is_no_report(tmp_path):

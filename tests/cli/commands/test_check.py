@@ -15,7 +15,7 @@ pytestmark = pytest.mark.thorough
 MINE = '''
 from pathlib import Path
 import numpy as np
-from gotta.methods import Method, Statistics
+from gotta.methods import Method
 
 class Still(Method):
     """Stays as it is."""
@@ -75,7 +75,7 @@ def test_parts_of_ones_own_are_shown(run):
 
 def test_what_cannot_be_shown_is_one_message(run):
     done = run("show", "mine_to_check:Odd")
-    assert str(done.exception).startswith("method 'mine_to_check:Odd' cannot be described: TypeError")
+    assert str(done.exception).startswith("method 'mine_to_check:Odd' cannot be described: AttributeError")
 
 
 def test_a_name_of_two_kinds_shows_both(run):

@@ -12,9 +12,9 @@ def test_kept_lines_are_read_wherever_a_folder_of_runs_is(tmp_path):
     told = gotta("keep", "runs/made", "results/made.jsonl", cwd=tmp_path)
     assert told.startswith("results/made.jsonl: 22 new of 22 runs, 0.0")
     assert "22 finished" in gotta("status", "results", cwd=tmp_path)
-    assert "11 cells in both: 11 with the same numbers" in gotta("diff", "runs/made", "results", cwd=tmp_path)
+    assert "11 cells in both: 11 with the same numbers" in gotta("compare", "runs/made", "results", cwd=tmp_path)
     assert gotta("export", "results", cwd=tmp_path) == gotta("export", "runs/made", cwd=tmp_path)
-    told = gotta("report", "results/made.jsonl", cwd=tmp_path)
+    told = gotta("report", "results/made.jsonl", "--details", cwd=tmp_path)
     assert "kept without records of their steps" in told
     assert "Report: runs/report-made/report.html" in told
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["made.jsonl"]

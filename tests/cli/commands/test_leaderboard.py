@@ -10,11 +10,10 @@ pytestmark = pytest.mark.usefixtures("readable_names")
 
 def test_runs_are_submitted_ranked_and_told(tmp_path):
     stored(tmp_path / "mine", ranked_runs())
-    told = gotta("submit", "mine", "--to", "results/mine.jsonl", cwd=tmp_path)
+    told = gotta("submit", "mine", "--out", "results/mine.jsonl", cwd=tmp_path)
     assert told == "results/mine.jsonl: 30 runs of ptta-1, ready for the leaderboard\n"
     assert gotta("leaderboard", "results", cwd=tmp_path) == "Leaderboard: site/index.html\n"
     assert "control: running statistics" in (tmp_path / "site/index.html").read_text()
-    assert gotta("results", "results", "--out", "pages", cwd=tmp_path) == "pages/mine.md\npages/README.md\n"
 
 
 def test_a_folder_that_is_not_there_is_one_error(tmp_path):

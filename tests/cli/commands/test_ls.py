@@ -34,7 +34,13 @@ def test_ls_does_not_cut_sentences():
 
 def test_a_plug_in_that_cannot_be_imported_is_named_beside_the_others(monkeypatch):
     policies.names()  # finds the plug-ins that there are
-    monkeypatch.setitem(policies._plug_ins, "broken", EntryPoint("broken", "nowhere:Broken", "gotta.memory"))
+    monkeypatch.setitem(policies._plug_ins, "broken", EntryPoint("broken", "nowhere:Broken", "gotta_tta.memory"))
     listed = " ".join(gotta("ls", "memories").split())
     assert "broken the plug-in memory 'broken' (nowhere:Broken) cannot be imported" in listed
     assert "reservoir Keep a uniformly random subset" in listed
+
+
+def test_streams_are_orders_and_schedules():
+    listed = gotta("ls", "streams")
+    assert all(word in listed for word in ("orders", "dirichlet", "schedules", "continual", "domain-orders"))
+    assert "memories" not in listed

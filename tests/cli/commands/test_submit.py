@@ -17,8 +17,8 @@ def test_a_folder_of_runs_becomes_a_file_and_a_sentence(tmp_path):
 
 def test_kept_lines_are_taken_like_a_folder(tmp_path):
     stored(tmp_path / "mine", ranked_runs())
-    gotta("submit", "mine", "--to", "a.jsonl", cwd=tmp_path)
-    assert "b.jsonl: 30 runs of ptta-1" in gotta("submit", "a.jsonl", "--to", "b.jsonl", cwd=tmp_path)
+    gotta("submit", "mine", "--out", "a.jsonl", cwd=tmp_path)
+    assert "b.jsonl: 30 runs of ptta-1" in gotta("submit", "a.jsonl", "--out", "b.jsonl", cwd=tmp_path)
     assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()
 
 

@@ -102,7 +102,7 @@ def test_runs_of_data_that_was_replaced_are_not_reused_in_silence(tmp_path):
     folder.mkdir()
     np.save(folder / "labels.npy", np.tile(np.arange(10), 5))
     np.save(folder / "snow.npy", np.zeros((50, 32, 32, 3), np.uint8))
-    parts = {"data": {"name": "cifar10_c", "arguments": {"path": str(folder)}}, "stream": {"domains": ["snow"]}}
+    parts = {"data": {"name": "cifar10_c", "path": str(folder)}, "stream": {"domains": ["snow"]}}
     made = RunSpec.of({**parts, "regime": {"batch_size": 5}})
     store = Store(tmp_path / "runs", writable=True)
     execute(made, Work(str(store.root)), lambda event: None)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gotta.experiment.recipe.estimate import count_passes, duration, estimate
+from gotta.experiment.recipe.estimate import count, count_passes, duration, estimate
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
@@ -31,6 +31,10 @@ def spec(method="norm", memory="none", **changes):
 )
 def test_passes_are_those_of_the_method_whatever_its_filters_let_through(method, memory, passes):
     assert count_passes(spec(method, memory), 10, True) == passes
+
+
+def test_what_cells_elsewhere_compute_is_counted():
+    assert count([spec("tent", "none"), spec("norm", "fps")]).forwards == 20 * 3 + 20 * 2
 
 
 def test_passes_depend_on_capacity_refresh_and_regime():
@@ -83,9 +87,7 @@ def test_a_walk_and_a_stream_with_foreign_images_can_be_estimated():
     walk = {"schedule": "walk", "domain_order": "dataset", "transitions": 1, "limit": 4, "choose": "anew"}
     assert estimate([RunSpec.of({"data": {"name": "ccc"}, "stream": walk})], 1).seconds > 0
     mixed = {"per_class": 2, "domains": ["snow"], "foreign": 0.2}  # 5 of the 5 there are
-    assert (
-        estimate([RunSpec.of({"data": {"name": "open", "arguments": {"number": 5}}, "stream": mixed})], 1).seconds > 0
-    )
+    assert estimate([RunSpec.of({"data": {"name": "open", "number": 5}, "stream": mixed})], 1).seconds > 0
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,23 @@ def test_each_thing_comes_with_the_command_that_gets_it(monkeypatch, tmp_path):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
     wrn = {"name": "wrn28-10", "weights": "Standard.pt"}
     resnet = {"name": "resnet50", "weights": "resnet50-0676ba61.pth"}
-    data = ({"name": "cifar10_c"}, {"name": "cifar10"}, {"name": "folder", "arguments": {"path": "Mine"}})
+    data = ({"name": "cifar10_c"}, {"name": "cifar10"}, {"name": "folder", "path": "Mine"})
     found = [one.command for one in missing(specs(*({"data": d, "model": wrn} for d in data), {"model": resnet}))]
     assert found[:3] == [
-        "gotta data download cifar10-c --data-dir ~/data --unpack",
-        "gotta data download cifar10 --data-dir ~/data",
+        "gotta data download cifar10-c --unpack",
+        "gotta data download cifar10",
         "",
     ]
     assert "robustbench" in found[3]
-    assert found[4] == "gotta data download resnet50-imagenet --data-dir ~/data"
+    assert found[4] == "gotta data download resnet50-imagenet"
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     assert missing(specs({"data": {"name": "cifar10_c"}}))[0].command == "gotta data download cifar10-c --unpack"
     assert str(tmp_path) in missing(specs({"model": wrn}))[0].command
+
+
+def test_clean_samples_are_named_with_all_else_that_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    eata = {"method": {"name": "eata", "fisher": {}}, "data": {"name": "cifar10_c"}}
+    found = [str(one) for one in missing(specs({**eata, "model": {"name": "wrn28-10", "weights": "Standard.pt"}}))]
+    assert len(found) == 3
+    assert all(any(word in one for one in found) for word in ("cifar10_c", "Standard.pt", "clean samples"))

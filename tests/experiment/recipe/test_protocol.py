@@ -74,7 +74,7 @@ def test_the_files_of_protocols_are_as_they_were_published():
         ({"memory": {"name": "none"}}, "ptta-1"),
         ({"memory": {"name": "none"}, "regime": {"batch_size": 32}}, "ptta-1"),
         ({"memory": {"name": "none"}, "regime": {"batch_size": 65}}, None),
-        ({"data": {"name": "folder", "arguments": {"path": "x"}}}, None),
+        ({"data": {"name": "folder", "path": "x"}}, None),
         ({"stream": {"schedule": "recurring", "repeats": 20}}, "recurring-1"),
         ({"stream": {"schedule": "recurring", "repeats": 19}}, None),
         ({"stream": {"class_imbalance": 100}}, "imbalance-1"),
@@ -100,7 +100,7 @@ def test_a_run_from_before_a_setting_of_streams_existed_is_recognised():
 
 
 def test_the_recipe_on_real_video_is_of_the_protocol_of_video():
-    for spec in load_recipe("signs").runs(seeds=[0])[:3] + load_recipe("signs").runs(quick=True)[:3]:
+    for spec in load_recipe("signs").runs(seeds=[0])[:3] + load_recipe("signs").runs("quick")[:3]:
         assert name_of(spec) == "video-1"
     assert {name_of(spec) for spec in load_recipe("long").runs(seeds=[0])} == {"ptta-1"}
     assert {name_of(spec) for spec in load_recipe("statistics").runs()} == {None}
@@ -108,7 +108,7 @@ def test_the_recipe_on_real_video_is_of_the_protocol_of_video():
 
 @pytest.mark.parametrize("name", ["recurring", "markov", "imbalance", "cdc"])
 def test_the_recipe_of_a_protocol_is_of_it_also_in_its_quick_form(name):
-    specs = load_recipe(name).runs(seeds=[0]) + load_recipe(name).runs(quick=True)
+    specs = load_recipe(name).runs(seeds=[0]) + load_recipe(name).runs("quick")
     assert {name_of(spec) for spec in specs} == {f"{name}-1"}
 
 

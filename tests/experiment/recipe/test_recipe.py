@@ -7,7 +7,7 @@ from gotta.experiment.recipe.recipe import Recipe, load_recipe
 from gotta.experiment.spec import best_rates as kept
 from gotta.experiment.spec.best_rates import FILE
 from gotta.experiment.spec.controls import CONTROLS
-from gotta.reading import parse_yaml
+from gotta.json_yaml import parse_yaml
 
 
 def test_mini_is_what_its_description_says():
@@ -36,7 +36,11 @@ def test_mini_is_what_its_description_says():
     assert {spec.regime.batch_size for spec in specs if spec.method.statistics in ("gated", "class")} == {32}
     assert all(spec.stream["per_class"] == 200 and spec.stream["severity"] == 5 for spec in specs)
     assert {len(spec.stream["domains"]) for spec in specs} == {4}
-    assert {spec.stream["per_class"] for spec in load_recipe("mini").runs(quick=True)} == {20}
+    quick = load_recipe("mini").runs("quick")
+    assert {(spec.stream["per_class"], spec.stream["redraws"], spec.seed) for spec in quick} == {(200, 3, 0)}
+    assert {spec.control or spec.memory.name for spec in quick if spec.method.name == "norm"} == {
+        *("none", "fifo", "pbrs", "cstu", "fps", "running_statistics")
+    }
 
 
 def test_mini_has_the_control_and_the_best_memory_at_their_best_rates():
@@ -108,8 +112,8 @@ def test_axes_are_crossed_with_the_cells(tmp_path):
     found = [(s.method.name, s.memory.name, s.stream["gamma"], s.memory.arguments.get("epsilon")) for s in specs]
     assert len(set(found)) == len(found) == 2 * (4 + 2)
     assert ("tent", "fps", 1e-4, 0.2) in found
-    assert {s.method.arguments.get("lr") for s in specs if "epsilon" in s.memory.arguments} == {1e-5}
-    assert {(s.stream["gamma"], s.stream["per_class"]) for s in recipe.runs(quick=True)} == {(0.5, 3)}
+    assert {s.method.arguments.get("lr") for s in specs if s.memory.arguments.get("epsilon") == 0.2} == {1e-5}
+    assert {(s.stream["gamma"], s.stream["per_class"]) for s in recipe.runs("quick")} == {(0.5, 3)}
 
 
 def test_an_axis_may_be_a_section(tmp_path):
@@ -119,9 +123,7 @@ def test_an_axis_may_be_a_section(tmp_path):
 
 
 def test_what_is_given_stands_over_everything_in_the_cells_that_take_it(tmp_path):
-    specs = mine(tmp_path).runs(
-        seeds=[0], method={"lr": 0.5}, memory={"arguments": {"epsilon": 0.3}}, stream={"gamma": 1.0}
-    )
+    specs = mine(tmp_path).runs(seeds=[0], method={"lr": 0.5}, memory={"epsilon": 0.3}, stream={"gamma": 1.0})
     assert {spec.stream["gamma"] for spec in specs} == {1.0}
     assert {spec.method.arguments.get("lr") for spec in specs if spec.method.name == "tent"} == {0.5}
     assert {spec.method.arguments.get("lr") for spec in specs if spec.method.name == "norm"} == {None}
@@ -307,6 +309,8 @@ def test_a_block_may_keep_to_the_first_seeds(tmp_path):
     assert [spec.seed for spec in recipe.runs() if spec.method.name == "norm"] == [3, 4]
     assert [spec.seed for spec in recipe.runs() if spec.method.name == "source"] == [3, 4, 5]
     assert {spec.seed for spec in recipe.runs(seeds=[7])} == {7}
+    asked = recipe.runs(seeds=[7, 8, 9])
+    assert [spec.seed for spec in asked if spec.method.name == "norm"] == [7, 8, 9]  # the caller's word reaches all
     assert [spec.seed for spec in recipe.runs(seeds=[9, 8, 7], methods=["tent"])] == [9, 8, 7]
     with pytest.raises(GottaError, match=r"cells\.0\.seeds"):
         mine(tmp_path, text.replace("{method: [source]}", "{method: [source], seeds: 0}"))

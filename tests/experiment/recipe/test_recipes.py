@@ -11,7 +11,6 @@ from gotta.experiment.recipe.recipe import load_recipe, recipes
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.controls import CONTROLS
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.teaser import Setting, load_picture
 from gotta.memory import Memory
 from gotta.memory.policy import make_policy
 from gotta.models import bundled
@@ -43,7 +42,7 @@ def test_every_table_and_figure_has_its_recipe():
     assert all(load_recipe(name).paper for name in PAPER)
     assert all(load_recipe(name).note for name in (*PAPER, "itd"))
     fewer = {name for name in recipes() if len(load_recipe(name).seeds) < 3}
-    assert fewer == {"choosing", "full-statistics", "mini", "prior", "statistics", "when"}
+    assert fewer == {"advise", "choosing", "full-statistics", "mini", "prior", "statistics", "when"}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,13 @@ def test_every_table_and_figure_has_its_recipe():
     ],
 )
 def test_tables_have_the_cells_of_the_paper(name, cells):
-    assert len([cell for cell in load_recipe(name).sections() if "control" not in cell]) == cells
+    assert len(_paper_cells(name)) == cells
+
+
+def _paper_cells(name):
+    """Without what we add: controls, and the class-balanced FIFO."""
+    cells = [cell for cell in load_recipe(name).sections() if "control" not in cell]
+    return [cell for cell in cells if cell.get("memory", {}).get("name") != "cbfifo"]
 
 
 @pytest.mark.parametrize("name", [*TABLES, "itd", "signs", "long", "full"])
@@ -113,7 +118,7 @@ def test_the_readings_are_all_there_for_every_size(name, data, sizes):
         }
         assert readings == fps | cds | {("cstu",), ("fpsd",)}
         assert len(memories) == len(readings)
-    assert {spec.data.name for spec in recipe.runs(quick=True)} == {"cifar10-mini"}
+    assert {spec.data.name for spec in recipe.runs("quick")} == {"cifar10-mini"}
 
 
 def test_figures_have_the_cells_of_the_paper():
@@ -122,8 +127,9 @@ def test_figures_have_the_cells_of_the_paper():
     assert len(load_recipe("capacity").sections()) == 3 * (7 * 4 + 1)
     assert len(load_recipe("settings").sections()) == 4 * (1 + 4 * 8)
     for name in ("epsilon", "capacity", "settings", "table1", "table-m64"):
-        cells = [cell for cell in load_recipe(name).sections() if "control" not in cell]
-        assert names("memory", [cell for cell in cells if cell["method"]["name"] != "source"]) == EIGHT, name
+        assert names("memory", [cell for cell in _paper_cells(name) if cell["method"]["name"] != "source"]) == EIGHT, (
+            name
+        )
 
 
 @pytest.mark.parametrize("name", PAPER + OURS)
@@ -133,7 +139,7 @@ def test_full_size_is_the_papers_data_and_three_seeds(name):
     expected = "imagenet_c" if name in ("table3", "table-vit") else "cifar10_c"
     assert names("data", recipe.sections()) == {expected}
     assert all(cell["model"]["weights"] for cell in recipe.sections())
-    assert names("data", recipe.sections(quick=True)) == {"cifar10-mini"}
+    assert names("data", recipe.sections("quick")) == {"cifar10-mini"}
     assert len(recipe.quick.seeds) == 1
     assert len(recipe.runs(model={"weights": "random"})) == len(recipe.seeds) * len(recipe.sections())
 
@@ -148,7 +154,7 @@ def test_memory_rows_take_steps_of_m_and_the_others_64(name):
         assert (spec.regime.name, spec.regime.batch_size) == ("steps_of_M", size)
         assert spec.regime.adapt_every == (spec.memory.capacity if spec.has_memory else None)
     if any(spec.has_memory and spec.memory.capacity != 64 for spec in specs):
-        changed = load_recipe(name).runs(quick=True, regime={"name": "fixed"})
+        changed = load_recipe(name).runs("quick", regime={"name": "fixed"})
         assert {spec.regime.batch_size for spec in changed if not spec.control} == {64}
 
 
@@ -183,14 +189,6 @@ def test_video_is_as_the_paper_says():
         assert (cell["regime"]["reset"], cell["model"]["name"]) == ("each_domain", "resnet18")
 
 
-def test_the_picture_is_as_the_paper_says():
-    picture = load_picture()
-    assert picture.paper == "figure 1"
-    told = Setting(**{**picture.setting, "classes": tuple(picture.setting["classes"])})
-    assert (told.duplicates, told.order, told.gamma, told.capacity, told.batches) == (4, "dirichlet", 0.1, 32, 128)
-    assert told == Setting()
-
-
 def test_what_recipes_leave_open_is_what_their_notes_say():
     for name in ("cds", "fps", "fpsd"):
         assert make_policy(name, {}).epsilon == 0.005
@@ -216,7 +214,7 @@ def test_presets_are_those_the_notes_name():
 def test_a_cell_of_every_recipe_runs_in_its_quick_form(name):
     if name == "table-vit" and "vit-mini" not in bundled():
         pytest.skip("the weights of vit-mini are not bundled")
-    specs = load_recipe(name).runs(quick=True)
+    specs = load_recipe(name).runs("quick")
     last = specs[-1].model_dump()
     regime = {**last["regime"], "batch_size": 8, "adapt_every": last["regime"]["adapt_every"] and 8}
     _, summary = run(RunSpec.of({**last, "stream": {**last["stream"], **TINY}, "regime": regime}))
@@ -225,7 +223,6 @@ def test_a_cell_of_every_recipe_runs_in_its_quick_form(name):
 
 def test_the_page_lists_every_recipe_with_its_number_of_cells():
     listed = PAGE.read_text()
-    assert "Figure 1 is a picture and no table of runs: `gotta teaser`." in listed
     for name in set(recipes()) - {"mini", "long", "full"}:
         row = re.search(rf"^\| `{name}` \|.*?\| (\d+) \|", listed, re.MULTILINE)
         assert row, name
@@ -259,7 +256,7 @@ def test_the_recipe_on_the_page_runs(tmp_path):
     path.write_text(text)
     recipe = load_recipe(str(path))
     assert len(recipe.runs()) == 3 * 2 * 3 + 2 * 2 * (2 * 2)  # the second block has two seeds
-    quick = recipe.runs(quick=True)
+    quick = recipe.runs("quick")
     assert len(quick) == 3 + 2 * 2
     assert {spec.memory.capacity for spec in quick} == {16}
     assert {spec.pairing for spec in quick if spec.memory.name == "fps"} == {"memory"}
@@ -270,3 +267,30 @@ def test_the_recipe_on_the_page_runs(tmp_path):
 def test_unknown_recipe_names_the_nearest():
     with pytest.raises(GottaError, match="Did you mean 'table1'"):
         load_recipe("tabel1")
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "full", "mini"])
+def test_a_study_is_the_same_cells_at_the_papers_length_on_five_corruptions(name):
+    recipe = load_recipe(name)
+    study = recipe.runs("study", seeds=[0], memories=["fps"], methods=["norm"])
+    assert {spec.method.name for spec in study} == {"norm"}
+    for spec in study:
+        assert (spec.data.name, spec.model.name, spec.seed) == ("cifar10_c", "resnet20", 0)
+        assert spec.stream["domains"] == ["gaussian_noise", "defocus_blur", "snow", "contrast", "pixelate"]
+        assert spec.stream["per_class"] is spec.stream["limit"] is None
+        assert spec.stream["severity"] == 5
+    rows = [
+        {(spec.memory.name, spec.control) for spec in specs}
+        for specs in (study, recipe.runs(memories=["fps"], methods=["norm"]))
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_studies_of_two_recipes_share_runs():
+    first, second = (load_recipe(name).runs("study", seeds=[0]) for name in ("table1", "table2"))
+    assert len({spec.id for spec in first} & {spec.id for spec in second}) >= 20
+
+
+def test_a_variant_nobody_knows_is_refused():
+    with pytest.raises(GottaError, match=r"variant of a recipe 'studdy' is unknown\. Did you mean 'study'"):
+        load_recipe("mini").runs("studdy")

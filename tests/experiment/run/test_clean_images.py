@@ -6,7 +6,8 @@ from gotta import GottaError
 from gotta.data.readers.bundled import bundled
 from gotta.experiment.recipe.missing import missing
 from gotta.experiment.run.clean_images import clean_images, images_used
-from gotta.experiment.run.run import build, data_of, model_of, run
+from gotta.experiment.run.loaded import data_of, model_of
+from gotta.experiment.run.run import build, run
 from gotta.experiment.spec.run_spec import RunSpec
 
 
@@ -60,9 +61,9 @@ def test_images_of_ones_own_are_read_from_the_data_home(tmp_path, monkeypatch):
         (tmp_path / "clean" / name[0]).mkdir(parents=True)
         Image.new("RGB", (40, 48), (30 * ord(name) % 255, 9, 9)).save(tmp_path / "clean" / name / "1.png")
     asked = spec(fisher={"data": "clean", "number": 3})
-    assert clean_images(asked, model_of(asked)).shape == (3, 32, 32, 3)
+    assert clean_images(asked, 32).shape == (3, 32, 32, 3)
     with pytest.raises(GottaError, match=r"at most 4, as 'clean' has .got 5."):
-        clean_images(spec(fisher={"data": "clean", "number": 5}), model_of(asked))
+        clean_images(spec(fisher={"data": "clean", "number": 5}), 32)
 
 
 def test_a_training_file_that_is_not_there_is_told_before_the_run_with_the_command(tmp_path, monkeypatch):

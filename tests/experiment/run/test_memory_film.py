@@ -6,7 +6,7 @@ import pytest
 from made_store import BATCH, STEPS, made_recording
 from tiny import TinyData, seeded_net
 
-from gotta.experiment.run import run as module
+from gotta.experiment.run import loaded as module
 from gotta.experiment.run.memory_film import IMAGES, Recorder, principal, record_path, thin_frames
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec

@@ -10,8 +10,8 @@ from safetensors.torch import save_file
 from gotta.errors import GottaError
 from gotta.experiment.run.model import check_model, find_weights
 from gotta.experiment.run.run import run
-from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.user_parts import permit
 from gotta.models import load
 
 SHORT = {"domains": ["fog"], "limit": 24}
@@ -34,9 +34,8 @@ def spec(**model):
     return RunSpec.of({"model": model, "regime": {"batch_size": 8}, "stream": SHORT})
 
 
-def test_name_of_a_run_without_weights_is_as_before():
-    assert RunSpec.of({}).model_dump()["model"] == {"name": "resnet20"}
-    assert json.loads(RunSpec.of({}).model_dump_json())["model"] == {"name": "resnet20"}
+def test_the_name_of_a_run_says_nothing_of_weights_that_are_left_open():
+    assert "model" not in RunSpec.of({}).identity["settings"]
 
 
 def test_weights_and_preprocessing_are_part_of_the_name_of_a_run(home):
@@ -90,7 +89,7 @@ def test_mistakes_show_before_the_run_together_with_others(home, model, message)
 def test_no_data_home(monkeypatch):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
     made = spec(name="wrn40-2", weights="Standard.pt")  # a spec is good or bad whatever this machine has
-    with pytest.raises(GottaError, match="Set GOTTA_DATA or pass --data-dir"):
+    with pytest.raises(GottaError, match="let GOTTA_DATA or --data-dir name another"):
         run(made)
 
 

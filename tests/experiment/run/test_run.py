@@ -5,7 +5,8 @@ from torch import nn
 
 from gotta import GottaError
 from gotta.data import dataset
-from gotta.experiment.run.run import build, data_of, model_of, run
+from gotta.experiment.run.loaded import data_of, model_of
+from gotta.experiment.run.run import build, run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.memory import policies
 
@@ -110,7 +111,7 @@ def test_a_run_of_limited_exposure_scores_everything_and_tells_what_was_held_out
 @pytest.mark.parametrize("control", [None, "true_cstu"])
 def test_foreign_samples_are_scored_apart_and_no_memory_sees_that_they_are(control):
     stream = {**SMALL, "order": "iid", "foreign": 0.2}
-    steps, summary = run(spec(data={"name": "open", "arguments": {"number": 10}}, stream=stream, control=control))
+    steps, summary = run(spec(data={"name": "open", "number": 10}, stream=stream, control=control))
     assert summary["online"]["samples"] == 40
     assert sum(step["foreign"] for step in steps) == summary["open_set"]["foreign"] == 10
     assert sum(step["samples"] + step["foreign"] for step in steps) == 50
@@ -126,4 +127,3 @@ def test_a_run_without_foreign_samples_has_no_numbers_of_them():
     steps, summary = run(spec())
     assert "open_set" not in summary
     assert "foreign" not in steps[0]
-    assert "foreign" not in spec().stream

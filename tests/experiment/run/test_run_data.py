@@ -8,7 +8,7 @@ from tiny import seeded_net
 
 from gotta import GottaError
 from gotta.data.local.make_cifar_c import make_cifar_c
-from gotta.experiment.run import run as running
+from gotta.experiment.run import loaded as running
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import Backbone
@@ -45,7 +45,7 @@ def without_time(result):
 def test_two_hundred_classes_and_64_slots(needed, small):
     path = str(needed("tinyimagenet_val.zip"))
     made = spec(
-        data={"name": "tinyimagenet", "arguments": {"path": path}},
+        data={"name": "tinyimagenet", "path": path},
         stream={"domains": ["contrast", "brightness"], "limit": 160, "choose": "random"},
     )
     steps, summary = run(made)
@@ -62,7 +62,7 @@ def test_arguments_are_part_of_the_run(tmp_path, small):
     results = {}
     for seed in (0, 1):
         arguments = {"path": path, "size": 16, "table": "cifar", "seed": seed}
-        made = spec(data={"name": "folder", "arguments": arguments}, stream={"domains": ["shot_noise"], "limit": 64})
+        made = spec(data={"name": "folder", **arguments}, stream={"domains": ["shot_noise"], "limit": 64})
         results[made.id] = run(made)[1]["buffer"]
     first, second = results.values()
     assert first != second
@@ -71,13 +71,13 @@ def test_arguments_are_part_of_the_run(tmp_path, small):
 def test_cifar_10_c_by_path(tmp_path):
     images = np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), dtype=np.uint8)
     make_cifar_c(images, np.arange(40) % 10, tmp_path, ("fog",))
-    made = spec(data={"name": "cifar10_c", "arguments": {"path": str(tmp_path)}}, stream={"domains": ["fog"]})
+    made = spec(data={"name": "cifar10_c", "path": str(tmp_path)}, stream={"domains": ["fog"]})
     assert run(made)[1]["online"]["samples"] == 40
 
 
 def test_every_mistake_in_the_arguments_is_told():
     with pytest.raises(GottaError) as caught:
-        spec(data={"name": "folder", "arguments": {"sise": 3}}, stream={"gama": 1})
+        spec(data={"name": "folder", "sise": 3}, stream={"gama": 1})
     assert all(part in str(caught.value) for part in ("'sise' is unknown", "needs the argument 'path'", "'gama'"))
     with pytest.raises(GottaError, match=r"data set 'imagnet_c' is unknown. Did you mean 'imagenet_c'"):
         spec(data={"name": "imagnet_c"})

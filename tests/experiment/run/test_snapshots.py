@@ -15,7 +15,7 @@ from gotta.experiment.run import snapshots as snapshots_module
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.store import plain
+from gotta.json_yaml import plain
 
 thorough = pytest.mark.thorough  # all but one, which every check between two edits runs
 

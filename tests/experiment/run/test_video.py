@@ -48,15 +48,15 @@ def test_a_run_on_tracks_with_the_network_for_them(tmp_path, monkeypatch):
 def test_arguments_of_the_data_set_are_part_of_the_spec(tmp_path, monkeypatch):
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     write_sheets(tmp_path / "gtsrb_tracks.zip", [(label, 2) for label in range(43)], frames=4, side=32)
-    data = {"name": "gtsrb", "arguments": {"split": "train", "every": 2}}
+    data = {"name": "gtsrb", "split": "train", "every": 2}
     _, summary = run(spec(data=data, model={"name": "resnet18-signs"}, stream={**SHORT, "clips": 43, "frames": None}))
     assert summary["stream"]["samples"] == 86
     with pytest.raises(GottaError, match=r"argument of data set 'gtsrb' 'evry' is unknown. Did you mean 'every'"):
-        spec(data={"name": "gtsrb", "arguments": {"evry": 2}})
+        spec(data={"name": "gtsrb", "evry": 2})
 
 
 def test_the_recipe_is_the_papers_setting_on_real_tracks_and_quick_without_them():
-    full, quick = load_recipe("signs").runs(), load_recipe("signs").runs(quick=True)
+    full, quick = load_recipe("signs").runs(), load_recipe("signs").runs("quick")
     for specs in (full, quick):
         assert {s.method.name for s in specs} == {"source", "norm", "rotta", "note", "tent"}
         assert {s.memory.capacity for s in specs} == {32}
@@ -78,7 +78,7 @@ def test_the_networks_classes_are_those_of_the_tracks(needed, monkeypatch):
 
 
 def test_the_papers_itd_table_and_quick_without_its_data():
-    full, quick = load_recipe("itd").runs(), load_recipe("itd").runs(quick=True)
+    full, quick = load_recipe("itd").runs(), load_recipe("itd").runs("quick")
     memories = {"none", "reservoir", "pbrs", "cstu", "cds", "fps"}
     for method in ("norm", "rotta", "note"):
         assert {s.memory.name for s in full if s.method.name == method and not s.control} == memories

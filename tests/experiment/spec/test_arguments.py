@@ -5,17 +5,32 @@ import pytest
 
 from gotta import GottaError
 from gotta.experiment.spec.arguments import list_arguments
-from gotta.experiment.spec.outside import mistakes
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.user_parts import mistakes
 
 
 def test_arguments_stand_beside_the_settings():
     spec = RunSpec.of(
         {"method": {"name": "rotta", "nu": 0.1, "rate": 0.2}, "memory": {"name": "cds", "capacity": 4, "subset": 2}}
     )
-    assert spec.method.arguments == {"nu": 0.1}
+    assert spec.method.arguments["nu"] == 0.1
     assert spec.method.rate == 0.2
-    assert spec.memory.arguments == {"subset": 2}
+    assert spec.memory.arguments["subset"] == 2
+
+
+def test_a_complete_spec_has_every_argument_and_one_that_says_the_default_is_the_same_run():
+    short = RunSpec.of({"method": {"name": "tent"}, "memory": {"name": "cds", "capacity": 4}})
+    assert short.method.arguments["lr"] == 1e-3
+    assert short.memory.arguments["epsilon"] == 0.005
+    assert short.data.arguments == {"table": "cifar", "seed": 0}
+    told = {"method": {"name": "tent", "lr": 1e-3}, "memory": {"name": "cds", "capacity": 4, "epsilon": 0.005}}
+    assert RunSpec.of(told) == short
+    assert RunSpec.of(told).id == short.id
+    assert RunSpec.of({**told, "method": {"name": "tent", "lr": 2e-3}}).id != short.id
+
+
+def test_arguments_that_are_images_stay_open():
+    assert "fisher" not in RunSpec.of({"method": {"name": "eata"}}).method.arguments
 
 
 def test_what_nobody_knows_is_told_with_settings_and_arguments():
@@ -50,7 +65,7 @@ def test_a_policy_of_ones_own_is_not_looked_at(monkeypatch):
     given = {"memory": {"name": name, "capacity": 2, "depth": 5, "dept": 6}}
     assert RunSpec.of(given, imports=["mine_with_arguments"]).memory.arguments == {"depth": 5, "dept": 6}
     assert "argument of memory 'mine_with_arguments:Mine' 'dept' is unknown. Did you mean 'depth'?" in "".join(
-        mistakes([RunSpec.of(given).model_dump()])
+        mistakes([RunSpec.of(given)])
     )
 
 

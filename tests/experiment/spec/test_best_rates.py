@@ -7,7 +7,7 @@ from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec import best_rates as kept
 from gotta.experiment.spec.best_rates import FILE, asks_for_best, best_rates, settle_rate
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.reading import parse_yaml
+from gotta.json_yaml import parse_yaml
 
 RATES = {("norm", "fps"): 0.2, ("norm", "fifo"): 0.05, ("norm", "running_statistics"): 0.1}
 

@@ -20,10 +20,3 @@ def test_the_control_of_domain_statistics_leaves_them_as_they_are_told():
     known = spec(control="domain_statistics")
     assert (known.memory.name, known.method.statistics, known.method.rate) == ("none", "source", None)
     assert known.regime.batch_size == spec(control="same_samples").regime.batch_size
-
-
-def test_the_former_name_of_a_control_is_still_read():
-    assert spec(control="oracle") == spec(control="true_kcenter")
-    stored = spec(control="true_kcenter").model_dump()
-    stored = {**stored, "control": "oracle", "memory": {**stored["memory"], "name": "oracle"}}
-    assert RunSpec.of(stored) == spec(control="true_kcenter")

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from gotta import GottaError
-from gotta.data.dataset import DATASETS
+from gotta.experiment.spec import versions
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.memory import policies
 from gotta.memory.builtin.fps import FPS
 from gotta.methods import methods
-from gotta.methods.tent import Tent
 
 POLICY = """
 from dataclasses import dataclass
@@ -47,73 +46,70 @@ def mine(tmp_path, monkeypatch):
     sys.modules.pop("mine_policy", None)
 
 
-def test_the_name_covers_defaults_of_memories(monkeypatch):
-    before = spec()
-    assert before.id
-    assert before.identity["parts"]["memory"]["settings"]["epsilon"] == 0.005
-
-    @dataclass(frozen=True)
-    class Changed(FPS):
-        epsilon: float = 0.01
-
-    Changed.__module__ = FPS.__module__
-    monkeypatch.setitem(policies._items, "fps", Changed)
-    after = spec()
-    assert before.model_dump() == after.model_dump()
-    assert before.id != after.id
+def test_the_name_covers_the_settings_that_differ_from_the_default():
+    assert spec().identity["settings"] == {
+        "memory": {"name": "fps", "capacity": 32},
+        "method": {"name": "tent", "statistics": "batch"},
+        "regime": {"batch_size": 32, "adapt_every": 32, "score": "before"},
+    }
+    settings = spec(stream={"gamma": 0.2}, seed=3).identity["settings"]
+    assert (settings["stream"], settings["seed"]) == ({"gamma": 0.2}, 3)
 
 
-def test_the_name_covers_presets_and_quirks_of_methods(monkeypatch):
-    before = spec()
-    assert before.id
-    monkeypatch.setitem(Tent.presets["official"], "lr", 2e-3)
-    after = spec()
-    assert after.identity["parts"]["method"]["settings"]["lr"] == 2e-3
-    assert before.id != after.id
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"memory": {"name": "fps", "capacity": 32, "epsilon": 0.005}},
+        {"method": {"name": "tent", "lr": 1e-3, "preset": "official"}},
+        {"data": {"name": "cifar10-mini", "seed": 0}},
+        {"stream": {"gamma": 0.1, "redraws": 1}},
+    ],
+)
+def test_saying_the_default_is_the_same_run(said):
+    assert spec(**said).id == spec().id
 
 
-def test_the_name_covers_what_every_method_takes():
-    usual, chosen = (spec(method={"name": "tent", "prior": "sticky", **more}) for more in ({}, {"labels": "raw"}))
-    assert usual.identity["parts"]["method"]["settings"]["prior"] == "sticky"
-    assert usual.identity["parts"]["method"]["settings"]["labels"] == "filtered"
-    assert chosen.identity["parts"]["method"]["settings"]["labels"] == "raw"
-    assert usual.id != chosen.id
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"memory": {"name": "fps", "capacity": 32, "epsilon": 0.01}},
+        {"memory": {"name": "fps", "capacity": 32, "refresh_every": 3}},
+        {"method": {"name": "tent", "loss": "come"}},
+        {"method": {"name": "tent", "reset_every": 7}},
+        {"method": {"name": "tent", "prior": "sticky"}},
+        {"method": {"name": "tent", "prior": "sticky", "labels": "raw"}},
+        {"data": {"name": "cifar10-mini", "seed": 1}},
+        {"stream": {"redraws": 2}},
+        {"guard": "warn"},
+    ],
+)
+def test_another_setting_is_another_run(changed):
+    assert spec(**changed).id != spec().id
 
 
-def test_settings_that_came_later_count_only_where_they_are_changed():
-    settings = spec().identity["parts"]["method"]["settings"]
-    assert not {"loss", "reset_every"} & settings.keys()
-    for later in ({"loss": "come"}, {"reset_every": 7}):
-        changed = spec(method={"name": "tent", **later})
-        assert later.items() <= changed.identity["parts"]["method"]["settings"].items()
-        assert changed.id != spec().id
-    assert spec(method={"name": "rdumb"}).identity["parts"]["method"]["settings"]["reset_every"] == 1000
+def test_a_preset_is_its_values():
+    settings = spec(method={"name": "tent", "preset": "imagenet-vit", "lr": 1e-3}).identity["settings"]["method"]
+    assert settings["preset"] == "imagenet-vit"
+    assert "lr" not in settings  # that of the preset
 
 
-def test_the_name_covers_how_often_a_memory_is_refreshed_by_default():
-    settings = spec(memory={"name": "fpsd", "capacity": 8}).identity["parts"]["memory"]["settings"]
-    assert settings["refresh_every"] == 10
-    never = spec(memory={"name": "fpsd", "capacity": 8, "refresh_every": 0}).identity["parts"]["memory"]["settings"]
-    assert never["refresh_every"] is None
+def test_another_version_of_a_part_is_another_run(monkeypatch):
+    before = spec().id
+    for kind, name in (("memory", "fps"), ("method", "tent"), ("data", "cifar10-mini"), ("statistics", "batch")):
+        assert versions.version_of(kind, name) == 1
+        monkeypatch.setitem(versions.read_versions(), (kind, name), (2, "anything"))
+        assert spec().identity["parts"][kind] == {"version": 2}
+        assert spec().id != before
+        monkeypatch.undo()
+    assert spec().id == before
 
 
-def test_the_name_covers_defaults_of_data_sets(monkeypatch):
-    before, mini = spec().id, DATASETS.get("cifar10-mini")
-
-    def changed(table="cifar", seed=1):
-        return mini(table, seed)
-
-    changed.__module__ = mini.__module__
-    monkeypatch.setitem(DATASETS._items, "cifar10-mini", changed)
-    assert spec().id != before
-
-
-def test_every_part_says_what_it_is_made_of():
-    parts = spec(control="true_kcenter", guard="warn").identity["parts"]
-    assert sorted(parts) == ["data", "guard", "memory", "method", "model", "order", "schedule"]
-    assert all(set(part) == {"settings"} for part in parts.values())
-    assert parts["memory"]["settings"]["by"] == "pseudo"  # of the k-centre policy that it has
-    assert parts["order"]["settings"]["underflow"] == "published"
+def test_every_part_has_its_version():
+    parts = spec(control="true_kcenter", guard="warn", method={"name": "deskew"}).identity["parts"]
+    assert sorted(parts) == ["data", "guard", "memory", "method", "model", "order", "prior", "schedule", "statistics"]
+    newer = {"method", "prior", "statistics"}  # of deskew
+    assert {kind for kind, part in parts.items() if part == {"version": 2}} == newer
+    assert all(parts[kind] == {"version": 1} for kind in parts.keys() - newer)
 
 
 def test_a_policy_of_the_users_is_its_arguments_and_its_file(mine):
@@ -144,7 +140,7 @@ def test_a_registered_class_of_the_users_is_its_file_as_well(monkeypatch):
 
 def test_a_plug_in_is_the_file_that_its_entry_point_names(mine, monkeypatch):
     policies.names()
-    point = EntryPoint("plugged", "mine_policy:Mine", "gotta.memory")
+    point = EntryPoint("plugged", "mine_policy:Mine", "gotta_tta.memory")
     monkeypatch.setitem(policies._plug_ins, "plugged", point)
     found = spec(memory={"name": "plugged", "capacity": 8}).identity["parts"]["memory"]
     assert found == {"files": {"mine_policy": hashlib.sha256(mine.read_bytes()).hexdigest()}}
@@ -153,7 +149,7 @@ def test_a_plug_in_is_the_file_that_its_entry_point_names(mine, monkeypatch):
 
 def test_a_class_of_gottas_by_its_path_is_gottas_own():
     named = spec(memory={"name": "gotta.memory.builtin.fps:FPS", "capacity": 8})
-    assert named.identity["parts"]["memory"]["settings"]["epsilon"] == 0.005
+    assert named.identity["parts"]["memory"] == {"version": 1}
 
 
 def test_the_name_is_worked_out_once_travels_with_the_spec_and_does_not_with_a_copy(monkeypatch):

@@ -31,7 +31,7 @@ def test_the_id_is_the_same_in_another_process():
     )
     environment = {**os.environ, "PYTHONHASHSEED": "4242"}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    here = spec(memory={"name": "fps", "arguments": {"lambda_t": 0.5, "epsilon": 0.1}, "capacity": 32})
+    here = spec(memory={"name": "fps", "lambda_t": 0.5, "epsilon": 0.1, "capacity": 32})
     assert found.stdout.strip() == here.id
 
 
@@ -72,9 +72,9 @@ def test_a_setting_that_must_not_be_empty_is_a_mistake_like_others():
         RunSpec.of({"seed": None, "method": {"name": "tnt"}})
 
 
-def test_a_run_without_limits_of_exposure_is_the_run_it_was_before_there_were_any():
+def test_limits_of_exposure_that_limit_nothing_are_none():
     usual = spec()
-    assert "expose_every" not in usual.model_dump()["regime"]
+    assert usual.regime.expose_every is None
     assert spec(regime={"expose_every": 1, "expose_share": 1}).id == usual.id
     limited = spec(regime={"expose_every": 4})
     assert limited.model_dump()["regime"]["expose_every"] == 4

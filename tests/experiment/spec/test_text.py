@@ -2,7 +2,6 @@ import pytest
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.sections import short
 from gotta.experiment.spec.text import dotted, dump, merged, parse, read
 
 
@@ -69,9 +68,6 @@ def test_another_data_set_or_model_keeps_nothing_of_the_last_one():
     assert merged(base, {"method": {"name": "pl"}})["method"] == {"name": "pl", "lr": 1}
 
 
-def test_short_and_long_form_are_one():
-    long = {"method": {"name": "tent", "arguments": {"lr": 0.5}}, "memory": {"name": "fps", "capacity": 8}}
-    assert RunSpec.of(short(long)) == RunSpec.of(long)
-    assert RunSpec.of(merged(short(long), {"method": {"lr": 0.1}})).method.arguments == {"lr": 0.1}
-    over = short({"method": {"arguments": {"lr": 0.2}}})
-    assert RunSpec.of(merged(short({"method": {"name": "tent", "lr": 0.1}}), over)).method.arguments == {"lr": 0.2}
+def test_the_long_form_of_before_is_refused():
+    with pytest.raises(GottaError, match=r"setting 'method\.arguments' is unknown"):
+        RunSpec.of({"method": {"name": "tent", "arguments": {"lr": 0.5}}})

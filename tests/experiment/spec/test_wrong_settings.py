@@ -19,8 +19,8 @@ def spec(**changes):
         ({"data": {"name": "cifar10-mni"}}, "cifar10-mini"),
         ({"model": {"name": "resnet2"}}, "resnet20"),
         ({"pairing": "papr"}, "paper"),
-        ({"method": {"name": "tent", "arguments": {"lrr": 1}}}, "'method.lr'"),
-        ({"memory": {"name": "fps", "capacity": 8, "arguments": {"epsilom": 1}}}, "epsilon"),
+        ({"method": {"name": "tent", "lrr": 1}}, "'method.lr'"),
+        ({"memory": {"name": "fps", "capacity": 8, "epsilom": 1}}, "epsilon"),
     ],
 )
 def test_one_mistake_is_one_line(wrong, words):
@@ -31,9 +31,9 @@ def test_one_mistake_is_one_line(wrong, words):
 
 def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
     with pytest.raises(GottaError, match="preset of method 'rotta'"):
-        RunSpec.of({"method": {"name": "rotta", "arguments": {"preset": "tae"}}})
+        RunSpec.of({"method": {"name": "rotta", "preset": "tae"}})
     with pytest.raises(GottaError, match=r"Did you mean 'method.nu'"):
-        RunSpec.of({"method": {"name": "rotta", "arguments": {"mu": 1.0}}})
+        RunSpec.of({"method": {"name": "rotta", "mu": 1.0}})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,6 @@ def test_sizes_that_no_machine_has_are_refused(given):
 def test_no_argument_of_a_memory_says_where_samples_are_kept(tmp_path):
     for name in ("storage", "rng", "journal"):
         arguments = {name: str(tmp_path / "taken")}
-        for given in (arguments, {"arguments": arguments}):
-            with pytest.raises(GottaError, match=f"setting 'memory.{name}' is unknown"):
-                RunSpec.of({"memory": {"name": "fifo", "capacity": 8, **given}})
+        with pytest.raises(GottaError, match=f"setting 'memory.{name}' is unknown"):
+            RunSpec.of({"memory": {"name": "fifo", "capacity": 8, **arguments}})
     assert not (tmp_path / "taken").exists()

@@ -29,7 +29,10 @@ def swept(root, record=frozenset(), jobs=1):
     """The events of a sweep over all cells."""
     events = []
     work = Work(str(root), record=record)
-    assert Sweep(Store(root, writable=True), work, Local(jobs, get_context("fork")), events.append).run(CELLS) == []
+    assert (
+        Sweep(Store(root, writable=True), work, Local(jobs, context=get_context("fork")), events.append).run(CELLS)
+        == []
+    )
     return events
 
 

@@ -7,7 +7,7 @@ from experiment import tiny_sweep
 from experiment.tiny_sweep import completions, numbers, specs
 
 from gotta import GottaError
-from gotta.experiment.run import run as module
+from gotta.experiment.run import loaded as module
 from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import sweep
 

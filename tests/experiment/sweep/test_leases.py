@@ -15,6 +15,7 @@ from gotta.experiment.sweep.leases import Leases
 from gotta.experiment.sweep.processes import machine, start_time
 
 OTHER = {"node": "elsewhere", "machine": "00000000", "pid": 1, "started": "", "token": "t"}
+HEART = ".heart-00000000-1-aa"
 
 
 def plant(leases, id="cell", number=1, age=0.0, **who):
@@ -24,6 +25,20 @@ def plant(leases, id="cell", number=1, age=0.0, **who):
     path.write_text(json.dumps({**OTHER, **who}))
     os.utime(path, (time.time() - age,) * 2)
     return path
+
+
+def beat(leases, at):
+    """A heartbeat of a process elsewhere, by a clock there that may show anything."""
+    (leases.folder / HEART).write_text("{}")
+    os.utime(leases.folder / HEART, (at, at))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """This process's own clock, which goes on when told to."""
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    return now
 
 
 def ended_process():
@@ -66,27 +81,57 @@ def test_a_process_id_that_is_used_again_is_not_the_holder(tmp_path):
     assert leases.claim("mine") is None
 
 
-def test_a_holder_elsewhere_is_trusted_until_its_heartbeat_is_too_old(tmp_path):
+def test_a_holder_elsewhere_is_trusted_until_its_heart_was_silent_for_too_long(tmp_path, clock):
     leases = Leases(tmp_path, limit=60)
-    plant(leases, "fresh", age=50)
-    plant(leases, "stale", age=70)
-    assert leases.claim("fresh") is None
-    assert leases.claim("stale") is not None
-
-
-def test_age_is_measured_by_the_clock_of_the_file_system(tmp_path, monkeypatch):
-    leases = Leases(tmp_path, limit=60)
-    plant(leases, age=0)
-    monkeypatch.setattr(module.time, "time", lambda: time.monotonic() + 1e9)  # this machine's clock is far off
+    plant(leases, heart=HEART)
+    for at in (5e8, 4e8, 9e9):  # its clock is set back and forth
+        beat(leases, at)
+        assert leases.claim("cell") is None
+        clock[0] += 59
     assert leases.claim("cell") is None
+    clock[0] += 2
+    assert leases.holder("cell") is None
+    assert leases.claim("cell") is not None
 
 
-def test_a_stale_holder_finds_out_that_it_lost(tmp_path):
+def test_who_looks_for_the_first_time_watches_first(tmp_path, clock):
+    """However old the files look: no clock of another machine is trusted."""
+    leases = Leases(tmp_path, limit=60)
+    plant(leases, age=1e6)
+    assert leases.claim("cell") is None
+    clock[0] += 61
+    assert leases.claim("cell") is not None
+
+
+def test_a_process_of_this_machine_lives_whatever_the_clocks_say(tmp_path, clock):
+    mine = {"machine": machine(), "pid": os.getpid(), "started": start_time(os.getpid())}
+    leases = Leases(tmp_path, limit=60)
+    for age in (-3600, 3600):
+        plant(leases, f"cell{age}", age=age, **mine)
+        assert leases.claim(f"cell{age}") is None
+    clock[0] += 3600
+    assert leases.claim("cell3600") is None
+    assert leases.holder("cell-3600") is not None
+
+
+def test_a_claim_found_dead_is_given_back_so_that_others_need_not_watch_it(tmp_path, clock):
+    leases = Leases(tmp_path, limit=60)
+    plant(leases)
+    assert not leases.free("cell")
+    clock[0] += 61
+    assert leases.free("cell")
+    assert Leases(tmp_path).claim("cell").number == 3
+    assert not leases.free("cell")
+    assert leases.free("another")
+
+
+def test_a_holder_that_was_taken_over_finds_out_that_it_lost(tmp_path, monkeypatch):
     slow, quick = Leases(tmp_path, beat=1000), Leases(tmp_path)
     lease = slow.claim("cell")
-    os.utime(lease.path, (time.time() - 100,) * 2)
-    assert quick.claim("cell") is not None
-    lease.renew()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "alive", lambda pid, since: False)
+        assert quick.claim("cell") is not None
+    lease.check()
     assert lease.lost
     slow.release(lease, "failed")
     assert quick.holder("cell") is not None
@@ -96,30 +141,44 @@ def test_a_stale_holder_finds_out_that_it_lost(tmp_path):
 def test_a_holder_whose_files_are_gone_finds_out(tmp_path):
     leases = Leases(tmp_path, beat=1000)
     lease = leases.claim("cell")
-    lease.path.unlink()
-    lease.renew()
+    (leases.folder / "cell" / "000001").unlink()
+    lease.check()
     assert lease.lost
 
 
-def test_the_heartbeat_keeps_a_lease_and_tells_its_progress(tmp_path):
+def test_one_heart_beats_for_all_cells_and_tells_their_progress(tmp_path):
     leases = Leases(tmp_path, beat=0.05)
-    lease = leases.claim("cell")
-    os.utime(lease.path, (time.time() - 1000,) * 2)
-    lease.progress = {"step": 3, "steps": 9, "accuracy": 50.0}
+    held = [leases.claim(f"cell{number}") for number in range(3)]
+    (heart,) = leases.folder.glob(".heart-*")
+    before = heart.stat().st_mtime_ns
+    held[1].progress = {"step": 3, "steps": 9, "accuracy": 50.0}
     for _ in range(100):
         time.sleep(0.05)
-        if leases.progress("cell"):
+        if leases.progress():
             break
-    assert leases.progress("cell") == lease.progress
-    assert time.time() - lease.path.stat().st_mtime < 900
-    leases.release(lease, "finished")
+    assert leases.progress() == {"cell1": held[1].progress}
+    assert heart.stat().st_mtime_ns != before
+    for lease in held:
+        assert heart.exists()
+        leases.release(lease, "finished")
+    assert not heart.exists()
+
+
+def test_the_heart_of_a_killed_process_is_removed_by_the_next(tmp_path):
+    leases = Leases(tmp_path)
+    leases.folder.mkdir()
+    dead, elsewhere = f".heart-{machine()}-{ended_process()}-aa", HEART
+    for name in (dead, elsewhere):
+        (leases.folder / name).touch()
+    leases.claims.tidy()
+    assert [path.name for path in leases.folder.iterdir()] == [elsewhere]
 
 
 @pytest.mark.parametrize("stale", [False, True])
 def test_of_many_exactly_one_wins(tmp_path, stale):
     ready, won = threading.Barrier(16), []
     if stale:
-        plant(Leases(tmp_path), age=1000)
+        plant(Leases(tmp_path), machine=machine(), pid=ended_process())
 
     def work():
         leases = Leases(tmp_path)
@@ -207,11 +266,11 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(tmp_path):
 
 
 @pytest.mark.parametrize("pid", ["seven", [7], None, -1, 0, 10**30, True, 1.5])
-def test_a_process_id_that_is_none_keeps_nobody_out_for_long(tmp_path, pid):
+def test_a_process_id_that_is_none_keeps_nobody_out_for_long(tmp_path, pid, clock):
     leases = Leases(tmp_path, limit=60)
-    path = plant(leases, machine=machine(), pid=pid)
-    assert leases.claim("cell") is None, "its age decides"
-    os.utime(path, (time.time() - 70,) * 2)
+    plant(leases, machine=machine(), pid=pid)
+    assert leases.claim("cell") is None, "its heart is waited for"
+    clock[0] += 61
     assert leases.holder("cell") is None
     assert leases.claim("cell").number == 2
 
@@ -219,11 +278,11 @@ def test_a_process_id_that_is_none_keeps_nobody_out_for_long(tmp_path, pid):
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"pid": ' + "1" * 5000 + "}", "null", "[1]", '{"pid": NaN}', "x" * 10**6]
 )
-def test_a_lease_that_no_program_should_hold_is_old_one_day(tmp_path, text):
+def test_a_lease_that_no_program_should_hold_is_old_one_day(tmp_path, text, clock):
     leases = Leases(tmp_path, limit=60)
-    path = plant(leases)
-    path.write_text(text)
-    os.utime(path, (time.time() - 70,) * 2)
+    plant(leases).write_text(text)
+    assert leases.claim("cell") is None
+    clock[0] += 61
     assert leases.claim("cell").number == 2
 
 
@@ -266,7 +325,7 @@ def test_the_log_is_never_written_elsewhere(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["bytes", "folder", "to come"])
-def test_a_damaged_lease_keeps_nobody_out_for_long(tmp_path, damage):
+def test_a_damaged_lease_keeps_nobody_out_for_long(tmp_path, damage, clock):
     leases = Leases(tmp_path, limit=60)
     path = plant(leases, age=-1000 if damage == "to come" else 0)
     if damage == "bytes":
@@ -274,9 +333,8 @@ def test_a_damaged_lease_keeps_nobody_out_for_long(tmp_path, damage):
     if damage == "folder":
         path.unlink()
         path.mkdir()
-    if damage != "to come":
-        assert leases.claim("cell") is None, "its holder may live: its age decides"
-        os.utime(path, (time.time() - 70,) * 2)
+    assert leases.claim("cell") is None, "its holder may live"
+    clock[0] += 61
     assert leases.holder("cell") is None
     lease = leases.claim("cell")
     assert lease.number == 2

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,16 +21,17 @@ FILES = ["environment.json", "identity.json", "spec.json", "steps.jsonl", "summa
 AWKWARD = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 2**53 + 1.0, -0.0, float(np.float32(0.1))]
 
 
-IDENTITY = {"format": FORMAT, "parts": {}}
-
-
 def named(name):
-    """A spec for a run that a test calls so, and the name that the run has."""
+    """A spec for a run that a test calls so."""
     return {"seed": 0, "called": name}
 
 
+def identity_of(name="r1"):
+    return {"format": FORMAT, "settings": named(name), "parts": {}}
+
+
 def id_of(name="r1"):
-    return run_id(named(name), IDENTITY)
+    return run_id(identity_of(name))
 
 
 R1 = id_of()
@@ -39,7 +39,7 @@ R1 = id_of()
 
 def write(store, name="r1", **changes):
     parts = {"steps": [{"step": 0}], "summary": {"accuracy": 50.0}, "environment": {"python": "3"}}
-    store.write(id_of(name), **({"spec": named(name), "identity": IDENTITY} | parts | changes))
+    store.write(id_of(name), **({"spec": named(name), "identity": identity_of(name)} | parts | changes))
 
 
 def names(folder):
@@ -56,7 +56,7 @@ def test_a_run_is_four_files_and_reads_back(tmp_path):
     run = store.read(R1)
     assert isinstance(run, Run)
     assert (run.id, run.spec, run.summary) == (R1, named("r1"), {"accuracy": 50.0})
-    assert (run.environment, run.identity, run.recipe) == ({"python": "3"}, IDENTITY, {})
+    assert (run.environment, run.identity, run.recipe) == ({"python": "3"}, identity_of(), {})
     assert list(run.steps()) == [{"step": 0}, {"step": 1}]
 
 
@@ -195,7 +195,7 @@ def test_a_run_with_an_edited_file_is_damaged(tmp_path, name):
     assert not store.has(R1)
     ((id, reason),) = store.damaged()
     assert id == R1
-    renamed = name == "spec.json"  # another spec is another run
+    renamed = name == "identity.json"  # another identity is another run
     assert reason.startswith("what it holds is run ") if renamed else reason == f"{name} changed after it was stored"
     write(store)
     assert store.has(R1)
@@ -233,7 +233,7 @@ def test_a_run_whose_checksum_or_identity_was_taken_away_is_not_taken_for_a_good
     path.write_text(json.dumps({"accuracy": 99.0}))
     assert store.runs() == []
     assert dict(store.damaged())[R1] == "summary.json has no checksum"
-    assert "what it holds is run" in dict(store.damaged())[id_of("r2")]
+    assert dict(store.damaged())[id_of("r2")] == "identity.json is missing"
 
 
 def test_a_recipe_is_kept_beside_the_spec_and_does_not_change_the_name(tmp_path):
@@ -245,21 +245,11 @@ def test_a_recipe_is_kept_beside_the_spec_and_does_not_change_the_name(tmp_path)
     assert store.damaged() == [(R1, "recipe.json changed after it was stored")]
 
 
-EARLIER = Path(__file__).parent / "earlier_store"
-
-
-def test_a_store_of_the_first_format_is_read_and_its_runs_say_so(tmp_path):
-    store = Store(EARLIER)
-    runs = store.runs()
-    assert len(runs) == 4
-    assert store.damaged() == []
-    assert all(run.is_earlier for run in runs)
-    assert {run.spec["memory"]["name"] for run in runs} == {"none", "fps"}
-    assert all(len(list(run.steps())) > 0 for run in runs)
-    assert not any(store.has(run.id) for run in runs)  # nothing tells that they are what is asked for
-    shutil.copytree(EARLIER / "runs" / runs[0].id, tmp_path / "runs" / "renamed")
-    ((name, reason),) = Store(tmp_path).damaged()
-    assert (name, reason) == ("renamed", f"what it holds is run {runs[0].id}: it was renamed, copied or edited")
+def test_a_run_of_another_format_is_refused_in_one_sentence(tmp_path):
+    store = Store(tmp_path)
+    write(store, "old", identity={"format": 2, "parts": {}})
+    ((_, reason),) = store.damaged()
+    assert reason == f"it is of format 2, and this version of gotta reads format {FORMAT}"
 
 
 def test_concurrent_writers_leave_one_complete_run(tmp_path):
@@ -293,7 +283,7 @@ from gotta.experiment.sweep.store import Store
 def steps():
     yield {"step": 0}
     os._exit(9)
-Store(sys.argv[1], writable=True).write("r1", spec={}, steps=steps(), summary={}, environment={})
+Store(sys.argv[1], writable=True).write("r1", spec={}, steps=steps(), summary={}, environment={}, identity={})
 """
 
 
@@ -375,7 +365,7 @@ def test_trying_to_write_leaves_nothing(tmp_path):
 @pytest.mark.parametrize("id", ["", "../x", "a/b", ".hidden", "a b"])
 def test_ids_are_folder_names(tmp_path, id):
     with pytest.raises(GottaError, match="not a folder name"):
-        Store(tmp_path).write(id, spec={}, steps=[], summary={}, environment={})
+        Store(tmp_path).write(id, spec={}, steps=[], summary={}, environment={}, identity={})
     assert not (tmp_path / "runs").exists()
 
 

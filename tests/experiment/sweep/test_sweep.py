@@ -101,7 +101,7 @@ def test_a_cell_that_another_sweep_runs_is_waited_for(tmp_path, monkeypatch):
         events.append(event)
         if event.kind == "finished" and event.id == mine.id:
             lease.progress = {"step": 1, "steps": 2, "accuracy": 12.5}
-            lease.renew()
+            other._beat_once([lease])
         if event.kind == "moved" and event.id == theirs.id:
             parts = {name: getattr(finished, name) for name in ("spec", "summary", "environment", "identity")}
             store.write(theirs.id, steps=list(finished.steps()), **parts)
@@ -157,7 +157,7 @@ def test_an_edited_policy_is_run_again_and_its_seeds_are_not_mixed_with_those_of
     assert swept(1, [0, 1]) == [False, False]
     assert swept(0, [0]) == [True]
     (panel,) = place(read_runs(store)[0]).panels
-    seeds = sorted([run.seed for run in runs] for runs in panel.cells.values())
+    seeds = sorted([run.seed for run in entry.runs] for entry in panel.entries)
     assert seeds == [[0], [0, 1]]
     sys.modules.pop("edited_policy", None)
 

@@ -9,7 +9,7 @@ from reference.slow_policies import SlowMCM
 from gotta.errors import GottaError
 from gotta.memory import Memory
 from gotta.memory.intake import describe
-from gotta.memory.journal import replay
+from gotta.memory.replay import replay
 
 
 def looks(rng: np.random.Generator, size: int) -> np.ndarray:

@@ -1,3 +1,5 @@
+from math import log
+
 import numpy as np
 import pytest
 from memory.offers import ids
@@ -23,7 +25,7 @@ def test_defaults_of_rbm_are_its_authors() -> None:
 
 
 def test_a_sample_at_the_limit_of_rbm_stays_out() -> None:
-    limit = 0.5 * np.log(10)
+    limit = 0.5 * log(10)
     memory = Memory("rbm", 4, 10)
     slots = memory.observe(np.arange(2), label=[0, 1], uncertainty=[limit, np.nextafter(limit, 0)])
     assert slots.tolist() == [-1, 0]

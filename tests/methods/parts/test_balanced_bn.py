@@ -6,7 +6,7 @@ from methods.parts.trained_norm import SHAPES, assert_plain_in_use, trained_norm
 from torch.nn import functional as F
 
 from gotta.methods.parts.balanced_bn import BalancedBN
-from gotta.methods.parts.normalization import batch_statistics
+from gotta.statistics.normalization import batch_statistics
 
 
 def layer_of(share=0.0):

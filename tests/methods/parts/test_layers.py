@@ -9,8 +9,8 @@ from tiny import GOLDEN
 from torch import nn
 
 from gotta.methods.parts.iabn import IABN
-from gotta.methods.parts.normalization import batch_statistics, replace_batch_norms
 from gotta.methods.parts.robust_bn import RobustBN
+from gotta.statistics.normalization import batch_statistics, replace_batch_norms
 
 FILES = sorted((GOLDEN / "layers").glob("*.npz"))
 TOLERANCES = json.loads((GOLDEN / "tolerances.json").read_text())["layers"]

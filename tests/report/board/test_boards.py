@@ -19,40 +19,50 @@ def board():
     return boards[0]
 
 
-def test_entries_are_ranked_by_score_and_controls_and_source_have_no_rank():
-    entries = board().entries
-    assert [entry.score.value for entry in entries] == sorted((e.score.value for e in entries), reverse=True)
-    ranked = [(entry.rank, entry.method, entry.memory) for entry in entries if entry.rank]
-    assert ranked == [
+def told(board):
+    return [(place.rank, place.entry.column.method, place.row.name) for place in board.places]
+
+
+def test_entries_are_ranked_by_score_apart_from_those_that_use_the_order():
+    places = board().places
+    assert [found for found in told(board()) if found[0]] == [
+        (1, "tent", "fps"),
+        (2, "norm", "fps"),
+        (3, "tent", "fifo"),
+        (4, "norm", "fifo"),
         (1, "deskew", "none"),
-        (2, "tent", "fps"),
-        (3, "norm", "fps"),
-        (4, "tent", "fifo"),
-        (5, "norm", "fifo"),
     ]
-    unranked = {(entry.method, entry.is_control) for entry in entries if entry.rank is None}
+    unranked = {(place.entry.column.method, place.row.is_control) for place in places if place.rank is None}
     assert unranked == {("source", False), ("norm", True), ("tent", True)}
-    assert (entries[0].method, entries[0].prior) == ("deskew", "sticky")
-    assert {entry.prior for entry in entries if entry.method != "deskew"} == {"none"}
+    assert [table.title for table in board().tables] == ["Each sample by itself", "Uses the order of samples"]
+
+
+def test_those_with_too_few_seeds_stand_below():
+    runs = [made("fps", "norm", (60, 61, 62, 63), seed) for seed in range(3)]
+    (found,), _ = rank_runs([*runs, made("fifo", "norm", (80, 81, 82, 83))])
+    assert told(found) == [(2, "norm", "fps"), (1, "norm", "fifo")]
+
+
+def test_those_that_were_run_again_stand_first():
+    runs = [made("fps", "norm", (60, 61, 62, 63)), made("fifo", "norm", (80, 81, 82, 83))]
+    (found,), _ = rank_runs(runs, {runs[0].id})
+    assert [(place.row.name, place.verified) for place in found.places] == [("fps", True), ("fifo", False)]
 
 
 def test_an_entry_tells_its_interval_cost_steps_and_the_published_number():
-    entry = next(entry for entry in board().entries if (entry.method, entry.memory) == ("norm", "fps"))
-    assert entry.score.value == pytest.approx((63 + 64 + 65 + 66) / 4 + 0.1)
-    assert entry.score.interval > 0
-    assert (entry.steps, entry.forwards.value, entry.seconds.value) == ("32", 2.0, 3.0)
-    assert (entry.published.value, entry.published.where) == (76.11, "table1")
-    assert entry.ids.split(",") == [run.id for run in sorted(entry.runs, key=lambda run: run.seed)]
-    assert board().seeds == 3
+    place = next(place for place in board().places if place.entry.name == "norm + fps")
+    assert place.score.value == pytest.approx((63 + 64 + 65 + 66) / 4 + 0.1)
+    assert place.score.interval > 0
+    assert [cell.number for cell in place.line.cells] == ["2", "", "64.6", "3", "32", "2.0", "3.00", "76.11"]
     assert board().title == "cifar10-mini, resnet20, 4 domains of 250 samples, M = 32"
 
 
-def test_what_cannot_be_told_from_the_first_is_marked():
+def test_what_is_not_significantly_different_from_the_first_is_marked():
     runs = [made("fps", "norm", (60, 61, 62, 63), seed) for seed in range(3)]
     runs += [made("fifo", "norm", (59.7, 61.2, 61.8, 63), seed) for seed in range(3)]
     runs += [made("cstu", "norm", (50, 51, 52, 53), seed) for seed in range(3)]
     (found,), _ = rank_runs(runs)
-    assert [(entry.memory, entry.score.tied) for entry in found.entries] == [
+    assert [(place.row.name, place.score.tied) for place in found.places] == [
         ("fps", False),
         ("fifo", True),
         ("cstu", False),
@@ -74,7 +84,7 @@ def test_other_networks_and_other_protocols_have_boards_of_their_own_and_the_res
 def test_equal_numbers_share_a_rank():
     levels = {"fps": 60.0, "cds": 60.04, "fifo": 50.0}
     (found,), _ = rank_runs([made(name, scores=(level,) * 4) for name, level in levels.items()])
-    assert [(entry.memory, entry.rank) for entry in found.entries] == [("cds", 1), ("fps", 1), ("fifo", 3)]
+    assert told(found) == [(1, "norm", "cds"), (1, "norm", "fps"), (3, "norm", "fifo")]
 
 
 def test_runs_on_a_part_of_the_data_are_shown_last_and_not_ranked():
@@ -83,8 +93,8 @@ def test_runs_on_a_part_of_the_data_are_shown_last_and_not_ranked():
     whole = [made(memory, stream__per_class=200, summary=full) for memory in ("fps", "fifo")]
     found, _ = rank_runs([*small, *whole])
     assert [board.whole for board in found] == [True, False]
-    assert [entry.rank for entry in found[0].entries] == [1, 1]
-    assert [entry.rank for entry in found[1].entries] == [None, None]
+    assert [place.rank for place in found[0].places] == [1, 1]
+    assert [place.rank for place in found[1].places] == [None, None]
     assert [board.whole for board in rank_runs([made(data__name="gtsrb", stream__clips=80, **VIDEO)])[0]] == [False]
 
 
@@ -98,17 +108,18 @@ def test_variants_of_a_memory_have_no_rank_beside_it_as_it_comes():
         made("fifo"),
     ]
     (found,), _ = rank_runs(runs)
-    ranked = [entry for entry in found.entries if not entry.variant]
-    assert {entry.rank for entry in ranked} == {1}
-    assert [entry.runs[0].spec.memory.name for entry in ranked] == ["cds", "fifo", "fps"]
-    assert ranked[0].runs[0].spec.memory.arguments == {"ties": "later"}  # the fewest of its own, not the best
-    assert ranked[2].memory == "fps"
-    assert sorted(entry.rank is None for entry in found.entries if entry.variant) == [True, True]
+    ranked = {place.row.name: place for place in found.places if not place.variant}
+    assert {place.rank for place in ranked.values()} == {1}
+    assert sorted(ranked) == ["cds", "fifo", "fps"]
+    assert ranked["cds"].entry.runs[0].spec.memory.arguments == {"ties": "later"}  # the fewest of its own, not the best
+    assert ranked["fps"].row.label == "fps"
+    assert [place.rank for place in found.places if place.variant] == [None, None]
+    assert found.tables[-1].title.startswith("Variants")
 
 
 def test_a_variant_that_is_alone_is_ranked_under_its_name():
     (found,), _ = rank_runs([made("fps", memory__arguments={"epsilon": 0.1}), made("fifo", scores=(20.0,) * 4)])
-    assert [(entry.rank, entry.variant) for entry in found.entries] == [(1, False), (2, False)]
+    assert [(place.rank, place.variant) for place in found.places] == [(1, False), (2, False)]
 
 
 def test_where_classes_are_rare_the_mean_over_classes_ranks_and_no_tie_is_told():
@@ -120,8 +131,8 @@ def test_where_classes_are_rare_the_mean_over_classes_ranks_and_no_tie_is_told()
 
     (found,), others = rank_runs([*rare("fps", 60.0, 40.0), *rare("fifo", 60.0, 50.0)])
     assert (found.protocol.name, others) == ("imbalance-1", 0)
-    assert [(entry.memory, entry.score.value, entry.score.tied) for entry in found.entries] == [
+    assert [(place.row.name, place.score.value, place.score.tied) for place in found.places] == [
         ("fifo", 50.0, False),
         ("fps", 40.0, False),
     ]
-    assert {entry.published for entry in found.entries} == {None}
+    assert {place.published for place in found.places} == {None}

@@ -36,7 +36,7 @@ def test_long_names_lose_their_middle_only():
 
 
 def test_a_legend_wraps_within_its_width_and_takes_what_it_says():
-    looks = styles([f"memory number {k}" for k in range(8)])
+    looks = styles({f"memory number {k}": f"memory number {k}" for k in range(8)})
     drawing = Drawing(300, 300, "legend")
     assert legend(drawing, looks, 0, 0, 300) == legend_height(looks, 300) > legend_height(looks, 3000)
     texts = [mark for mark in drawing.legend if isinstance(mark, Text)]

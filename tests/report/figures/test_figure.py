@@ -28,6 +28,7 @@ from gotta.report.figures.figure import (
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
 from gotta.report.results import read_results
+from gotta.report.rows import NO_MEMORY, Row
 from gotta.report.write import named_figures, write_report
 
 DOCS = Path(__file__).parents[3] / "docs" / "report.md"
@@ -38,9 +39,9 @@ def test_of_many_rows_the_best_are_shown_and_what_is_there_to_compare_with():
     (rows,) = panel_of(runs).methods.values()
     kept, told = best_rows(rows)
     assert len(kept) == MANY
-    assert {"none", "control: k-centre by true labels"} <= kept.keys()
-    assert "composed evict=e4 admit=a4" in kept
-    assert "composed evict=e0 admit=a0" not in kept
+    assert {NO_MEMORY, Row("control", "true_kcenter")} <= kept.keys()
+    accuracies = [entry.mean for row, entry in kept.items() if row.is_memory]
+    assert min(accuracies) > max(entry.mean for row, entry in rows.items() if row not in kept)
     assert told == f" The best {MANY} of 27 rows."
     assert list(kept) == [row for row in rows if row in kept]
     few = dict(list(rows.items())[:MANY])
@@ -56,19 +57,19 @@ def test_six_lines_are_shown_first_what_there_is_to_compare_with_among_them():
         made("none", "deskew", (90.0,) * 4, method__prior="sticky"),
         *(made(name, scores=(50.0 + k,) * 4) for k, name in enumerate(("fifo", "cds", "pbrs", "fps", "cstu"))),
     ]
-    cells = {(column, row): runs for column, row, runs in panel_of(runs).filled}
-    assert first_lines(cells) == {
-        ("deskew, sticky prior", "none"),
-        ("norm", "control: running statistics"),
-        ("source", "none"),
-        ("norm", "cstu"),
-        ("norm", "none"),
-        ("norm", "fps"),
+    entries = panel_of(runs).entries
+    assert {entry.name for entry in first_lines(entries)} == {
+        "deskew with sticky prior",
+        "norm + running statistics (control)",
+        "the source model",
+        "norm + cstu",
+        "norm without a memory",
+        "norm + fps",
     }
-    kept, told = keep_lines(cells, 8)
-    assert list(kept) == [cell for cell in cells if cell in kept]
+    kept, told = keep_lines(entries, 8)
+    assert kept == [entry for entry in entries if entry in kept]
     assert told == " 8 of 10 rows: the best, and what there is to compare with."
-    assert keep_lines(cells) == (cells, "")
+    assert keep_lines(entries) == (entries, "")
 
 
 def test_no_chart_shows_more_than_six_lines_at_first(tmp_path):
@@ -137,7 +138,7 @@ def test_a_file_with_one_decorated_function_adds_its_figures_everywhere(tmp_path
 
     @draws("mine", position=15)
     def my_figures(panel):
-        return [Figure("Mine", "About mine.", Drawing(10, 10, "Mine"), method) for method in panel.methods]
+        return [Figure("Mine", "About mine.", Drawing(10, 10, "Mine"), method.label) for method in panel.methods]
 
     store = write(tmp_path, [made("fps"), made("none")])
     results = read_results(store)
@@ -158,7 +159,7 @@ def test_the_figure_of_the_docs_can_be_dropped_in(monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
     exec(compile(code, "accuracies.py", "exec"), {})
     last = figures(panel_of([made("fps"), made("none")]))[-1]
-    assert (last.name, words(last)) == ("accuracies-norm", ["none: 53.0", "fps: 53.0"])
+    assert (last.name, words(last)) == ("accuracies-norm", ["none: 53.0 %", "fps: 53.0 %"])
 
 
 def test_two_figures_of_one_name_are_refused():

@@ -5,7 +5,7 @@ from gotta.report.figures.palette import KNOWN, OTHERS, styles
 
 
 def test_rows_of_one_memory_never_look_like_another_memory_in_black_and_white():
-    looks = styles([f"composed evict=e{k}" for k in range(12)])
+    looks = styles(dict.fromkeys(range(12), "composed"))
     without_colour = [(look.dash, look.marker) for look in looks.values()]
     assert len(set(without_colour)) == 12
     own = {(look.dash, look.marker) for look in (*KNOWN.values(), *OTHERS)} - {without_colour[0]}
@@ -19,7 +19,7 @@ def test_styles_can_be_told_without_colour():
     assert len(set(alone)) == len(alone)
     drawn = {tuple((type(part), part.points) for part in marker(name, 0, 0, "black")) for name in alone}
     assert len(drawn) == len(alone)
-    two = styles(["fps epsilon=0.1", "fps epsilon=0.2"])
+    two = styles({1: "fps", 2: "fps"})
     first, second = two.values()
     assert first.colour == second.colour == KNOWN["fps"].colour
     assert first[1:] != second[1:]

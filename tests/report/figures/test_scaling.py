@@ -3,8 +3,8 @@
 from made_figures import words
 from made_runs import made, panel_of
 
+from gotta.report.cells import Cell
 from gotta.report.figures.scaling import best, capacity_figures, epsilon_figures
-from gotta.report.tables.cells import Cell
 
 
 def test_lines_come_in_the_order_of_the_tables():

@@ -8,7 +8,8 @@ from gotta.report.figures.wins import win_figures
 
 
 def test_a_tie_has_no_colour():
-    runs = [made("fifo"), made("fps"), made("cds", scores=(90.0, 92.0, 94.5, 96.0))]
+    scores = {"fifo": (50.0, 52.0, 54.0, 56.0), "fps": (50.0, 52.0, 54.0, 56.0), "cds": (90.0, 92.0, 94.5, 96.0)}
+    runs = [made(memory, scores=found, seed=seed) for memory, found in scores.items() for seed in (0, 1)]
     (figure,) = win_figures(panel_of(runs))
     squares = [mark for mark in figure.drawing.marks if isinstance(mark, Box) and mark.border]
     counts = [text for text in words(figure) if "/" in text]
@@ -17,7 +18,12 @@ def test_a_tie_has_no_colour():
 
 
 def test_counts_of_wins_have_room_beside_long_names():
-    (figure,) = win_figures(panel_of([made("composed", memory__arguments={"evict": f"{k:050}"}) for k in range(12)]))
+    runs = [
+        made("composed", scores=(50.0 + 9 * k,) * 4, seed=seed, memory__arguments={"evict": f"{k:050}"})
+        for k in range(12)
+        for seed in (0, 1)
+    ]
+    (figure,) = win_figures(panel_of(runs))
     squares = [mark for mark in figure.drawing.marks if isinstance(mark, Box)]
     assert min(square.width for square in squares) >= 30
     assert figure.caption.endswith(" of 12 rows.")

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { passes } from "../../../src/gotta/report/page/board.js";
 import {
   counted,
   fixed,
@@ -98,18 +97,4 @@ test("addresses name runs", () => {
 test("a line with fewer points than steps says so", () => {
   assert.match(thinned(96, 2350), /^96 points stand for 2350 steps/);
   assert.equal(thinned(8, 8), "");
-});
-
-test("a row passes what every filter allows; controls are shown or not whatever their memory", () => {
-  const row = { method: "norm", memory: "fps", prior: "none", control: false };
-  const all = { method: "", memory: "", prior: "", controls: true };
-  assert.ok(passes(row, all));
-  assert.ok(passes(row, { ...all, method: "norm", memory: "fps", prior: "none", controls: false }));
-  assert.ok(!passes(row, { ...all, method: "tent" }));
-  assert.ok(!passes(row, { ...all, prior: "sticky" }));
-  const control = { ...row, memory: "control: same samples per step", control: true };
-  assert.ok(passes(control, { ...all, memory: "fps" }));
-  assert.ok(!passes(control, { ...all, controls: false }));
-  assert.ok(!passes({ ...row, variant: true }, all));
-  assert.ok(passes({ ...row, variant: true }, { ...all, variants: true }));
 });

@@ -68,19 +68,20 @@ def visit(browser, store):
 
 def numbers(page):
     return page.eval_on_selector_all(
-        ".view:not([hidden]) tbody tr:not(.names)",
+        ".view:not([hidden]) tbody tr",
         """rows => rows.map(row => [row.querySelector("th").textContent,
             [...row.querySelectorAll("td")].map(td => td.querySelector(".number")?.textContent ?? null)])""",
     )
 
 
 def expected(panel, key):
-    """What the page shows of a reading: what stands alone, then the rows."""
-    short = next(view for view in views(panel) if view.key == key).compact
-    lines = [(name, [shown]) for name, shown in short.alone]
-    lines += [(name, list(cells)) for name, _, cells in short.rows]
-    lines += [(name.replace("control: ", ""), [shown]) for name, shown in short.controls]
-    return [[name, [None if s.cell.value is None else s.cell.number for s in cells]] for name, cells in lines]
+    """What the page shows of a reading."""
+    tables = next(view for view in views(panel) if view.key == key).tables
+    return [
+        [row.names[0], [None if cell.value is None else cell.number for cell in row.cells]]
+        for table in tables
+        for row in table.rows
+    ]
 
 
 def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
@@ -100,18 +101,15 @@ def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
     assert numbers(page) == expected(panel, "accuracy")
 
 
-def test_the_headline_is_of_the_starred_cell(visit, store):
+def test_title_and_headline_answer_the_same_question_and_the_best_is_in_bold(visit, store):
     page = visit()
     (part,) = read_results(store).parts
-    assert page.locator(".headline").text_content() == part.answer.winner.headline
-    (starred,) = page.locator(".view:not([hidden]) td.top .number").all_text_contents()
-    assert f"at {starred} %" in page.locator(".headline").text_content()
-
-
-def test_the_first_table_has_no_empty_cell(visit):
-    page = visit()
-    assert page.locator(".view:not([hidden]) .absent").count() == 0
-    assert page.locator(".view:not([hidden]) .names").first.text_content().startswith("method")
+    assert "memory" in page.get_by_role("heading", level=1).text_content()
+    headline = page.locator(".headline").text_content()
+    assert headline == part.answer.headline
+    assert headline.startswith("Best memory")
+    bold = page.locator(".view:not([hidden]) .number.best").all_text_contents()
+    assert all(f"({number} %" in headline for number in bold)
 
 
 @pytest.mark.parametrize(("width", "beside"), [(1280, True), (768, False), (390, False)])

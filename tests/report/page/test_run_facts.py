@@ -12,7 +12,7 @@ def test_runs_are_labelled_by_their_places():
     assert [fact["label"] for fact in facts.values()] == [
         "norm + fps capacity=8, seed 0",
         "norm + fps capacity=16, seed 0",
-        "norm + none, seed 2",
+        "norm without a memory, seed 2",
     ]
 
 

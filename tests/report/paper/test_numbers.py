@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from gotta.report.paper import numbers as paper
-from gotta.report.paper.inconsistencies import COMPUTED, find_inconsistencies
-from gotta.report.paper.numbers_page import paper_markdown
 
 ROOT = Path(__file__).parents[3]
 CELLS = {"table1": 81, "table2": 56, "table3": 54, "table_m64": 81, "table_vit": 10}
@@ -117,35 +115,3 @@ def test_lookup_by_setting():
     assert paper.lookup("norm", "hus") == []
     ablation = paper.lookup("note", "fpsd", reset="each_domain", data="cifar10-c", text=True)
     assert [(cell.value, cell.epsilon, cell.in_table) for cell in ablation] == [(74.7, None, False)]
-
-
-def test_known_inconsistencies_are_found_by_computing():
-    known = [entry for entry in paper.inconsistencies() if entry.kind in COMPUTED]
-    assert known == find_inconsistencies()
-    assert {entry.kind for entry in known} == set(COMPUTED)
-    assert all(entry.what for entry in paper.inconsistencies())
-
-
-def test_inconsistencies_that_everybody_knows():
-    found = {(entry.kind, entry.values) for entry in find_inconsistencies()}
-    assert ("text_and_table", (76.8, 75.46, 75.46)) in found
-    assert ("text_and_table", (73.6, 71.09)) in found
-    assert ("bold_not_maximum", (67.8, 69.77)) in found
-    assert ("tie_called_best", (38.65, 38.65)) in found
-    rows = {
-        entry.places[0].split()[1]: set(entry.values)
-        for entry in find_inconsistencies()
-        if entry.kind == "same_setting_differs"
-    }
-    assert rows == {
-        "rotta": {50.14, 50.15},
-        "eata": {24.71, 24.72},
-        "tent": {14.8, 16.5},
-        "pl": {13.21, 12.48},
-        "shot": {16.75, 16.21},
-        "energy": {12.37, 12.06},
-    }
-
-
-def test_the_page_of_the_docs_is_current():
-    assert (ROOT / "docs" / "paper-numbers.md").read_text(encoding="utf-8") == paper_markdown()

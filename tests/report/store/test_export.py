@@ -22,8 +22,8 @@ def test_rows_are_sorted_and_complete_whatever_the_order_of_the_runs():
     assert table == rows(RUNS[::-1])
     assert [row["id"] for row in table] == [RUNS[1].id, RUNS[2].id, RUNS[0].id]  # no capacity first, then by seed
     assert len({tuple(row) for row in table}) == 1
-    assert table[0]["spec.memory.arguments.epsilon"] is None
-    assert table[1]["spec.memory.arguments.epsilon"] == 0.01
+    assert table[0]["spec.memory.epsilon"] is None
+    assert table[1]["spec.memory.epsilon"] == 0.01
     assert table[0]["spec.stream.domains"] == '["fog", "snow"]'
     assert table[0]["summary.online.domains.snow-5.accuracy"] == 52.0
 
@@ -58,7 +58,7 @@ def test_parquet_makes_one_kind_of_each_column():
 
 def test_without_pyarrow_the_way_out_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(GottaError, match=r"gotta\[parquet\]"):
+    with pytest.raises(GottaError, match=r"gotta-tta\[parquet\]"):
         as_parquet(rows(RUNS))
 
 

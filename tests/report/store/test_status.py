@@ -20,10 +20,12 @@ def claim(root, id, age, number=1, progress=None, **who):
     folder = root / "leases" / id
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{number:06}"
-    path.write_text(json.dumps({**OTHER, **who}))
+    heart = f".heart-00000000-7-{len(id)}" if progress else ""
+    path.write_text(json.dumps({**OTHER, "heart": heart, **who}))
     os.utime(path, (NOW - age, NOW - age) if age is not None else (0, 0))
     if progress:
-        (folder / "progress.json").write_text(json.dumps(progress))
+        (root / "leases" / heart).write_text(json.dumps({id: progress}))
+        os.utime(root / "leases" / heart, (NOW - age, NOW - age))
 
 
 def log(root, id, event):
@@ -66,7 +68,6 @@ def test_damaged_logs_and_leases_stop_nothing(tmp_path):
     claim(tmp_path, "x", 3)
     (tmp_path / "leases" / "x" / "000001").write_text("{")
     os.utime(tmp_path / "leases" / "x" / "000001", (NOW, NOW))
-    (tmp_path / "leases" / "x" / "progress.json").write_text("[]")
     (tmp_path / "leases" / "log.jsonl").write_text('{"id": "x"}\nhalf a li')
     (found,) = look(store, NOW).claims
     assert (found.state, found.by) == ("running", "?, process ?")
@@ -85,11 +86,13 @@ def test_what_is_no_lease_stops_nothing(tmp_path):
     pipe = tmp_path / "leases" / "pipe"
     pipe.mkdir()
     os.mkfifo(pipe / "000001")
-    os.mkfifo(pipe / "progress.json")
+    claim(tmp_path, "link", 2, heart="../../secret")
+    claim(tmp_path, "piped", 2, heart=".heart-00000000-7-ff")
+    os.mkfifo(tmp_path / "leases" / ".heart-00000000-7-ff")
     (tmp_path / "leases" / "log.jsonl").write_text('{"id": "odd", "time": "x"}\n[]\n' + "[" * 100_000 + "\n")
     found = {c.id: c.state for c in look(store, NOW).claims}
     assert found == {
-        **dict.fromkeys(("text", "list", "none", "huge", "all", "yes", "noted"), "running"),
+        **dict.fromkeys(("text", "list", "none", "huge", "all", "yes", "noted", "link", "piped"), "running"),
         **dict.fromkeys(("odd", "pipe"), "waiting"),
     }
 

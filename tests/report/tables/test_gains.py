@@ -1,16 +1,18 @@
-"""Paired differences to a baseline."""
+"""Paired differences to a baseline, and to the same without a prior."""
 
 import pytest
 from made_runs import made, panel_of
 
-from gotta.errors import GottaError
 from gotta.report import rates
-from gotta.report.tables.comparison import table
-from gotta.report.tables.gains import gain_table, gains, has_baseline
+from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row
+from gotta.report.tables.gains import find_twin, gain_table, gains, prior_gains, prior_table
 
 NONE = [made("none", scores=(50.0, 60.0, 55.0, 65.0), seed=seed) for seed in range(3)]
 FPS = [made("fps", scores=(60.2, 70.06 - seed / 10, 65.1, 74.9 + seed / 10), seed=seed) for seed in range(3)]
-FIFO = [made("fifo", scores=(55.0 - seed, 61.5, 50.0 + seed, 64.0), seed=seed) for seed in range(3)]
+FIFO = [made("fifo", scores=(50.5 - seed / 5, 59.5, 55.0 + seed / 5, 65.4), seed=seed) for seed in range(3)]
+LOW, HIGH = (40.0, 42.0, 44.0, 46.0), (70.0, 72.0, 74.0, 77.0)
+STICKY = {"method__prior": "sticky", "method__labels": "filtered", "method__order_in_batch": "time"}
+MEMORY = Row("memory", "fps")
 
 
 def test_gains_have_intervals_and_marks():
@@ -19,27 +21,19 @@ def test_gains_have_intervals_and_marks():
     assert shown["fps"].number == "+10.1"
     assert not shown["fps"].tied
     assert shown["fifo"].tied
-    assert "other seeds (n=3) and other domains like these 4" in found.caption[1]
+    assert shown["fps"].runs == tuple(run.id for run in FPS)
 
 
-def test_gains_on_other_streams_are_refused_by_name():
-    panel = panel_of([*NONE, made("fps", stream_hash="another")])
-    assert gains(panel)["fps", "norm"].estimate is None
-    found = gain_table(panel)
+def test_gains_on_other_streams_are_refused():
+    found = gain_table(panel_of([*NONE, made("fps", stream_hash="another")]))
     assert found.rows[0].cells[0].number == "unpaired"
-    assert "norm + fps, seed 0: the streams differ" in found.caption[-1]
+    assert "not run on the same streams" in found.caption[-1]
 
 
-def test_a_baseline_is_a_row_that_somebody_adapted():
-    panel = panel_of([made("none", "source"), *FPS])
-    assert not has_baseline(panel, "none")
-    with pytest.raises(GottaError, match="baseline 'running_statistics' is unknown"):
-        gains(panel, "running_statistics")
-
-
-def test_a_method_without_the_baseline_has_no_column():
-    panel = panel_of([*NONE, *FPS, made("fps", "tent")])
-    assert gain_table(panel).columns == ("norm",)
+def test_without_the_baseline_there_is_no_gain():
+    assert gains(panel_of([made("none", "source"), *FPS])) == {}
+    assert gains(panel_of(FPS), RUNNING) == {}
+    assert gain_table(panel_of([*NONE, *FPS, made("fps", "tent")])).columns == ("norm",)
 
 
 def test_rows_at_their_best_rate_are_compared_with_the_control_at_its_own(monkeypatch):
@@ -49,19 +43,39 @@ def test_rows_at_their_best_rate_are_compared_with_the_control_at_its_own(monkey
         control = None if memory == "fps" else "running_statistics"
         return made(memory, scores=(score,) * 4, control=control, method__rate=rate)
 
-    found = gains(panel_of([at(0.05, 50), at(0.1, 53), at(0.05, 51, "fps"), at(0.2, 60, "fps")]), "running_statistics")
-    shown = {row: gain.estimate.mean for (row, _), gain in found.items()}
-    assert shown["fps"] == 1
-    assert shown["fps, at its best rate (0.2)"] == 7
+    found = gains(panel_of([at(0.05, 50), at(0.1, 53), at(0.05, 51, "fps"), at(0.2, 60, "fps")]), RUNNING)
+    shown = {bool(row.best_rates): gain.value for (row, _), gain in found.items() if row.is_memory}
+    assert shown == {False: 1, True: 7}
 
 
-def test_there_is_no_interval_and_no_tie_across_unequal_steps():
-    for size, fair in ((32, True), (64, False)):
-        near = [
-            made("none", scores=(55.0, 61.0, 50.0, 64.9), seed=k, regime__batch_size=size, regime__adapt_every=None)
-            for k in range(3)
-        ]
-        panel = panel_of([*near, *FIFO])
-        (gain,) = [row.cells[0] for row in gain_table(panel).rows]
-        assert (gain.interval is not None, gain.tied) == (fair, fair)
-        assert table(panel).has_ties == fair
+@pytest.mark.parametrize(("size", "fair"), [(32, True), (64, False)])
+def test_there_is_no_interval_and_no_tie_across_unequal_steps(size, fair):
+    steps = {"regime__batch_size": size, "regime__adapt_every": None}
+    near = [made("none", scores=(50.0, 60.0, 55.0, 65.0), seed=k, **steps) for k in range(3)]
+    (gain,) = gains(panel_of([*near, *FIFO])).values()
+    assert (gain.interval is not None, gain.tied, gain.other_steps) == (fair, fair, not fair)
+
+
+def test_a_memory_gains_over_none_under_the_same_prior_only():
+    low = made("none", scores=LOW)
+    panel = panel_of([low, made("fps", scores=HIGH, **STICKY), made("none", scores=HIGH, **STICKY)])
+    sticky = Column("norm", "sticky", uses_order=True)
+    assert {place: gain.value for place, gain in gains(panel).items()} == {(MEMORY, sticky): 0.0}
+
+
+def test_what_the_prior_adds_is_paired_with_the_same_run_without():
+    runs = [made("none"), made("fps"), made("none", scores=HIGH, **STICKY), made("fps", scores=HIGH, **STICKY)]
+    runs += [made("none", "source", LOW), made("none", "source", HIGH, **STICKY), made("cstu", scores=HIGH, **STICKY)]
+    found = {(column.method, row.name): gain.number for (row, column), gain in prior_gains(panel_of(runs)).items()}
+    assert found == {("source", "none"): "+30.2", ("norm", "none"): "+20.2", ("norm", "fps"): "+20.2"}
+    assert "» uses the order of samples" in prior_table(panel_of(runs)).caption[-1]
+    assert prior_table(panel_of([made()])).rows == ()
+
+
+def test_deskew_is_compared_with_its_statistics_without_the_prior():
+    kind = {"method__statistics": "class", "memory__capacity": None}
+    runs = [made("none", "norm", LOW, **kind), made("none", "deskew", HIGH, **kind, **STICKY)]
+    panel = panel_of([*runs, made("none", "norm", HIGH, memory__capacity=None)])
+    (deskew,) = [entry for entry in panel.entries if entry.column.method == "deskew"]
+    assert find_twin(panel, deskew).runs == (runs[0],)
+    assert prior_gains(panel)[NO_MEMORY, deskew.column].number == "+30.2"

@@ -21,16 +21,16 @@ def test_plain_text_is_aligned_and_marked_without_colour():
     text = plain(table(panel_of(runs)))
     lines = text.splitlines()
     assert lines[0] == "Accuracy (%)"
-    assert "fps     60.0* (2.0 s)" in lines
-    assert "fifo    45.0+ (2.0 s)" in lines
-    assert "none    40.0 (2.0 s)" in lines
-    assert "* best of a column; + second best" in text
+    assert "fps     60.0*" in lines
+    assert "fifo    45.0" in lines
+    assert "* best of its column" in text
+    assert "Seeds: 0." in text
+    assert "Seeds: 0." not in plain(table(panel_of(runs)), details=False)
 
 
 def test_rich_shows_the_same_marks_without_colour():
     text = printed([run("none", accuracy=40.0), run("fps", accuracy=60.0), run("[red]", accuracy=30.0)], width=200)
-    assert "60.0* (2.0 s)" in text
-    assert "40.0+ (2.0 s)" in text
+    assert "60.0*" in text
     assert "[red]" in text  # a name is never markup
     assert "Seeds: 0." in text
 

@@ -2,7 +2,7 @@
 
 from made_runs import domains_of, made, panel_of
 
-from gotta.report.part import Part
+from gotta.report.results import Part
 from gotta.report.tables.details import domain_table
 from gotta.report.tables.visits import errors_by_visit, visits_table
 

@@ -1,49 +1,93 @@
 """`gotta advise`: which method and memory for a network and a stream?"""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from gotta.cli.json_output import AsJson, print_json
+from gotta.errors import GottaError
+
+OF_THE_REGIME = ("batch_size", "reset")  # settings that may be given without their section, as those of the stream
+
 
 def advise(
-    model: Annotated[
-        str, typer.Argument(help="module:function that builds the model, module:model, or a name of gotta's.")
-    ],
+    model: Annotated[str, typer.Argument(help="module:function that builds the network, or a name of gotta's.")],
     settings: Annotated[
-        list[str] | None, typer.Argument(help="Settings of a stream as name=value, such as gamma=0.1 batch_size=16.")
+        list[str] | None,
+        typer.Argument(help="The path of the data, and what the stream is like: order=iid, batch_size=16, ..."),
     ] = None,
-    data: Annotated[str, typer.Option(help="The data set of that stream (gotta ls datasets).")] = "cifar10-mini",
+    data: Annotated[str, typer.Option(help="Your data set (gotta ls datasets), such as folder.")] = "",
     weights: Annotated[
         str | None, typer.Option(help="A checkpoint for a name of gotta's (a whole path, or one in the data home).")
     ] = None,
-    run_length: Annotated[
-        float | None, typer.Option(help="How many samples of one class come in a row, on average.")
-    ] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Samples in a batch. Default: 64, or the stream's.")] = None,
     budget: Annotated[
         float | None, typer.Option(help="Forwards that may be spent on a sample, a backward being two.")
     ] = None,
+    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the data has labels to go by.")] = True,
+    out: Annotated[Path, typer.Option(help="Where the runs are kept.")] = Path("runs/advise"),
+    jobs: Annotated[int, typer.Option(help="Candidates at a time.")] = 1,
+    device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda, mps.")] = "cpu",
+    as_json: AsJson = False,
 ) -> None:
-    """Say which method and memory were best in the measured situation nearest to yours.
+    """Run the candidates on your network and your stream, and name the line of gotta.adapt that did best.
 
-    It looks at the network's normalisation layers, at the length of class runs, the batch size and the budget. What was
-    measured: docs/choosing.md.
+    With labels they are judged by accuracy, without them by signs of it. The answer has its margin and its cost.
 
     Examples:
 
-    - `gotta advise my_module:build_model --run-length 20 --batch-size 1`
+    - `gotta advise my_nets:build --data folder ./photos size=64` : your network, your images in <class>/<image>
 
-    - `gotta advise resnet20 order=dirichlet gamma=0.1 --budget 2`
+    - `gotta advise resnet20 order=runs run_length=20 batch_size=1 --budget 2` : on bundled images
     """
-    from gotta.advice import advise as find_advice
-    from gotta.cli.commands.doctor import find_model
-    from gotta.data import dataset
-    from gotta.experiment.spec.given import read_settings
-    from gotta.streams import Stream, StreamSpec
-    from gotta.streams.order import class_runs
+    from gotta.cli.terminal import Console
+    from gotta.workflow.advice import advise as measure
 
-    if settings:
-        stream = Stream(dataset(data), StreamSpec.of(**read_settings(settings)))
-        run_length = run_length or float(class_runs(stream.label).mean())
-        batch_size = batch_size or stream.batch_size
-    print(find_advice(find_model(model, weights), run_length, 64 if batch_size is None else batch_size, budget))
+    given = [_place(text, data) for text in settings or []]
+    network: Any = {"name": model, **({} if weights is None else {"weights": weights})}
+    console = Console()
+
+    def tell(event: Any) -> None:
+        if event.kind == "finished" and not as_json:
+            console.print(
+                f"{event.label}: {event.accuracy:.1f} %" if labels else event.label, style="dim", markup=False
+            )
+
+    told = dict(setting.split("=", 1) for setting in given)
+    read = {name: _value(value) for name, value in told.items()}
+    advice = measure(
+        network,
+        data or None,
+        settings=read,
+        budget=budget,
+        labels=labels,
+        out=out,
+        jobs=jobs,
+        device=device,
+        listen=tell,
+    )
+    if as_json:
+        return print_json(advice)
+    console.print(str(advice), highlight=False, markup=False, soft_wrap=True)
+
+
+def _place(text: str, data: str) -> str:
+    """A setting with its section: the path and the arguments of the data, the batch size, all else of the stream."""
+    name, equals, _ = text.partition("=")
+    if not equals:
+        if not data:
+            raise GottaError(f"'{text}' is no setting. The path of data needs its kind: --data folder {text}")
+        return f"data.path={text}"
+    if "." in name:
+        return text
+    if name in OF_THE_REGIME:
+        return f"regime.{text}"
+    from gotta.experiment.spec.arguments import list_arguments
+
+    return f"data.{text}" if data and name in (list_arguments("data", data) or ()) else f"stream.{text}"
+
+
+def _value(text: str) -> Any:
+    from gotta.experiment.spec.text import parse
+
+    return parse(text, f"the value {text}")

@@ -27,6 +27,9 @@ def bench(
         list[str] | None, typer.Option("--set", "-s", help="The same as an option.", show_default=False)
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
+    study: Annotated[
+        bool, typer.Option("--study", help="All 10,000 images of five corruptions (CIFAR-10-C) with resnet20.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
     start_from: Annotated[
         Path | None,
@@ -58,8 +61,17 @@ def bench(
     ] = 0,
     threads: Annotated[int, typer.Option(help="Torch threads per cell.")] = 1,
     device: Annotated[str, typer.Option(help="Where the networks run: cpu, cuda, cuda:1, mps.")] = "cpu",
-    address: Annotated[str, typer.Option(help="With ray: an existing cluster, auto or host:port.")] = "",
-    gpus: Annotated[float, typer.Option(help="With ray and slurm: GPUs per cell; ray takes fractions.")] = 0.0,
+    address: Annotated[
+        str, typer.Option(help="With ray: an existing cluster, auto or host:port. Default: RAY_ADDRESS.")
+    ] = "",
+    gpus: Annotated[
+        float,
+        typer.Option(help="GPUs per cell with ray (fractions too) and slurm; with local GPUs in all, one per process."),
+    ] = 0.0,
+    resources: Annotated[
+        str, typer.Option(help="With ray: what else a cell needs, by comma; memory in GB: memory=16,highmem=1.")
+    ] = "",
+    pack: Annotated[int, typer.Option(help="With slurm: cells per job, one after the other.")] = 1,
     slurm: Annotated[
         str, typer.Option(help="With slurm: options of sbatch by comma, partition=gpu,account=me; minutes=240.")
     ] = "",
@@ -78,6 +90,9 @@ def bench(
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what is missing, what would be run, and how long.")
+    ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print settings, notes and what is known of each method, too.")
     ] = False,
     ids: Annotated[bool, typer.Option("--ids", help="With --dry-run: name every run with its id.")] = False,
 ) -> None:
@@ -103,11 +118,6 @@ def bench(
 
     - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
     """
-    if recipe == "teaser":
-        from gotta.cli.commands.teaser import draw_for_bench
-
-        others = (settings, also, method, model, record, log, ids, start_from)
-        return draw_for_bench(quick, out, memory, data, _numbers(seeds), dry_run, others)
     from gotta.experiment.sweep import forking
 
     os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -117,6 +127,7 @@ def bench(
     from gotta.cli.progress import follow
     from gotta.cli.terminal import Console
     from gotta.experiment.sweep.engines import engine as make_engine
+    from gotta.experiment.sweep.gpus import choose_gpus
     from gotta.workflow import plan
     from gotta.workflow.bench_plan import check_numbers
 
@@ -124,10 +135,13 @@ def bench(
     if "=" in recipe:
         recipe, settings = "mini", [recipe, *(settings or [])]
     check_numbers(jobs, threads, snapshot_every)
-    where = make_engine(engine, jobs, **engine_options(address, gpus, slurm))
+    where = make_engine(engine, jobs, **engine_options(address, gpus, resources, pack, slurm))
+    if engine == "local" and not dry_run:
+        jobs = jobs or len(choose_gpus(gpus, device))
     planned = plan(
         recipe,
         quick=quick,
+        study=study,
         memory=memory,
         method=method,
         data=data,
@@ -139,9 +153,9 @@ def bench(
         start_from=start_from,
     )
     if dry_run:
-        return show_plan(console, planned, jobs, device, ids)
+        return show_plan(console, planned, jobs, device, ids, engine)
     planned.check(device if engine == "local" else "cpu")
-    announce(console, planned, jobs, device, "" if engine == "local" else f"on {engine}")
+    announce(console, planned, jobs, device, engine)
     try:
         with follow(console, {spec.id: planned.labels[spec.id] for spec in planned.todo}) as listen:
             result = planned.run(jobs, threads, device, where, snapshot_every, log or [], listen)
@@ -151,7 +165,7 @@ def bench(
         console.print(told, highlight=False)
         console.print("The same command continues where it was.")
         raise typer.Exit(130) from None
-    conclude(console, result)
+    conclude(console, result, details)
 
 
 def recipe_names() -> list[str]:
@@ -159,7 +173,7 @@ def recipe_names() -> list[str]:
     return sorted(path.stem for path in (Path(__file__).parents[2] / "recipes").rglob("*.yaml"))
 
 
-def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: bool) -> None:
+def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: bool, engine: str) -> None:
     """What `--dry-run` says. Exit code 1 if something is missing."""
     console.print(str(plan), highlight=False, markup=False, soft_wrap=True)
     for line in plan.notices(everything=False):
@@ -169,29 +183,38 @@ def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: boo
     if plan.missing:
         raise typer.Exit(1)
     if plan.looked_at:
-        console.print(f"{plan.estimate(jobs, device, everything=False)}", highlight=False)
+        console.print(told_cost(plan, jobs, device, engine, everything=False), highlight=False)
     if unseen := len(plan.todo) - len(plan.looked_at):
         console.print(f"Not looked at: {unseen} runs with parts of your own, which are imported when they start.")
 
 
-def announce(console: "Console", plan: "Plan", jobs: int, device: str, where: str) -> None:
+def announce(console: "Console", plan: "Plan", jobs: int, device: str, engine: str) -> None:
     """Say what will be run, and how long it takes."""
     console.print(plan.told_title(), style="bold", highlight=False, markup=False)
     if plan.recipe is not None and plan.recipe.note:
         console.print(plan.recipe.note, style="dim", highlight=False, markup=False)
     for line in plan.notices():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"{plan.told_counts()} {where or f'in {plan.processes(jobs)} processes'}", highlight=False)
+    where = f"in {plan.processes(jobs)} processes" if engine == "local" else f"on {engine}"
+    console.print(f"{plan.told_counts()} {where}", highlight=False)
     if plan.todo:
-        console.print(f"{plan.estimate(jobs, device)}", highlight=False)
+        console.print(told_cost(plan, jobs, device, engine), highlight=False)
 
 
-def conclude(console: "Console", result: "Result") -> None:
+def told_cost(plan: "Plan", jobs: int, device: str, engine: str, everything: bool = True) -> str:
+    """How long it takes here; where the device is not here to be timed, how much there is to compute."""
+    from gotta.workflow.bench_plan import can_use
+
+    here = engine == "local" and can_use(device)
+    return str(plan.estimate(jobs, device, everything) if here else plan.count(everything))
+
+
+def conclude(console: "Console", result: "Result", details: bool = False) -> None:
     """Print the tables and what can be told from them, say where everything is, and what went wrong."""
     unwritten = ""
     try:
         if result.runs:
-            show_result(console, result)
+            show_result(console, result, details)
     except GottaError as error:  # a disk that is too full for a report has failed runs to tell of as well
         if not result.failures:
             raise
@@ -203,19 +226,10 @@ def conclude(console: "Console", result: "Result") -> None:
         raise GottaError(f"the runs are finished and kept, but not all of them could be logged: {told}")
 
 
-def show_result(console: "Console", result: "Result") -> None:
-    from gotta.cli.progress import show_table
+def show_result(console: "Console", result: "Result", details: bool) -> None:
+    from gotta.cli.progress import show_parts
 
-    for part in result.parts:
-        console.print()
-        if len(result.parts) > 1:
-            console.rule(part.panel.title, align="left")
-        told = len(result.runs) > 1
-        if told and part.answer.winner.headline:
-            console.print(part.answer.winner.headline, style="bold", highlight=False, markup=False)
-        show_table(console, part.table())
-        if told:
-            console.print(part.answer.beside_headline, highlight=False, markup=False)
+    show_parts(console, result.parts, details=details)
     console.print(f"Runs: {result.store.root}   Report: {result.report()}", highlight=False, soft_wrap=True)
 
 

@@ -6,9 +6,7 @@ import typer
 
 
 def check(
-    part: Annotated[
-        str, typer.Argument(help="A method, memory, data set, order or schedule: by name, or module:Class.")
-    ],
+    part: Annotated[str, typer.Argument(help="A method, memory, statistics, prior, data set, order or schedule.")],
     settings: Annotated[list[str] | None, typer.Argument(help="Its settings as name=value.")] = None,
     kind: Annotated[str, typer.Option(help="Which kind is meant, where several have the name.")] = "",
     examples: Annotated[
@@ -25,6 +23,8 @@ def check(
     - `gotta check my_module:MyMethod lr=1e-4`
 
     - `gotta check my_module:MyData folder=photos`
+
+    - `gotta check patient`
 
     - `gotta check note --kind order`
     """

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gotta.cli.json_output import AsJson, print_json
+
 if TYPE_CHECKING:
     from torch import nn
 
@@ -19,6 +21,7 @@ def doctor(
     method: Annotated[
         str, typer.Option(help="Measure a step of these methods only: names or wildcards, by comma.")
     ] = "*",
+    as_json: AsJson = False,
 ) -> None:
     """Look a model over: normalisation layers, inputs, outputs, which methods would do nothing, the cost of a step.
 
@@ -27,7 +30,10 @@ def doctor(
     from gotta.doctor import examine
 
     report = examine(find_model(model, weights), tried=method)
-    print(report)
+    if as_json:
+        print_json({**vars(report), "problems": report.problems})
+    else:
+        print(report)
     if report.problems:
         raise typer.Exit(1)
 

@@ -12,7 +12,7 @@ from gotta.errors import GottaError, unknown
 def export(
     folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote.")],
     format: Annotated[str, typer.Option(help="csv, json or parquet.")] = "csv",
-    to: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
 ) -> None:
     """Write one row per run: id, settings, numbers, environment, timings last; in the same order every time.
 
@@ -20,7 +20,7 @@ def export(
 
     - `gotta export runs/mini > mini.csv`
 
-    - `gotta export runs/mini --format parquet --to mini.parquet`
+    - `gotta export runs/mini --format parquet --out mini.parquet`
     """
     from gotta.cli.stores import finished
     from gotta.files import write_atomically
@@ -28,11 +28,11 @@ def export(
 
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    if format == "parquet" and to is None and sys.stdout.isatty():
-        raise GottaError("parquet is not text. Name a file with --to, or send the output to one.")
+    if format == "parquet" and out is None and sys.stdout.isatty():
+        raise GottaError("parquet is not text. Name a file with --out, or send the output to one.")
     content = FORMATS[format](rows(finished(folder)))
-    if to is not None:
-        write_atomically(to, content)
+    if out is not None:
+        write_atomically(out, content)
     elif format == "parquet":
         sys.stdout.buffer.write(content)
     else:

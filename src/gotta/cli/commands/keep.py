@@ -16,7 +16,7 @@ def keep(
 
     What the file has stays as it is, so the same command again changes nothing. A damaged run is refused.
 
-    Example: `gotta keep runs/mini results/mini.jsonl`, then `gotta report`, `diff`, `status`, `export` and
+    Example: `gotta keep runs/mini results/mini.jsonl`, then `gotta report`, `compare`, `status`, `export` and
     `gotta bench --from` take results/mini.jsonl as they take runs/mini.
     """
     from gotta.cli.stores import existing

@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError, unknown
 
 if TYPE_CHECKING:
     from gotta.registry import Registry
 
+GROUPS = {"streams": ("orders", "schedules", "domain-orders")}
 
-def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memories.")] = "") -> None:
-    """List memories, methods, models, data sets, corruptions, streams, protocols and recipes.
+
+def ls(
+    kind: Annotated[str, typer.Argument(help="Only this kind, such as memories.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List memories, methods, statistics, priors, models, data sets, corruptions, streams, protocols and recipes.
 
     Example: `gotta ls memories`
     """
@@ -23,14 +29,16 @@ def ls(kind: Annotated[str, typer.Argument(help="Only this kind, such as memorie
     from gotta.cli.terminal import Console
 
     listed = everything()
-    if kind and kind not in listed:
-        raise unknown("kind", kind, listed)
+    if kind and kind not in {**listed, **GROUPS}:
+        raise unknown("kind", kind, {**listed, **GROUPS})
+    wanted = [name for name in listed if kind in ("", name) or name in GROUPS.get(kind, ())]
+    if as_json:
+        return print_json({name: listed[name]() for name in wanted})
     table = Table(box=None, pad_edge=False, show_header=False)
-    for name, things in listed.items():
-        if kind in ("", name):
-            table.add_row(f"[bold]{name}[/bold]", "")
-            for thing, what in things().items():
-                table.add_row(f"  {thing}", Text(what))
+    for name in wanted:
+        table.add_row(f"[bold]{name}[/bold]", "")
+        for thing, what in listed[name]().items():
+            table.add_row(f"  {thing}", Text(what))
     Console().print(table)
 
 
@@ -44,11 +52,15 @@ def everything() -> dict[str, Callable[[], dict[str, str]]]:
     from gotta.memory import policies
     from gotta.methods import methods
     from gotta.models import architectures
+    from gotta.priors import priors
+    from gotta.statistics import statistics
     from gotta.streams import DOMAIN_ORDERS, ORDERS, SCHEDULES
 
     return {
         "memories": lambda: _registered(policies),
         "methods": lambda: _registered(methods),
+        "statistics": lambda: _registered(statistics),
+        "priors": lambda: _registered(priors),
         "models": _models,
         "architectures": lambda: _registered(architectures),
         "datasets": lambda: _registered(DATASETS),
@@ -83,6 +95,7 @@ def _models() -> dict[str, str]:
         {name: _model_line(name) for name in sorted({*bundled(), *architectures.names()})}
         | {"module:function": "what a function of your own builds"}
         | {f"{library}:NAME": f"any classifier of {library}, where installed; weights=FILE" for library in LIBRARIES}
+        | {"hf:OWNER/NAME": "an image classifier of Hugging Face, as timm:NAME too with weights=pretrained@REVISION"}
     )
 
 

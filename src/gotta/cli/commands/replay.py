@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from gotta.memory.journal import Journal, Replay
+    from gotta.memory.journal import Journal
+    from gotta.memory.replay import Replay
 
 COLUMNS = ("rows", "classes", "balance", "near_duplicates", "nn_distance", "coverage", "age_mean")
 
@@ -18,18 +19,26 @@ def replay(
     ] = ("fifo,reservoir,pbrs,cstu,cds,fps"),
     capacity: Annotated[int | None, typer.Option(help="Default: the recorded memory's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the memories.")] = 0,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw what each memory holds: a .svg or .png file.", show_default=False)
+    ] = None,
 ) -> None:
     """Offer a recorded stream to other memories and compare what they hold, how diverse it is, and what it cost.
 
     Exact if the model was frozen while recording; otherwise another memory would have led to other predictions.
 
-    Example: `gotta replay fifo.npz --memory fps,cstu`
+    Examples:
+
+    - `gotta replay fifo.npz --memory fps,cstu`
+
+    - `gotta replay fifo.npz --picture held.svg` : what each of them holds, in the style of the paper's Figure 1
     """
     from rich.table import Table
 
     from gotta.cli.terminal import Console
     from gotta.memory import journal as journals
     from gotta.memory import policies
+    from gotta.memory import replay as replays
 
     recorded = journals.load(journal)
     table = Table(title=f"{len(recorded):,} samples from {journal}", title_justify="left", box=None, pad_edge=False)
@@ -37,10 +46,11 @@ def replay(
         table.add_column(
             name.replace("_", " ").replace("duplicates", "dup"), justify="left" if name == "memory" else "right"
         )
-    exact, decisions = True, []
+    exact, decisions, held = True, [], {}
     for name in policies.match(memory):
-        result = journals.replay(recorded, name, capacity=capacity, seed=seed)
+        result = replays.replay(recorded, name, capacity=capacity, seed=seed)
         exact &= result.exact
+        held[name] = result.memory.peek().x.tolist()
         table.add_row(name, *_numbers(recorded, result))
         counts = ", ".join(f"{reason} {count}" for reason, count in result.memory.stats.items() if count)
         decisions.append(f"{name}: {counts}")
@@ -48,6 +58,21 @@ def replay(
     console.print(table)
     console.print("\n".join(["", *decisions, ""]), highlight=False, markup=False)
     console.print("Exact: the model was frozen." if exact else "Approximate: the model changed while recording.")
+    if picture is not None:
+        _draw(recorded, held, picture)
+        console.print(f"Picture: {picture}", highlight=False, soft_wrap=True)
+
+
+def _draw(recorded: "Journal", held: dict[str, list[int]], to: Path) -> None:
+    from gotta.files import write_atomically
+    from gotta.report.figures.raster import png
+    from gotta.report.figures.svg import svg
+    from gotta.report.held import draw_held
+
+    at = {int(id): position for position, id in enumerate(recorded.column("id"))}
+    places = {name: [at[id] for id in ids] for name, ids in held.items()}
+    drawing = draw_held(recorded.column("embedding").astype(float), recorded.column("label"), places)
+    write_atomically(to, png(drawing) if to.suffix == ".png" else svg(drawing) + "\n")
 
 
 def _numbers(recorded: "Journal", result: "Replay") -> list[str]:

@@ -13,6 +13,9 @@ def report(
         Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote, or lines that `gotta keep` wrote.")
     ],
     metric: Annotated[str, typer.Option(help="accuracy, error or seconds.")] = "accuracy",
+    details: Annotated[
+        bool, typer.Option("--details", help="Print settings, notes and what is known of each method, too.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Where to write it. Default: beside the runs; of kept lines, runs/report-NAME."),
@@ -26,7 +29,7 @@ def report(
 
     - `gotta report results/statistics.jsonl`
     """
-    from gotta.cli.progress import show_table
+    from gotta.cli.progress import show_parts, show_table
     from gotta.cli.terminal import Console
     from gotta.report.results import read_results
     from gotta.report.write import write_report
@@ -38,15 +41,12 @@ def report(
         raise GottaError(
             f"every run in '{folder}' is damaged: {'; '.join(f'{id}: {reason}' for id, reason in results.damaged[:3])}."
         )
-    found = [(part.panel.title, str(part.answer), part.table(metric)) for part in results.parts]
+    for part in results.parts:
+        part.tables(metric)  # a metric that is not known is refused before anything is written
     path = write_report(results, to=out)  # before anything is printed, which may go to a pipe that closes early
     console = Console()
-    for title, answer, shown in found:
-        if len(found) > 1:
-            console.rule(title, align="left")
-        console.print(answer, highlight=False, markup=False)
-        show_table(console, shown)
-    if results.choices.rows:
+    show_parts(console, results.parts, metric, details)
+    if results.choices.rows and details:
         show_table(console, results.choices)
     for id, reason in results.damaged:
         console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)

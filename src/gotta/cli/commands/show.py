@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError, unknown
 
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 def show(
     name: Annotated[str, typer.Argument(help="A part by name (gotta ls) or module:Class, or a run: its folder or id.")],
     store: Annotated[Path, typer.Option(help="Where a run that is named by its id is kept.")] = Path("runs/single"),
+    as_json: AsJson = False,
 ) -> None:
-    """Print a method, memory, data set, order or schedule with every setting it takes; a protocol; or a run's spec.
+    """Print a part of any kind with every setting it takes; a protocol; or a run's spec.
 
     Examples:
 
@@ -34,14 +36,17 @@ def show(
     from gotta.checks.parts import KINDS, find_kinds
     from gotta.experiment.recipe.protocol import protocols, text_of
     from gotta.experiment.spec.text import dump
+    from gotta.json_yaml import parse_yaml
 
     if kinds := find_kinds(name):
         described = [_described(kind, name) for kind in kinds]
+        if as_json:
+            return print_json(described)
         print("---\n".join(_written(part) for part in described), end="")
     elif name in protocols():
-        print(text_of(name), end="")
+        print_json(parse_yaml(text_of(name))) if as_json else print(text_of(name), end="")
     elif (found := _run(name, store)) is not None:
-        print(dump(found.spec), end="")
+        print_json(found.spec) if as_json else print(dump(found.spec), end="")
     else:
         raise unknown(
             "part or run", name, {known for registry in KINDS.values() for known in registry.names()} | {*protocols()}

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError
-from gotta.printable import one_line
+from gotta.safe_text import one_line
 
 if TYPE_CHECKING:
     from gotta.report.store.status import Claim
@@ -16,6 +17,7 @@ SHOWN = 20
 
 def status(
     folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` writes to.")],
+    as_json: AsJson = False,
 ) -> None:
     """Count finished, running, failed and damaged runs. Only looks: nothing is written, the sweep is not disturbed.
 
@@ -27,12 +29,14 @@ def status(
     state = look(existing(folder))
     if not (state.runs or state.damaged or state.claims):
         raise GottaError(f"no runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    if as_json:
+        finished = [run.id for run in state.runs]
+        seconds = {"newest": state.newest, "seconds_left": state.seconds_left}
+        return print_json({"finished": finished, "claims": state.claims, "damaged": dict(state.damaged), **seconds})
     counts = [f"{len(state.runs)} finished"]
     kinds = {claim.state for claim in state.claims}
     counts += [f"{state.count(kind)} {kind}" for kind in ("running", "waiting", "silent", "failed") if kind in kinds]
     counts += [f"{len(state.damaged)} damaged"] if state.damaged else []
-    earlier = sum(run.is_earlier for run in state.runs)
-    counts += [f"{earlier} of the finished ones of an earlier format"] if earlier else []
     print(f"{folder}: {', '.join(counts)}")
     if state.newest is not None:
         print(f"last run finished {ago(state.newest)} ago")

@@ -8,7 +8,7 @@ import typer
 
 def submit(
     folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` wrote, or lines of `gotta keep`.")],
-    to: Annotated[Path, typer.Option(help="The file to write.")] = Path("submission.jsonl"),
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("submission.jsonl"),
     imports: Annotated[
         list[str] | None,
         typer.Option("--import", help="A module of your own that the runs name and that may be imported."),
@@ -23,5 +23,5 @@ def submit(
     from gotta.cli.stores import existing
     from gotta.workflow.submission import submit as pack
 
-    count, names = pack(existing(folder), to, imports or [])
-    print(f"{to}: {count} runs of {', '.join(names)}, ready for the leaderboard")
+    count, names = pack(existing(folder), out, imports or [])
+    print(f"{out}: {count} runs of {', '.join(names)}, ready for the leaderboard")

@@ -66,7 +66,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
     from rich.text import Text
 
     from gotta.cli.words import human
-    from gotta.printable import one_line
+    from gotta.safe_text import one_line
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "state", "where", "size", "what was seen"):

@@ -26,10 +26,7 @@ def download(
 
     - `gotta data download imagenet-c --only noise --dry-run`
     """
-    import os
-    from pathlib import Path
-
-    from gotta.data.home import VARIABLE, home
+    from gotta.data.home import named_home
     from gotta.data.local.catalogue import chosen, entry
     from gotta.data.local.download import check_folder
 
@@ -37,8 +34,7 @@ def download(
         return _list()
     found = entry(name)
     forms = chosen(found, only)
-    # A folder that is named and not there yet is made; home() says what to do if none is named.
-    folder = Path(named).expanduser() if (named := os.environ.get(VARIABLE)) else home()
+    folder = named_home()  # made if it is not there yet
     _announce(found.title, forms, folder)
     if dry_run:
         return

@@ -11,6 +11,11 @@ from gotta.types import IntArray
 Shape = tuple[int, ...]
 
 
+def derive_seed(seed: int, copy: int) -> int:
+    """The seed of the k-th copy of images; copy 0 has the seed itself."""
+    return seed if copy == 0 else int(np.random.SeedSequence([seed, copy]).generate_state(1)[0])
+
+
 class Draws:
     """One counter-based generator per image, keyed by seed, corruption, severity and the image's index.
 

@@ -1,16 +1,14 @@
 """What gotta can use, the forms it may have on a disk, and where it comes from; the facts are in catalogue.yaml."""
 
-import os
 import shlex
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from gotta.data.home import VARIABLE
+from gotta.data.home import named_home
 from gotta.errors import GottaError, unknown
 
-HOME = "~/data"  # what a command says where no data home is named
 FACTS = Path(__file__).with_name("catalogue.yaml")
 
 
@@ -73,14 +71,13 @@ def entry(name: str) -> Entry:
 def command_for(name: str) -> str:
     """The command that gets a data set or a file by its name; nothing if no command is known to."""
     found = [e for e in catalogue().values() if e.name == name or any(name in form.names for form in e.forms)]
-    named = shlex.quote(os.environ.get(VARIABLE, ""))
+    named = shlex.quote(str(named_home()))
     for one in found:
         if one.downloads:
             unpack = any(form.packed for form in one.downloads if form.part in one.fetch)
-            where = "" if VARIABLE in os.environ else f" --data-dir {HOME}"
-            return f"gotta data download {one.name.replace('_', '-')}{where}{' --unpack' if unpack else ''}"
+            return f"gotta data download {one.name.replace('_', '-')}{' --unpack' if unpack else ''}"
         if one.command:
-            return one.command.format(home=named if VARIABLE in os.environ else HOME)
+            return one.command.format(home=named)
     return ""
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gotta.reading import LARGEST, open_plain, parse_json
+from gotta.json_yaml import LARGEST, open_plain, parse_json
 
 HEAD = 512
 TAR_MAGIC_AT = 257

@@ -12,7 +12,7 @@ from pathlib import Path
 from gotta.data.local.damage import damage, digest, not_data
 from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
 from gotta.errors import GottaError
-from gotta.reading import read_json
+from gotta.json_yaml import read_json
 
 PART = ".part"
 Progress = Callable[[int, int | None], None]  # bytes there, bytes in all

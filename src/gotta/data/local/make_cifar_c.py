@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
 from gotta.errors import GottaError
-from gotta.reading import read_json
+from gotta.json_yaml import read_json
 from gotta.types import Images
 from gotta.workers import run_in_order
 

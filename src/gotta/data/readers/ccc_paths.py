@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gotta.data.corruptions.between import NOTHING, STEPS
 from gotta.data.corruptions.severities import SEVERITIES
 from gotta.errors import GottaError
-from gotta.reading import read_json
+from gotta.json_yaml import read_json
 from gotta.types import pair_name
 
 Floats = NDArray[np.float64]

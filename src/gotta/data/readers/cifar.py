@@ -11,7 +11,7 @@ from PIL import Image
 from gotta.data.archives import LARGEST, UNREADABLE, read_tar_member, tar_members
 from gotta.data.readers.cifar_pickle import ROW, read_batch
 from gotta.errors import GottaError
-from gotta.reading import parse_json, read_bytes
+from gotta.json_yaml import parse_json, read_bytes
 from gotta.types import Images, IntArray
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

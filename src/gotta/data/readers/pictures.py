@@ -13,7 +13,7 @@ from PIL import Image, ImageOps
 
 from gotta.data.archives import LARGEST, UNREADABLE, read_zip_member
 from gotta.errors import GottaError
-from gotta.reading import read_bytes
+from gotta.json_yaml import read_bytes
 from gotta.types import Images, IntArray
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".webp"}

@@ -1,11 +1,13 @@
 """Data sets of image files by class, corrupted when asked for: a folder of one's own, and Tiny-ImageNet."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy as shallow
 from pathlib import Path, PurePosixPath
 
 from gotta.data.classes import chosen, number_classes
 from gotta.data.content import Content
 from gotta.data.corruptions import corrupt
+from gotta.data.corruptions.draws import derive_seed
 from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
 from gotta.data.home import find
 from gotta.data.readers.pictures import Fit, Pictures, archive_names, noise_index
@@ -37,6 +39,12 @@ class CorruptedFiles:
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         yield from (self.labels, self.pictures.files())
+
+    def redrawn(self, copy: int) -> "CorruptedFiles":
+        """The same images with other random draws, where their corruption has any."""
+        other = shallow(self)
+        other.seed = derive_seed(self.seed, copy)
+        return other
 
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.labels))

@@ -8,9 +8,9 @@ from contextlib import suppress
 from gotta.data.content import content_hash
 from gotta.errors import GottaError
 from gotta.experiment.run.content_used import DATA, KEPT, WEIGHTS, weights_used
-from gotta.experiment.run.run import data_of
-from gotta.experiment.spec.outside import is_outside
+from gotta.experiment.run.loaded import data_of
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.user_parts import is_outside
 from gotta.experiment.sweep.kept import Runs
 from gotta.streams import Stream
 

@@ -12,20 +12,23 @@ from torch import nn
 from gotta.core.build import build
 from gotta.core.clock import forwards
 from gotta.errors import GottaError, NoEffect
-from gotta.experiment.run.run import data_of, model_of, run
+from gotta.experiment.run.loaded import data_of, model_of
+from gotta.experiment.run.run import run
 from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
 from gotta.memory import Memory
-from gotta.methods import Statistics
-from gotta.methods.parts.normalization import has_batch_norm
 from gotta.models.backbone import Input
 from gotta.models.vit import VisionTransformer
+from gotta.statistics import statistics
+from gotta.statistics.normalization import has_batch_norm
 from gotta.streams import Stream
-from gotta.streams.stream_spec import LATER
 
 START = 4.0  # seconds until a new process has imported torch
 LARGE = 5_000_000  # parameters of a network that is timed on very few images
+IMAGES = (  # settings of a stream that decide which images it has, in whatever order
+    *("domain_order", "domains", "severity", "classes", "per_class", "limit", "clips", "frames", "choose", "redraws"),
+)
 PROBED = Input(8)  # of the images whose passes are counted
 
 
@@ -42,6 +45,17 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"about {duration(self.seconds)} (estimated from passes counted and a short timing of the network here)"
+
+
+@dataclass(frozen=True)
+class Count:
+    """How much is to be computed, for where cells run on machines that cannot be timed from here."""
+
+    runs: int
+    forwards: float  # of one image; a backward is two
+
+    def __str__(self) -> str:
+        return f"{self.forwards:,.0f} forwards of one image, a backward being two (not timed: cells run elsewhere)"
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,15 @@ def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = 
     return Estimate(computing + processes * sum(reading.values()), processes)
 
 
+def count(todo: Sequence[RunSpec]) -> Count:
+    """What these runs compute. No network is run for it, and no device is needed."""
+    return Count(len(todo), sum(_samples(spec) * _passes(spec) for spec in todo))
+
+
+def _passes(spec: RunSpec) -> float:
+    return count_passes(spec, data_of(spec).num_classes, has_batch_norm(model_of(spec)))
+
+
 def _sum_seconds(run: Run) -> float:
     seconds = run.summary.get("seconds")
     return float(seconds) if isinstance(seconds, int | float) else 0.0
@@ -80,13 +103,13 @@ def _compare(run: Run, device: str) -> tuple[float, float] | None:
 
 def _seconds(spec: RunSpec, device: str) -> float:
     pace = _pace(spec, device)
-    passes = count_passes(spec, data_of(spec).num_classes, has_batch_norm(model_of(spec)))
-    return _samples(spec) * (pace.looped + max(0.0, passes - 1) * pace.forward)
+    return _samples(spec) * (pace.looped + max(0.0, _passes(spec) - 1) * pace.forward)
 
 
 def count_passes(spec: RunSpec, num_classes: int, batch_norm: bool) -> float:
     """Forwards for each sample of the stream, a backward being two: the most that a sure and an unsure network need."""
-    settings = spec.method.model_dump(include={"name", "statistics", "fed_by", "rate", "arguments"})
+    settings = spec.method.model_dump(include={"name", "statistics", "fed_by", "rate"})
+    settings["arguments"] = spec.method.arguments
     regime = spec.regime.model_dump(include={"batch_size", "adapt_every", "score"})
     capacity = spec.memory.capacity if spec.has_memory else None
     key = json.dumps([settings, regime, capacity], sort_keys=True)
@@ -111,7 +134,7 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
         settings["name"],
         # Every memory is taken to be full, as fifo soon is.
         Memory("none" if capacity is None else "fifo", capacity, num_classes),
-        Statistics(settings["statistics"] or "source", **given),
+        statistics.build(settings["statistics"] or "source", **given),
         regime["adapt_every"],
         regime["score"],
         **without_samples(settings["name"], settings["arguments"]),
@@ -149,7 +172,19 @@ def _convolution(num_classes: int) -> nn.Sequential:
 
 def _pace(spec: RunSpec, device: str) -> Pace:
     """In whichever order images come, they take the same time."""
-    stream = {name: value for name, value in spec.stream.items() if name not in LATER} | {"order": "iid"}
+    others = (
+        "domain_order",
+        "domains",
+        "severity",
+        "classes",
+        "per_class",
+        "limit",
+        "clips",
+        "frames",
+        "choose",
+        "redraws",
+    )
+    stream = {name: spec.stream[name] for name in others} | {"order": "iid"}
     return _time_run(json.dumps({**spec.model_dump(include={"data", "model"}), "stream": stream}), device)
 
 
@@ -188,8 +223,7 @@ def _samples(spec: RunSpec) -> int:
 
 def _images(spec: RunSpec) -> str:
     """Runs with equal images, in whatever order."""
-    chosen = ("domain_order", "domains", "severity", "classes", "per_class", "limit", "clips", "frames", "choose")
-    return json.dumps([spec.data.model_dump(), {name: spec.stream[name] for name in chosen}])
+    return json.dumps([spec.data.model_dump(), {name: spec.stream[name] for name in IMAGES}])
 
 
 def _cell(spec: Any) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from gotta.experiment.spec.arguments import list_arguments, usual_arguments
-from gotta.experiment.spec.outside import is_outside
 from gotta.experiment.spec.sections import DEFAULTS, FIELDS
+from gotta.experiment.spec.user_parts import is_outside
 from gotta.methods import methods
 
 Sections = dict[str, Any]

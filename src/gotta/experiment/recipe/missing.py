@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,14 +11,16 @@ from typing import Any
 from gotta.data.local.catalogue import command_for
 from gotta.errors import GottaError
 from gotta.experiment.run.clean_images import clean_images
+from gotta.experiment.run.loaded import check_classes, data_of, model_of
 from gotta.experiment.run.model import check_model, share_model
-from gotta.experiment.run.run import check_classes, data_of, model_of
 from gotta.experiment.spec.clean_samples import asks_for_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec, ModelSpec
 from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM
 from gotta.streams import Stream
+
+ANY_SIZE = 32  # of clean images, where it only matters whether they are here
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,10 @@ def missing(specs: Sequence[RunSpec]) -> list[Missing]:
     models = {json.dumps(spec.model.model_dump()): spec.model for spec in specs}
     found = _complaints((partial(data_of, spec), _data_command(spec.data)) for spec in data.values())
     found += _complaints((partial(_look_at, model), command_for(_file(model))) for model in models.values())
-    if found:
-        return found
     clean = {json.dumps([_clean_samples(spec), dict(spec.model)]): spec for spec in specs}
     found += _complaints((partial(_look_for_clean, spec), _clean_command(spec)) for spec in clean.values())
+    if found:
+        return list(dict.fromkeys(found))
     pairs = {json.dumps(spec.model_dump(include={"data", "model"})): spec for spec in specs}
     streams = {json.dumps(spec.model_dump(include={"data", "stream"})): spec for spec in specs}
     found += _complaints((partial(check_classes, s, model_of(s), data_of(s)), "") for s in pairs.values())
@@ -49,7 +52,12 @@ def missing(specs: Sequence[RunSpec]) -> list[Missing]:
 
 
 def _look_for_clean(spec: RunSpec) -> None:
-    clean_images(spec, model_of(spec))
+    if not _clean_samples(spec):
+        return
+    size = ANY_SIZE
+    with suppress(GottaError):  # a network that is not here is complained about by itself
+        size = model_of(spec).input.size
+    clean_images(spec, size)
 
 
 def _clean_samples(spec: RunSpec) -> dict[str, Any]:

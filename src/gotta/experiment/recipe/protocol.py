@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.regime import REGIMES
 from gotta.errors import GottaError, unknown
-from gotta.experiment.spec.mistakes import in_words
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import FROM_ELSEWHERE
+from gotta.experiment.spec.spec_errors import in_words
 from gotta.experiment.spec.text import merged, parse, read
 from gotta.streams import DOMAIN_ORDERS, StreamSpec
 

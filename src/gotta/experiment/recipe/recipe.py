@@ -14,14 +14,13 @@ from gotta.experiment.recipe.exchange import exchange_memories, exchange_methods
 from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.recipe.protocol import load_protocol
 from gotta.experiment.spec.best_rates import settle_rate
-from gotta.experiment.spec.mistakes import Mistakes, in_words, inside, together, without
-from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.sections import short
+from gotta.experiment.spec.spec_errors import SpecErrors, in_words, inside, together, without
 from gotta.experiment.spec.text import merged, nest, read
+from gotta.experiment.spec.user_parts import permit
 from gotta.memory import policies
 from gotta.methods import methods as registered_methods
-from gotta.printable import one_line
+from gotta.safe_text import one_line
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 MOST = 1_000_000  # runs of a recipe, counted generously
@@ -33,11 +32,11 @@ Seeds = Annotated[list[int], Field(min_length=1), AfterValidator(lambda seeds: _
 Names = Annotated[list[str], Field(min_length=1)]
 
 
-class Part(BaseModel):
+class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Cells(Part):
+class Cells(Frozen):
     """A block of a table: each method with each memory (wildcards allowed) or control, for each value of its axes."""
 
     method: Names
@@ -45,19 +44,40 @@ class Cells(Part):
     control: list[str] = []
     settings: Sections = {}
     axes: Axes = {}
-    seeds: Annotated[int, Field(ge=1)] | None = None  # only the first so many
+    seeds: Annotated[int, Field(ge=1)] | None = None  # only the first so many, unless the caller names seeds
 
 
-class Quick(Part):
-    """What a first look replaces: parts of the base, the seeds, the values of axes by name."""
+class Variant(Frozen):
+    """A shorter form of a recipe: what it replaces of the base, the seeds, the values of axes by name, the cells."""
 
     base: Sections = {}
-    seeds: Seeds = [0]
+    seeds: Seeds | None = None  # the recipe's own if left open
     axes: Axes = {}
+    cells: Annotated[list[Cells], Field(min_length=1)] | None = None  # the recipe's own if left open
 
 
-class Recipe(Part):
-    """`base` is what all runs share, `axes` what cells are repeated for; `quick` replaces parts for a first look."""
+class Quick(Variant):
+    """For a first look."""
+
+    seeds: Seeds | None = [0]
+
+
+class Study(Variant):
+    """The paper's length on fewer corruptions: all 10,000 images, one corruption of each family, a small network."""
+
+    base: Sections = {
+        "data": {"name": "cifar10_c"},
+        "model": {"name": "resnet20"},
+        "stream": {
+            "domains": ["gaussian_noise", "defocus_blur", "snow", "contrast", "pixelate"],
+            "per_class": None,
+            "limit": None,
+        },
+    }
+
+
+class Recipe(Frozen):
+    """`base` is what all runs share, `axes` what cells are repeated for; `quick` and `study` are variants."""
 
     title: Annotated[str, AfterValidator(one_line)]
     paper: str | None = None  # the published table or figure it stands beside
@@ -70,6 +90,7 @@ class Recipe(Part):
     leave_out: list[str] = []  # memories that wildcards pass over
     imports: list[str] = []  # modules of one's own whose classes it names
     quick: Quick = Quick()
+    study: Study = Study()
 
     def record(self, name: str) -> dict[str, Any]:
         """What is kept with each of its runs."""
@@ -77,7 +98,7 @@ class Recipe(Part):
 
     def runs(
         self,
-        quick: bool = False,
+        variant: str = "",
         memories: Sequence[str] = (),
         seeds: Sequence[int] = (),
         methods: Sequence[str] = (),
@@ -86,52 +107,53 @@ class Recipe(Part):
     ) -> list[RunSpec]:
         """The specs of all runs, each once, seeds last so that the first seed's table is there early.
 
+        `variant` is "quick" or "study" for that form of the recipe.
         `memories` takes the place of every memory of the recipe but `none`; of `methods` those that the recipe has are
         kept, alone, and others take the place of its methods. `over` and `sections` stand over everything the recipe
         says. An argument of a method or memory among them goes to the cells whose method or memory takes it. Cells at
         a best rate that nobody has measured are left out (`without_rate` names them).
         """
-        self._check_count(len(seeds) or len(self.quick.seeds if quick else self.seeds))
-        over = merged(short(over or {}), short(sections))
+        usual = self._variant(variant).seeds or self.seeds
+        self._check_count(len(seeds) or len(usual))
+        over = merged(over or {}, sections)
         permit(over)  # what the caller names may be imported when it is run
         for section, names in (("memory", memories), ("method", methods)):
             for name in names:
                 permit({section: {"name": name}})
-        chosen = [over["seed"]] if "seed" in over else list(seeds) or (self.quick.seeds if quick else self.seeds)
-        cells = self.sections(quick, memories, methods)
+        chosen = [over["seed"]] if "seed" in over else list(seeds) or usual
+        cells = self.sections(variant, memories, methods)
         given = [merged(cell, fitting(over, cell)) for cell in cells]
         given = [cell for cell in given if not settle_rate(cell)[1]] or given  # if none is left, that is a mistake
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
         try:
-            specs = [spec for n, seed in enumerate(chosen) for spec in _specs(_of_seed(given, n), seed, self.imports)]
-        except Mistakes as error:
+            rows = [(seed, _of_seed(given, 0 if seeds else n)) for n, seed in enumerate(chosen)]  # those asked for: all
+            specs = [spec for seed, cells_of_seed in rows for spec in _specs(cells_of_seed, seed, self.imports)]
+        except SpecErrors as error:
             wrong += error.mistakes
         if wrong:
-            raise Mistakes(wrong, "the recipe and its settings")
+            raise SpecErrors(wrong, "the recipe and its settings")
         return list({spec.id: spec for spec in specs}.values())
 
     def without_rate(
         self,
-        quick: bool = False,
+        variant: str = "",
         memories: Sequence[str] = (),
         methods: Sequence[str] = (),
         over: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """The cells that `runs` leaves out: they ask for a best rate, and nobody has measured it."""
-        cells = self.sections(quick, memories, methods)
-        given = [merged(cell, fitting(short(over or {}), cell)) for cell in cells]
+        cells = self.sections(variant, memories, methods)
+        given = [merged(cell, fitting(dict(over or {}), cell)) for cell in cells]
         return list(dict.fromkeys(_label(cell) for cell in given if settle_rate(cell)[1]))
 
-    def sections(
-        self, quick: bool = False, memories: Sequence[str] = (), methods: Sequence[str] = ()
-    ) -> list[Sections]:
+    def sections(self, variant: str = "", memories: Sequence[str] = (), methods: Sequence[str] = ()) -> list[Sections]:
         """What each cell says, before anything left open is decided."""
-        base = short(self.base if self.protocol is None else load_protocol(self.protocol).base(self.base))
-        base = merged(base, short(self.quick.base)) if quick else base
+        base = self.base if self.protocol is None else load_protocol(self.protocol).base(self.base)
+        base = merged(base, self._variant(variant).base)
         cells = [
             reduce(merged, parts, base) | ({SEEDS: block.seeds} if block.seeds else {})
-            for block in self.cells
-            for parts in product(self._names(block), [short(block.settings)], *self._axes(block, quick))
+            for block in self._variant(variant).cells or self.cells
+            for parts in product(self._names(block), [block.settings], *self._axes(block, variant))
         ]
         if memories:
             cells = exchange_memories(cells, self._match(memories))
@@ -139,11 +161,17 @@ class Recipe(Part):
             cells = exchange_methods(cells, _match_methods(methods))
         return cells
 
+    def _variant(self, name: str) -> Variant:
+        variants: dict[str, Variant] = {"": Variant(), "quick": self.quick, "study": self.study}
+        if name not in variants:
+            raise unknown("variant of a recipe", name, variants)
+        return variants[name]
+
     def _check_count(self, seeds: int) -> None:
         """Before they are made: a few short axes can stand for more cells than anybody can run."""
-        known = len(policies.names())
         cells = 0
         for block in self.cells:
+            known = len(policies.names()) if any("*" in pattern for pattern in block.memory) else 1
             rows = len(block.method) * (known * len(block.memory) + len(block.control) + 1)
             cells += rows * prod(len(values) for values in {**self.axes, **block.axes}.values())
         if cells * seeds > MOST:
@@ -152,16 +180,21 @@ class Recipe(Part):
     def _loose_ends(self) -> list[str]:
         """A complaint for each name that refers to nothing."""
         axes = {*self.axes, *(name for block in self.cells for name in block.axes)}
-        lost = [unknown("axis in quick.axes,", name, axes) for name in self.quick.axes if name not in axes]
-        known = policies.names()
+        lost = [
+            unknown(f"axis in {variant}.axes,", name, axes)
+            for variant in ("quick", "study")
+            for name in self._variant(variant).axes
+            if name not in axes
+        ]
+        known = policies.names() if self.leave_out else []
         lost += [unknown("memory in leave_out,", name, known) for name in self.leave_out if name not in known]
         return [str(error) for error in lost]
 
-    def _axes(self, block: Cells, quick: bool) -> Iterator[list[Sections]]:
+    def _axes(self, block: Cells, variant: str) -> Iterator[list[Sections]]:
         axes = {**self.axes, **block.axes}
         for name, values in axes.items():
-            chosen = self.quick.axes.get(name, values) if quick else values
-            yield [short(nest(name, value)) for value in chosen]
+            chosen = self._variant(variant).axes.get(name, values)
+            yield [nest(name, value) for value in chosen]
 
     def _names(self, block: Cells) -> list[Sections]:
         rows: list[Sections] = [{"memory": {"name": name}} for name in self._match(block.memory)]
@@ -227,11 +260,11 @@ def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list
     for cell in cells:
         try:
             specs.append(RunSpec.of({**cell, "seed": seed}, imports))
-        except Mistakes as error:
+        except SpecErrors as error:
             for mistake in error.mistakes:
                 wrong.setdefault(mistake, []).append(_label(cell))
     if wrong:
-        raise Mistakes([f"{text} ({_where(at, len(cells))})" for text, at in wrong.items()])
+        raise SpecErrors([f"{text} ({_where(at, len(cells))})" for text, at in wrong.items()])
     return specs
 
 
@@ -256,7 +289,7 @@ def _further(content: Mapping[str, Any], problems: Sequence[Any]) -> list[str]:
         return []  # without its values the cells would lack what the axis gives them
     try:
         Recipe.model_validate({"title": "", "base": {}, **rest}).runs()
-    except Mistakes as error:
+    except SpecErrors as error:
         return error.mistakes
     except (ValidationError, GottaError):  # too little is left to tell
         return []
@@ -279,7 +312,7 @@ def _describe(problem: Any) -> str:
     *path, last = [str(part) for part in problem["loc"]] or [""]
     where = ".".join([*path, last])
     if problem["type"] == "extra_forbidden":
-        part = Cells if path[:1] == ["cells"] else Quick if path == ["quick"] else Recipe
+        part = Cells if path[:1] == ["cells"] else Variant if path in (["quick"], ["study"]) else Recipe
         return str(unknown("key", where, [".".join([*path, name]) for name in part.model_fields]))
     if problem["type"] == "missing":
         return f"{where} is missing."

@@ -25,18 +25,24 @@ from gotta.types import Images, IntArray, torch_images
 AS_IMAGES = {"fisher": "fisher_data", "source_data": "source_data"}  # what a method calls the images themselves
 
 
-def clean_images(spec: RunSpec, model: Backbone) -> Images | None:
-    """The images [number, H, W, 3] that the spec's method asks for; None if it asks for none."""
+def clean_images(spec: RunSpec, size: int) -> Images | None:
+    """The images [number, H, W, 3] that the spec's method asks for, files with this side; None if it asks for none."""
     setting = asks_for_samples(spec.method.name, spec.method.arguments)
     if setting is None:
         return None
     asked = CleanSamples(**spec.method.arguments[setting])
-    return _read(spec.method.name, setting, asked.model_dump_json(), model.input.size, os.environ.get(VARIABLE))
+    return _read(spec.method.name, setting, asked.model_dump_json(), size, os.environ.get(VARIABLE))
+
+
+def _images_for(spec: RunSpec, model: Backbone) -> Images | None:
+    """The images as this network takes them; it is only asked for their size if there are any."""
+    asked = asks_for_samples(spec.method.name, spec.method.arguments)
+    return None if asked is None else clean_images(spec, model.input.size)
 
 
 def method_arguments(spec: RunSpec, model: Backbone) -> dict[str, Any]:
     """What the method is built with: its arguments, with the images in place of their names."""
-    images = clean_images(spec, model)
+    images = _images_for(spec, model)
     arguments = without_samples(spec.method.name, spec.method.arguments)
     setting = asks_for_samples(spec.method.name, spec.method.arguments)
     return arguments if images is None or setting is None else {**arguments, AS_IMAGES[setting]: _tensor(images, model)}
@@ -44,7 +50,7 @@ def method_arguments(spec: RunSpec, model: Backbone) -> dict[str, Any]:
 
 def images_used(spec: RunSpec, model: Backbone) -> dict[str, str]:
     """What a summary says of them."""
-    images = clean_images(spec, model)
+    images = _images_for(spec, model)
     setting = asks_for_samples(spec.method.name, spec.method.arguments)
     return {} if images is None else {f"{setting}_sha256": hashlib.sha256(images.tobytes()).hexdigest()}
 

@@ -15,6 +15,8 @@ def environment() -> dict[str, Any]:
     """Versions, processor, threads. No names of users, hosts or folders."""
     import torch  # here, so that reading a store does not wait for it
 
+    from gotta.experiment.run.determinism import read_settings
+
     return {
         "gotta": gotta.__version__,
         **_checkout(),
@@ -27,7 +29,7 @@ def environment() -> dict[str, Any]:
         "torch_threads": torch.get_num_threads(),
         "torch_interop_threads": torch.get_num_interop_threads(),
         "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
-        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "cuda": {"name": torch.cuda.get_device_name(), **read_settings()} if torch.cuda.is_available() else None,
     }
 
 

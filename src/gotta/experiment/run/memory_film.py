@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gotta.core.loop import Record, TrueLabelMemory
+from gotta.core.loop import Record
+from gotta.core.true_labels import TrueLabelMemory
 from gotta.data.readers.cifar import CLASSES
 from gotta.experiment.run.sprite import SIDE_LIMIT, data_uri, sprite, thumbnails
 from gotta.experiment.spec.run_spec import RunSpec

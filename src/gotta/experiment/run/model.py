@@ -8,11 +8,12 @@ import torch
 
 from gotta.data.home import locate
 from gotta.errors import GottaError
-from gotta.experiment.spec.outside import check_permitted
 from gotta.experiment.spec.source_files import source_files
+from gotta.experiment.spec.user_parts import check_permitted
 from gotta.models import Backbone, load
 from gotta.models.embedding import CLASSIFIER
 from gotta.models.own import is_own
+from gotta.models.pretrained import is_pretrained
 from gotta.models.zoo import RANDOM, check
 
 
@@ -28,7 +29,7 @@ def check_model(
 
 def find_weights(named: str | None, what: str = "the weights file") -> Path | str | None:
     """A checkpoint by a whole path or one that begins with a dot as it is, by any other in the data home."""
-    if named is None or named == RANDOM:
+    if named is None or named == RANDOM or is_pretrained(named):
         return named
     path = Path(named).expanduser()
     return path if path.is_absolute() or named.startswith(("./", "../")) else locate(what, named)

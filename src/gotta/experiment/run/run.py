@@ -1,12 +1,10 @@
 """One run: from a spec to its numbers."""
 
-import json
-import os
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import deepcopy
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,61 +13,35 @@ from gotta.core.adapted import Adapted
 from gotta.core.build import build as build_adapted
 from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.guard import GuardWarning
-from gotta.core.loop import TRUE_LABELS, Record, TrueLabelMemory, evaluate
+from gotta.core.loop import Record, evaluate
+from gotta.core.true_labels import TRUE_LABELS, TrueLabelMemory
 from gotta.core.undo import UndoneWarning
-from gotta.data import DATASETS, dataset
-from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.recipe.no_effect import settle_cell
 from gotta.experiment.run.clean_images import images_used, method_arguments
 from gotta.experiment.run.content_used import inputs_used
+from gotta.experiment.run.determinism import settle_device
+from gotta.experiment.run.loaded import check_classes, data_of, model_of
 from gotta.experiment.run.memory_film import Recorder
-from gotta.experiment.run.model import share_model
+from gotta.experiment.run.no_effect import settle_cell
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.run.surrogates import count_surrogates, surrogate_summary
 from gotta.experiment.spec.completing import statistics_of
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.sections import PRIOR, DataSpec
-from gotta.heap import keep_freed_memory
+from gotta.experiment.spec.sections import PRIOR
+from gotta.freed_memory import keep_freed_memory
 from gotta.memory import Memory, policies
 from gotta.memory.policy import make_policy
-from gotta.methods import Statistics, methods
-from gotta.methods.parts.prior import OrderWarning
+from gotta.methods import methods
 from gotta.models import Backbone
+from gotta.priors import OrderWarning
+from gotta.statistics import Statistics, statistics
 from gotta.streams import Stream
 from gotta.types import Dataset
 
+log = logging.getLogger(__name__)
 Result = tuple[list[dict[str, Any]], dict[str, Any]]
-
-_placed: dict[str, Dataset] = {}
-
-
-def place(spec: DataSpec, data: Dataset) -> None:
-    """Give this process a data set that somebody else has read."""
-    _placed[spec.model_dump_json()] = data
-
-
-def share_dataset(spec: DataSpec) -> Dataset:
-    """Cells of a sweep share images, and a worker runs many cells."""
-    if (named := spec.model_dump_json()) in _placed:
-        return _placed[named]
-    DATASETS.get(spec.name)  # refused unless it is registered or the caller gave it
-    return _load_once(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
-
-
-@lru_cache(maxsize=2)
-def _load_once(name: str, arguments: str, data_home: str | None) -> Dataset:
-    return dataset(name, **json.loads(arguments))
-
-
-def data_of(spec: RunSpec) -> Dataset:
-    return share_dataset(spec.data)
-
-
-def model_of(spec: RunSpec) -> Backbone:
-    return share_model(**dict(spec.model), num_classes=data_of(spec).num_classes)
 
 
 def run(
@@ -93,6 +65,8 @@ def run(
     if (journal is not None or recorder is not None) and snapshots is not None:
         raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
     keep_freed_memory()
+    log.info("running %s on %s", spec.id, device)
+    settle_device(device, spec.regime.deterministic)
     stream = Stream(data_of(spec), spec.stream_spec())
     inputs = inputs_used(spec, stream, hashes)
     model = deepcopy(model_of(spec)).to(device)
@@ -191,7 +165,9 @@ def _statistics(spec: RunSpec) -> Statistics:
     """As the spec says; it leaves that open for a method that had to be imported first."""
     if spec.method.statistics is None:
         return statistics_of(spec, methods.get(spec.method.name))
-    return Statistics(spec.method.statistics, **spec.method.model_dump(include={"fed_by", "rate"}, exclude_none=True))
+    given = spec.method.model_dump(include={"fed_by", "rate"}, exclude_none=True)
+    chosen: Statistics = statistics.build(spec.method.statistics, **given)
+    return chosen
 
 
 def guard_summary(action: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
@@ -216,14 +192,6 @@ def exposure_summary(steps: list[dict[str, Any]]) -> dict[str, Any]:
 def _accuracy(steps: list[dict[str, Any]]) -> float | None:
     samples = sum(step["samples"] for step in steps)
     return 100 * sum(step["correct"] for step in steps) / samples if samples else None
-
-
-def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
-    if model.num_classes != data.num_classes:
-        raise GottaError(
-            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
-            f"{data.num_classes}. Choose a model trained on these classes."
-        )
 
 
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:

@@ -10,10 +10,9 @@ import numpy as np
 
 from gotta.core.adapted import Adapted
 from gotta.core.loop import Record
-from gotta.experiment.sweep.store import plain
+from gotta.json_yaml import parse_json, plain
 from gotta.metrics import Buffer, Online
 from gotta.metrics.open_set import OpenSet
-from gotta.reading import parse_json
 from gotta.streams import Stream
 from gotta.types import FOREIGN, Prediction, Truth
 
@@ -64,6 +63,7 @@ class Scoring:
 
     def summary(self) -> dict[str, Any]:
         result, method = self.online.summary(), self.adapted.method
+        notes = [*self.adapted.notes, *self.stream.repeating]
         return {
             "accuracy": result["accuracy"],
             "error": result["error"],
@@ -77,7 +77,7 @@ class Scoring:
             "trained_parameters": sum(p.numel() for p in method.trained.values()),
             "stream": self.stream.summary(),
             **({} if self.open_set is None else {"open_set": self._open_set_summary(self.open_set)}),
-            **({"notes": self.adapted.notes} if self.adapted.notes else {}),
+            **({"notes": notes} if notes else {}),
         }
 
     def _open_set_summary(self, found: OpenSet) -> dict[str, Any]:

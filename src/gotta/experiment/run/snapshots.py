@@ -8,10 +8,10 @@ from time import monotonic
 
 from gotta.core.adapted import Adapted
 from gotta.errors import GottaError
+from gotta.experiment.run import EVERY
 from gotta.experiment.run.environment import environment
 from gotta.experiment.run.scoring import Scoring
 
-EVERY = 60.0  # seconds
 # With any of these changed the rest of the stream would not be what it would have been.
 MUST_AGREE = ("gotta", "commit", "python", "torch", "numpy", "scipy", "platform", "torch_threads", "cuda")
 UNREADABLE = (GottaError, LookupError, ValueError, TypeError, AttributeError, RuntimeError, MemoryError, OSError)

@@ -15,8 +15,8 @@ from gotta.core.loop import evaluate
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import write_atomically
+from gotta.json_yaml import read_json
 from gotta.models import Backbone
-from gotta.reading import read_json
 from gotta.streams import Stream
 
 REHEARSAL = 12  # steps, so that a refresh every 10 adaptations is among them; the first warms up

@@ -1,17 +1,18 @@
-"""The short form of a spec: `method: {lr: 0.1}` instead of `method: {arguments: {lr: 0.1}}`."""
+"""The arguments of data set, memory and method: which there are, what they usually are, and 1 and 1.0 as one value."""
 
 import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from gotta.errors import GottaError
-from gotta.experiment.spec.outside import is_outside
+from gotta.core.true_labels import TRUE_LABELS
+from gotta.errors import GottaError, unknown
+from gotta.experiment.spec.sections import DEFAULTS, FIELDS
+from gotta.experiment.spec.user_parts import REGISTRIES, is_outside
 from gotta.memory import policies
 from gotta.methods import methods
 from gotta.methods.settings import hyper_parameters
 
 FROM_ELSEWHERE = ("model", "statistics", "embed", "seed")  # arguments of a method that other settings decide
-SECTIONS = ("memory", "method")
 
 
 def list_arguments(section: str, name: Any) -> list[str] | None:
@@ -19,32 +20,63 @@ def list_arguments(section: str, name: Any) -> list[str] | None:
     if is_outside(section, name):
         return None
     try:
-        cls = policies.get(name) if section == "memory" else methods.get(name)
+        cls: Any = REGISTRIES[section].get(name)
     except (GottaError, TypeError):
         return None
     parameters = inspect.signature(cls).parameters.values()
-    named = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in FROM_ELSEWHERE]
-    if hasattr(cls, "presets"):  # a method's own settings are in its presets, not in its signature
+    named = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and not _is_decided(section, p.name)]
+    if section == "method":  # its own settings are in its presets, not in its signature
         return [*named, *cls.presets["official"], *cls.inputs]
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else named
 
 
+def find_unknown(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The settings of memory and method, by section and name, that neither the section nor the chosen part has."""
+    found = []
+    for section in ("memory", "method"):
+        content = given.get(section)
+        if isinstance(content, Mapping) and (known := list_arguments(section, _name(section, content))) is not None:
+            found += [(section, key) for key in content if key not in FIELDS[section] and key not in known]
+    return found
+
+
+def describe_unknown(given: Mapping[str, Any], section: str, key: str) -> str:
+    known = [*FIELDS[section], *(list_arguments(section, _name(section, given[section])) or ())]
+    return str(unknown("setting", f"{section}.{key}", [f"{section}.{name}" for name in known]))
+
+
+def _name(section: str, content: Mapping[str, Any]) -> Any:
+    return content.get("name", DEFAULTS[section])
+
+
 def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the arguments are that nobody gave: the preset's values, and the defaults; {} if that cannot be told."""
-    if is_outside(section, name):
+    if name in TRUE_LABELS or is_outside(section, name):
         return {}
     try:
-        cls: Any = policies.get(name) if section == "memory" else methods.get(name)
+        cls: Any = REGISTRIES[section].get(name)
         own = hyper_parameters(cls, given.get("preset", "official")) if section == "method" else {}
     except (GottaError, AttributeError):
         return {}
     parameters = inspect.signature(cls).parameters.values()
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty and p.name not in FROM_ELSEWHERE}
-    return {**defaults, **own}
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty and not _is_decided(section, p.name)}
+    inputs = cls.inputs if section == "method" else ()
+    return {**defaults, **{key: value for key, value in own.items() if key not in inputs}}
+
+
+def usual_refresh(memory: str) -> int | None:
+    """After how many adaptations a memory refreshes its rows by itself; None if it never does, or cannot be told."""
+    if memory in TRUE_LABELS or is_outside("memory", memory):
+        return None
+    return getattr(policies.get(memory), "refresh_every", None)
+
+
+def _is_decided(section: str, argument: str) -> bool:
+    return section == "method" and (argument in FROM_ELSEWHERE or argument in FIELDS["method"])
 
 
 def as_declared(section: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments with whole numbers as floats where the memory or method takes a float: 1 and 1.0 are one run."""
+    """Arguments with whole numbers as floats where the part takes a float: 1 and 1.0 are one run."""
     floats = _floats(section, name)
     return {key: float(value) if key in floats and type(value) is int else value for key, value in arguments.items()}
 
@@ -57,45 +89,5 @@ def _floats(section: str, name: str) -> set[str]:
             for key, usual in preset.items()
             if type(usual) is float
         }
-    parameters = inspect.signature(policies.get(name)).parameters.values()
+    parameters = inspect.signature(REGISTRIES[section].get(name)).parameters.values()
     return {p.name for p in parameters if p.annotation in (float, "float", float | None) or type(p.default) is float}
-
-
-def shorten_form(given: Mapping[str, Any], fields: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The short form: arguments beside the section's own settings, unless one of those has the same name.
-
-    Sections are merged in this form, so that it does not matter in which form each of them was written.
-    """
-    result = dict(given)
-    for section in SECTIONS:
-        content = result.get(section)
-        if isinstance(content, Mapping) and isinstance(content.get("arguments"), Mapping):
-            own = {name: value for name, value in content.items() if name != "arguments"}
-            kept = {name: value for name, value in content["arguments"].items() if name in fields[section]}
-            short = {name: value for name, value in content["arguments"].items() if name not in fields[section]}
-            result[section] = {**short, **own, **({"arguments": kept} if kept else {})}
-    return result
-
-
-def lengthen_form(
-    given: Mapping[str, Any], fields: Mapping[str, list[str]], default: Mapping[str, str]
-) -> dict[str, Any]:
-    """The long form: what the section has no field for and the chosen class takes becomes one of its arguments.
-
-    What neither knows stays where it is, to be complained about.
-    """
-    result = shorten_form(given, fields)
-    for section in SECTIONS:
-        content = result.get(section)
-        if not isinstance(content, Mapping):
-            continue
-        known = list_arguments(section, content.get("name", default[section]))
-        sinking = {
-            name: value
-            for name, value in content.items()
-            if name not in fields[section] and (known is None or name in known)
-        }
-        if sinking:
-            own = {name: value for name, value in content.items() if name not in sinking}
-            result[section] = {**own, "arguments": {**sinking, **own.get("arguments", {})}}
-    return result

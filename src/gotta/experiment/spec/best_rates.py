@@ -1,6 +1,6 @@
 """The rate at which running statistics did best, for each method with each memory: what `method.rate: best` stands for.
 
-The recipe `statistics` measures, `python -m gotta.report.best_rates` chooses, `best_rates.yaml` keeps the choice.
+The recipe `statistics` measures, `docs/make_pages.py` chooses, `best_rates.yaml` keeps the choice.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gotta.reading import parse_yaml
+from gotta.json_yaml import parse_yaml
 
 BEST = "best"
 FILE = Path(__file__).with_suffix(".yaml")

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gotta.errors import GottaError, unknown
-from gotta.experiment.spec.mistakes import in_words
+from gotta.experiment.spec.spec_errors import in_words
 
 TAKERS = {"eata": "fisher", "foa": "source_data", "petta": "source_data"}  # the setting that names them, by method
 BUNDLED, CIFAR10, CIFAR100 = "bundled", "cifar10-train", "cifar100-train"

@@ -2,21 +2,21 @@
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gotta.core.exposure import SETTINGS as EXPOSURE
-from gotta.core.loop import TRUE_LABELS
 from gotta.core.pairing import choose_statistics
 from gotta.core.regime import REGIMES
+from gotta.core.true_labels import TRUE_LABELS
 from gotta.data.dataset import has_clips
-from gotta.experiment.spec import outside
-from gotta.experiment.spec.arguments import as_declared
+from gotta.experiment.spec import user_parts
+from gotta.experiment.spec.arguments import as_declared, usual_arguments, usual_refresh
 from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples
 from gotta.experiment.spec.controls import apply_control
-from gotta.experiment.spec.sections import FROM_ELSEWHERE, MethodSpec, own_method
-from gotta.methods import Method, Statistics
+from gotta.experiment.spec.sections import FROM_ELSEWHERE, PARTS, MethodSpec, own_method
+from gotta.methods import Method
+from gotta.statistics import Running, Statistics
 from gotta.streams import StreamSpec
-from gotta.streams.stream_spec import LATER
 
 if TYPE_CHECKING:
     from gotta.experiment.spec.run_spec import RunSpec
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def complete(spec: "RunSpec") -> "RunSpec":
     """The spec with every open setting decided."""
-    spec = apply_control(_with_declared_numbers(spec))
+    spec = _with_arguments(apply_control(spec))
     steps = spec.memory.capacity if spec.has_memory or spec.control else None
     own = own_method(spec.method)
     score = spec.regime.score or (own.native_score if own else None)
@@ -35,7 +35,7 @@ def complete(spec: "RunSpec") -> "RunSpec":
     method = spec.method if own is None else _with_statistics(spec, own)
     stream = {name: value for name, value in asdict(StreamSpec.of(**spec.stream)).items() if name not in FROM_ELSEWHERE}
     changes = {
-        "stream": _with_boundaries(stream, method.prior, spec.data.name),
+        "stream": stream | {"boundaries": _boundaries(stream["boundaries"], method.prior, spec.data.name)},
         "regime": spec.regime.model_copy(
             update={"batch_size": batch_size, "adapt_every": adapt_every, "score": score, "pace": pace}
             | {name: None for name in EXPOSURE if getattr(spec.regime, name) == 1 and name != "expose_first"}
@@ -46,19 +46,11 @@ def complete(spec: "RunSpec") -> "RunSpec":
     return type(spec).model_validate(json.loads(spec.model_copy(update=changes).model_dump_json()))
 
 
-def _with_boundaries(stream: dict[str, Any], prior: str | None, data: str) -> dict[str, Any]:
-    """A prior is told where the clips of a video begin, unless the spec hides it.
-
-    Where that says nothing it is left out, as later settings are that are as usual, so that such runs keep the name
-    they had.
-    """
-    unused = {"boundaries", *(name for name in LATER if stream[name] == getattr(StreamSpec, name))}
-    others = {name: value for name, value in stream.items() if name not in unused}
-    if stream["boundaries"] is None and (
-        prior in (None, "none") or outside.is_outside("data", data) or not has_clips(data)
-    ):
-        return others
-    return {**others, "boundaries": stream["boundaries"] or "told"}
+def _boundaries(told: str | None, prior: str | None, data: str) -> str | None:
+    """A prior is told where the clips of a video begin, unless the spec hides it."""
+    if told is not None or prior in (None, "none") or user_parts.is_outside("data", data) or not has_clips(data):
+        return told
+    return "told"
 
 
 def statistics_of(spec: "RunSpec", method: type[Method]) -> Statistics:
@@ -71,12 +63,12 @@ def statistics_of(spec: "RunSpec", method: type[Method]) -> Statistics:
 
 def _with_statistics(spec: "RunSpec", method: type[Method]) -> MethodSpec:
     statistics = statistics_of(spec, method)
-    running = statistics.source == "running"
+    running = statistics if isinstance(statistics, Running) else None
     return spec.method.model_copy(
         update={
-            "statistics": statistics.source,
-            "fed_by": statistics.fed_by if running else None,
-            "rate": statistics.rate if running else None,
+            "statistics": statistics.name,
+            "fed_by": running and running.fed_by,
+            "rate": running and running.rate,
             **_prior(spec.method, method),
         }
     )
@@ -90,12 +82,17 @@ def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:
     return {"prior": name, "labels": spec.labels or "filtered", "order_in_batch": spec.order_in_batch or "time"}
 
 
-def _with_declared_numbers(spec: "RunSpec") -> "RunSpec":
+def _with_arguments(spec: "RunSpec") -> "RunSpec":
+    """With every argument of its data set, memory and method, given or not."""
     changes = {}
-    for section, chosen in (("memory", spec.memory), ("method", spec.method)):
-        if chosen.arguments and chosen.name not in TRUE_LABELS and not outside.is_outside(section, chosen.name):
-            arguments = as_declared(section, chosen.name, chosen.arguments)
-            if section == "method" and (setting := asks_for_samples(chosen.name, arguments)):
-                arguments[setting] = decide_samples(setting, arguments[setting], spec.data.name).model_dump()
-            changes[section] = chosen.model_copy(update={"arguments": arguments})
+    for section in PARTS:
+        chosen = getattr(spec, section)
+        if chosen.name not in TRUE_LABELS and not user_parts.is_outside(section, chosen.name):
+            given = as_declared(section, chosen.name, chosen.arguments)
+            if section == "method" and (setting := asks_for_samples(chosen.name, given)):
+                given[setting] = decide_samples(setting, given[setting], spec.data.name).model_dump()
+            changes[section] = chosen.with_arguments({**usual_arguments(section, chosen.name, given), **given})
+    if "memory" in changes:
+        every = usual_refresh(spec.memory.name) if spec.memory.refresh_every is None else spec.memory.refresh_every
+        changes["memory"] = changes["memory"].model_copy(update={"refresh_every": every})
     return spec.model_copy(update=changes)

@@ -1,16 +1,14 @@
 """Controls: named rows that no published table has, and what each of them makes of a spec."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gotta.core.loop import TRUE_LABELS
-from gotta.experiment.spec.sections import own_method
+from gotta.core.true_labels import TRUE_LABELS
+from gotta.experiment.spec.sections import FIELDS, MemorySpec, own_method
 from gotta.methods import Method
 
 if TYPE_CHECKING:
     from gotta.experiment.spec.run_spec import RunSpec
 
-FORMER = {"oracle": "true_kcenter"}  # controls by the names that they had
 CONTROLS = {  # names, and what each of them is
     "running_statistics": "no memory; the method predicts with running statistics that the batches move",
     "same_samples": "no memory, and as many samples per step as the rows with a memory",
@@ -21,22 +19,13 @@ CONTROLS = {  # names, and what each of them is
 }
 
 
-def rename_control(given: dict[str, Any]) -> dict[str, Any]:
-    """The same with the names that controls have now."""
-    memory, control = given.get("memory"), given.get("control")
-    if isinstance(control, str) and control in FORMER:
-        given = {**given, "control": FORMER[control]}
-        if isinstance(memory, Mapping) and memory.get("name") == control:
-            given["memory"] = {**memory, "name": FORMER[control]}
-    return given
-
-
 def apply_control(spec: "RunSpec") -> "RunSpec":
     """The spec as its control has it, if it is one; each keeps the steps of the memory rows it stands beside."""
     if spec.control is None:
         return spec
     name = spec.control if spec.control in TRUE_LABELS else "none"
-    changes: dict[str, Any] = {"memory": spec.memory.model_copy(update={"name": name, "arguments": {}})}
+    bare = spec.memory.model_dump(include=set(FIELDS["memory"])) | {"name": name}
+    changes: dict[str, Any] = {"memory": MemorySpec.model_validate(bare)}
     if spec.control == "domain_statistics":
         changes["method"] = spec.method.model_copy(update={"statistics": "source"})
     if spec.control == "running_statistics":

@@ -1,118 +1,85 @@
-"""What a run is: its settings with every default, and the code of the parts that are not gotta's own.
+"""What the name of a run covers: the settings that differ from the default, and the version or the code of each part.
 
-The name of a run is the hash of this and of its spec, so another default, or an edited file, is another run. What
-cannot be known before the data is there, the content of data and weights, stands in the run's summary.
+Another default is another version of its part, and so another run; an edited file of the user's is one too. What cannot
+be known before the data is there, the content of data and weights, stands in the run's summary.
 """
 
-import inspect
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gotta.core.guard import Guard
-from gotta.core.loop import TRUE_LABELS
-from gotta.data.dataset import DATASETS
-from gotta.experiment.spec.arguments import FROM_ELSEWHERE
+from gotta.core.true_labels import TRUE_LABELS
+from gotta.experiment.spec.arguments import usual_arguments, usual_refresh
 from gotta.experiment.spec.run_id import FORMAT
+from gotta.experiment.spec.sections import FROM_ELSEWHERE, PARTS
 from gotta.experiment.spec.source_files import is_own, source_files
-from gotta.memory import policies
-from gotta.memory.policy import make_policy
-from gotta.methods import methods
-from gotta.methods.settings import choose_quirks, hyper_parameters
+from gotta.experiment.spec.user_parts import REGISTRIES
+from gotta.experiment.spec.versions import GUARD, SPEC, as_plain, version_of
 from gotta.models import foreign
 from gotta.models.backbone import architectures
-from gotta.registry import Registry
 from gotta.streams import StreamSpec
-from gotta.streams.order import ORDERS
-from gotta.streams.schedule import SCHEDULES
-
-# Settings that came later: where nobody changes them, a run is what it was before and keeps its name.
-LATER = {"loss": "entropy", "reset_every": None}
 
 if TYPE_CHECKING:
     from gotta.experiment.spec.run_spec import RunSpec
-    from gotta.experiment.spec.sections import MemorySpec, MethodSpec
 
 
 def identity_of(spec: "RunSpec") -> dict[str, Any]:
-    """Of each part the settings it has here and now or, if it is the user's own, the hashes of its files."""
-    data, memory, method = spec.data, spec.memory, spec.method
+    """Plain content: it is stored with the run, and its hash is the run's name."""
+    parts = {kind: describe_part(kind, name) for kind, name in name_parts(spec).items()}
+    made = {"format": FORMAT, "spec": version_of(SPEC, str(FORMAT)), "settings": find_changed(spec), "parts": parts}
+    plain: dict[str, Any] = json.loads(json.dumps(made, default=as_plain))
+    return plain
+
+
+def name_parts(spec: "RunSpec") -> dict[str, str]:
+    """The parts of a run by kind. A network by name is told by its weights, and has no version."""
     stream = {**asdict(StreamSpec()), **spec.stream}
-    parts = {
-        "data": _part(DATASETS, data.name, lambda: _arguments(DATASETS.get(data.name), data.arguments)),
-        "order": _part(ORDERS, stream["order"], lambda: _pick_settings(ORDERS.get(stream["order"]), stream)),
-        "schedule": _part(
-            SCHEDULES, stream["schedule"], lambda: _pick_settings(SCHEDULES.get(stream["schedule"]), stream)
-        ),
-        "model": _model(spec.model.name),
-        "memory": _part(policies, _policy(memory.name), lambda: _of_memory(memory)),
-        "method": _part(methods, method.name, lambda: _of_method(method)),
+    memory, model = spec.memory.name, spec.model.name
+    named = {
+        "data": spec.data.name,
+        "order": str(stream["order"]),
+        "schedule": str(stream["schedule"]),
+        "memory": TRUE_LABELS.get(memory, memory),
+        "method": spec.method.name,
+        **{kind: name for kind in ("statistics", "prior") if (name := getattr(spec.method, kind)) is not None},
     }
-    if spec.guard:
-        parts["guard"] = {"settings": _arguments(Guard)}
-    made: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "parts": parts}, default=_plain))
-    return made
+    if (":" in model and not foreign.is_foreign(model)) or model in architectures.names():
+        named["model"] = model
+    return named | ({GUARD: GUARD} if spec.guard else {})
 
 
-def _part(registry: Registry[Any], name: str, settings: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    module = registry.module_of(name)
+def describe_part(kind: str, name: str) -> dict[str, Any]:
+    if kind == GUARD:
+        return {"version": version_of(kind, name)}
+    module = REGISTRIES[kind].module_of(name)
     if is_own(module):
-        return {"settings": dict(settings())}
-    return {"files": source_files(module, f"{registry.kind} '{name}'")}
+        return {"version": version_of(kind, name)}
+    return {"files": source_files(module, f"{REGISTRIES[kind].kind} '{name}'")}
 
 
-def _model(name: str) -> dict[str, Any]:
-    """A network by name is told by its weights, and an architecture by its arguments."""
-    if (":" in name and not foreign.is_foreign(name)) or name in architectures.names():
-        return _part(architectures, name, lambda: _arguments(architectures.get(name)))
-    return {"settings": {}}
+def find_changed(spec: "RunSpec") -> dict[str, Any]:
+    """The settings that differ from the default, section by section."""
+    usual = {name: field.get_default(call_default_factory=True) for name, field in type(spec).model_fields.items()}
+    found: dict[str, Any] = {}
+    for name, value in spec.model_dump().items():
+        if not isinstance(value, dict):
+            found |= {} if value == usual[name] else {name: value}
+        elif own := _differing(value, _usual(spec, name, usual[name])):
+            found[name] = own
+    return found
 
 
-def _policy(name: str) -> str:
-    return TRUE_LABELS.get(name, name)
+def _usual(spec: "RunSpec", section: str, default: Any) -> dict[str, Any]:
+    if section == "stream":
+        return {name: value for name, value in asdict(StreamSpec()).items() if name not in FROM_ELSEWHERE}
+    fields: dict[str, Any] = default.model_dump()
+    if section in PARTS:
+        chosen = getattr(spec, section)
+        refresh = {"refresh_every": usual_refresh(chosen.name)} if section == "memory" else {}
+        return usual_arguments(section, chosen.name, chosen.arguments) | fields | refresh
+    return fields
 
 
-def _of_memory(memory: "MemorySpec") -> dict[str, Any]:
-    policy = make_policy(_policy(memory.name), memory.arguments)
-    settings: dict[str, Any] = asdict(policy) if is_dataclass(policy) else dict(memory.arguments)
-    every = policy.refresh_every if memory.refresh_every is None else memory.refresh_every
-    return {**settings, "refresh_every": every or None}
-
-
-def _of_method(method: "MethodSpec") -> dict[str, Any]:
-    """What every method takes, and its own hyper-parameters, which are in its presets."""
-    cls = methods.get(method.name)
-    usual = {name: value for name, value in _arguments(cls).items() if name not in FROM_ELSEWHERE}
-    set_here = {name: value for name, value in dict(method).items() if name in usual and value is not None}
-    taken = usual | set_here | {name: value for name, value in method.arguments.items() if name in usual}
-    hyper = {name: value for name, value in method.arguments.items() if name not in usual}
-    resolved = {
-        "prior": taken.get("prior") or cls.native_prior,
-        "labels": taken.get("labels") or cls.native_labels,
-        "reset_every": taken.get("reset_every") or cls.native_reset_every,
-        "quirks": sorted(choose_quirks(cls, taken.get("quirks", ()))),
-    }
-    settings = {**hyper_parameters(cls, taken.get("preset", "official"), hyper), **taken, **resolved}
-    return {name: value for name, value in settings.items() if name not in LATER or value != LATER[name]}
-
-
-def _arguments(function: Callable[..., Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What a function is called with: its defaults, and over them what is given."""
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not p.empty} | dict(given or {})
-
-
-def _pick_settings(function: Callable[..., Any], stream: Mapping[str, Any]) -> dict[str, Any]:
-    """What an order or a schedule makes of the settings of a stream."""
-    names = inspect.signature(function).parameters
-    return _arguments(function, {name: value for name, value in stream.items() if name in names})
-
-
-def _plain(value: Any) -> Any:
-    """A default that is no JSON. Without its address, which is another one in every process."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return getattr(value, "__qualname__", None) or f"{type(value).__module__}.{type(value).__qualname__}"
+def _differing(content: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    plain = json.loads(json.dumps(usual, default=as_plain))
+    return {name: value for name, value in content.items() if name not in plain or value != plain[name]}

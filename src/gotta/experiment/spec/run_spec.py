@@ -6,30 +6,20 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from gotta.core.loop import TRUE_LABELS
+from gotta.core.true_labels import TRUE_LABELS
 from gotta.errors import GottaError
-from gotta.experiment.spec import outside
-from gotta.experiment.spec.arguments import lengthen_form
+from gotta.experiment.spec import user_parts
+from gotta.experiment.spec.arguments import describe_unknown, find_unknown
 from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.completing import complete
-from gotta.experiment.spec.controls import rename_control
 from gotta.experiment.spec.identity import identity_of
-from gotta.experiment.spec.mistakes import Mistakes, without
 from gotta.experiment.spec.run_id import run_id
-from gotta.experiment.spec.sections import (
-    DEFAULTS,
-    FIELDS,
-    DataSpec,
-    MemorySpec,
-    MethodSpec,
-    ModelSpec,
-    RegimeSpec,
-    Section,
-)
+from gotta.experiment.spec.sections import DataSpec, MemorySpec, MethodSpec, ModelSpec, RegimeSpec, Section
 from gotta.experiment.spec.source_files import find_changed
+from gotta.experiment.spec.spec_errors import SpecErrors, without
 from gotta.experiment.spec.wrong_settings import describe, find_mistakes
 from gotta.memory import memory_class
-from gotta.printable import one_line
+from gotta.safe_text import one_line
 from gotta.streams import StreamSpec
 
 
@@ -49,19 +39,22 @@ class RunSpec(Section):
 
     @classmethod
     def of(cls, given: Mapping[str, Any], imports: Collection[str] = ()) -> "RunSpec":
-        """A complete spec from a partial one. Arguments of method and memory may stand beside their settings.
+        """A complete spec from a partial one. Arguments of a part stand beside the settings of its section.
 
         Nothing is imported. A `module:Class` in it is refused unless its module is among `imports`, or the caller has
         given it before; what is left open of such a part stays open until it is run.
         """
         if not isinstance(given, Mapping):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
-        outside.permit(given, imports)
-        given, mistakes = settle_rate(rename_control(lengthen_form(given, FIELDS, DEFAULTS)))
+        user_parts.permit(given, imports)
+        odd = find_unknown(given)
+        mistakes = [describe_unknown(given, *place) for place in odd]
+        given, without_rate = settle_rate(without(given, odd))
+        mistakes += without_rate
         try:
             spec = cls.model_validate(given)
         except ValidationError as error:
-            mistakes += [describe(problem, cls, given) for problem in error.errors()]
+            mistakes += [describe(problem, cls) for problem in error.errors()]
             # The rest is looked at as well, so that nobody has to come back for one mistake after the other.
             wrong = [problem["loc"] for problem in error.errors()]
             spec = cls.model_validate(without(given, wrong))
@@ -69,17 +62,17 @@ class RunSpec(Section):
                 spec = spec.model_copy(update={"memory": spec.memory.model_copy(update={"capacity": 1})})
         mistakes += find_mistakes(spec)
         if mistakes:
-            raise Mistakes(mistakes)
+            raise SpecErrors(mistakes)
         return complete(spec)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What the name covers besides the spec, as it was when first asked for: in a worker, by the driver."""
+        """What the name covers, as it was when first asked for: in a worker, by the driver."""
         return identity_of(self)
 
     @cached_property
     def id(self) -> str:
-        return run_id(self.model_dump(), self.identity)
+        return run_id(self.identity)
 
     def check_unchanged(self) -> None:
         """Complain if this process would compute something else than the name says."""
@@ -100,7 +93,7 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        if self.memory.name in TRUE_LABELS or outside.is_outside("memory", self.memory.name):
+        if self.memory.name in TRUE_LABELS or user_parts.is_outside("memory", self.memory.name):
             return True
         return memory_class(self.memory.name).lasts
 

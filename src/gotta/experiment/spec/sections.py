@@ -1,16 +1,14 @@
 """The sections of a spec: what each of them may say, and what they are where nothing is said."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict
 
 from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.exposure import Exposure
-from gotta.experiment.spec import outside
-from gotta.experiment.spec.arguments import shorten_form
+from gotta.experiment.spec import user_parts
 from gotta.methods import Method, methods
-from gotta.methods.settings import StatisticsName
 
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
@@ -20,14 +18,23 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
 
-class DataSpec(Section):
-    name: str = "cifar10-mini"
-    arguments: dict[str, Any] = {}
+class PartSection(Section):
+    """Names a part. What it has no field for is an argument of that part: `{name: fps, capacity: 64, epsilon: 0.1}`."""
 
-    @model_serializer(mode="wrap")
-    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without arguments if there are none, so that such runs keep the name they had without them."""
-        return {name: value for name, value in inner(self).items() if value != {}}
+    model_config = ConfigDict(extra="allow")
+    name: str
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+    def with_arguments(self, arguments: Mapping[str, Any]) -> Self:
+        own = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate({**own, **arguments})
+
+
+class DataSpec(PartSection):
+    name: str = "cifar10-mini"
 
 
 class ModelSpec(Section):
@@ -37,34 +44,22 @@ class ModelSpec(Section):
     head: str | None = None  # a file of class embeddings for a network that gives features, or "classifier"
     scale: float | None = None  # what their cosine to the features is multiplied by; left open: the inner product
 
-    @model_serializer(mode="wrap")
-    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what was left open, so that runs of bundled networks keep the name they had without it."""
-        return {name: value for name, value in inner(self).items() if value is not None}
 
-
-class MemorySpec(Section):
+class MemorySpec(PartSection):
     name: str = "none"
     capacity: int | None = None
     refresh_every: int | None = None
-    arguments: dict[str, Any] = {}
 
 
-class MethodSpec(Section):
+class MethodSpec(PartSection):
     name: str = "source"
-    statistics: StatisticsName | None = None
+    statistics: str | None = None
     fed_by: Literal["batch", "memory"] | None = None
     rate: float | None = None
-    prior: Literal["none", "sticky", "patient", "ema"] | None = None  # the method's own if left open
+    prior: str | None = None  # the method's own if left open
     labels: Literal["filtered", "raw"] | None = None  # with a prior: what memory and statistics go by
     order_in_batch: Literal["time", "none"] | None = None  # with a prior: whether samples of a batch are in time order
     embedding: Literal["probs", "logits", "features"] = "probs"
-    arguments: dict[str, Any] = {}
-
-    @model_serializer(mode="wrap")
-    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a prior if there is none, so that such runs keep the name they had before there were priors."""
-        return {name: value for name, value in inner(self).items() if name not in PRIOR or value is not None}
 
 
 class RegimeSpec(Section):
@@ -79,27 +74,18 @@ class RegimeSpec(Section):
     expose_share: float | None = None  # only this share of the batches, drawn at random
     expose_first: int | None = None  # only the first so many samples, of the stream or of each domain if that resets
     surrogates: bool = False  # whether what needs no labels is recorded, for choosing settings: three forwards more
-
-    @model_serializer(mode="wrap")
-    def _what_is_set(self, inner: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what limits nothing and records nothing, so that such runs keep the name they had before it."""
-        later = (*EXPOSURE, "surrogates")
-        return {name: value for name, value in inner(self).items() if name not in later or value}
+    deterministic: bool = True  # whether a GPU must repeat its numbers; else it may take TF32 and what is fastest
 
     @property
     def exposure(self) -> Exposure:
         return Exposure(**{name: getattr(self, name) for name in EXPOSURE})
 
 
-FIELDS = {"memory": list(MemorySpec.model_fields), "method": list(MethodSpec.model_fields)}
-DEFAULTS = {"memory": MemorySpec().name, "method": MethodSpec().name}
-
-
-def short(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A partial spec with the arguments of memory and method beside their other settings, ready to be merged."""
-    return shorten_form(given, FIELDS)
+PARTS: dict[str, type[PartSection]] = {"data": DataSpec, "memory": MemorySpec, "method": MethodSpec}
+FIELDS = {section: list(cls.model_fields) for section, cls in PARTS.items()}
+DEFAULTS = {section: str(cls.model_fields["name"].default) for section, cls in PARTS.items()}
 
 
 def own_method(method: MethodSpec) -> type[Method] | None:
     """The method, if it can be looked at without importing it."""
-    return None if outside.is_outside("method", method.name) else methods.get(method.name)
+    return None if user_parts.is_outside("method", method.name) else methods.get(method.name)

@@ -8,7 +8,7 @@ import yaml
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.reading import parse_yaml, read_bytes
+from gotta.json_yaml import parse_yaml, read_bytes
 
 WHOLE = ("data", "model")  # sections whose settings belong to the thing they name
 

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from gotta.core.clock import CLOCKS
-from gotta.core.loop import TRUE_LABELS
 from gotta.core.pairing import PAIRINGS
 from gotta.core.regime import MOST, REGIMES, Regime
+from gotta.core.true_labels import TRUE_LABELS
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import messages, unknown
-from gotta.experiment.spec import outside
-from gotta.experiment.spec.arguments import list_arguments
+from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.controls import CONTROLS
-from gotta.experiment.spec.mistakes import in_words
-from gotta.experiment.spec.sections import DEFAULTS, FROM_ELSEWHERE, PRIOR, MemorySpec, MethodSpec
+from gotta.experiment.spec.sections import FROM_ELSEWHERE, PRIOR, MemorySpec, MethodSpec
+from gotta.experiment.spec.spec_errors import in_words
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
 from gotta.models.zoo import check as check_model
+from gotta.priors import priors
+from gotta.statistics import statistics
 from gotta.streams import StreamSpec, check
 
 if TYPE_CHECKING:
@@ -37,15 +38,17 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
         "memory": lambda: _check_memory(spec.memory),
     }
     looks: list[Callable[[], object]] = [
-        *(look for section, look in parts.items() if not outside.is_outside(section, getattr(spec, section).name)),
+        *(look for section, look in parts.items() if not user_parts.is_outside(section, getattr(spec, section).name)),
         lambda: _check_known("regime", spec.regime.name, REGIMES),
         lambda: _check_known("pairing", spec.pairing, PAIRINGS),
         lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: statistics.expect(spec.method.statistics or "source"),
+        lambda: priors.expect(spec.method.prior or "none"),
         lambda: _check_known("clock", spec.regime.clock, CLOCKS),
         lambda: spec.regime.exposure,
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
-    found = outside.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
+    found = user_parts.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
         found.append(f"memory '{told}' is told the true labels and exists as a control only. Use control: {told}.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
@@ -64,7 +67,7 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
 
 def _prior_mistakes(method: MethodSpec) -> list[str]:
     given = [name for name in PRIOR[1:] if getattr(method, name) is not None]
-    if not given or outside.is_outside("method", method.name) or messages([lambda: methods.get(method.name)]):
+    if not given or user_parts.is_outside("method", method.name) or messages([lambda: methods.get(method.name)]):
         return []
     if (method.prior or methods.get(method.name).native_prior) != "none":
         return []
@@ -75,7 +78,7 @@ def _prior_mistakes(method: MethodSpec) -> list[str]:
 
 def _embedding_mistakes(spec: "RunSpec") -> list[str]:
     name, embedding = spec.memory.name, spec.method.embedding
-    if spec.control or embedding == "probs" or outside.is_outside("memory", name) or name not in policies.names():
+    if spec.control or embedding == "probs" or user_parts.is_outside("memory", name) or name not in policies.names():
         return []
     if not getattr(policies.get(name), "needs_probs", False):
         return []
@@ -105,7 +108,7 @@ def _check_known(kind: str, name: str, known: Collection[str], unless: bool = Fa
         raise unknown(kind, name, known)
 
 
-def describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> str:
+def describe(problem: Any, cls: type[BaseModel]) -> str:
     """One of pydantic's findings in our words."""
     *path, last = [str(part) for part in problem["loc"]]
     where = ".".join([*path, last])
@@ -114,7 +117,4 @@ def describe(problem: Any, cls: type[BaseModel], given: Mapping[str, Any]) -> st
     section: Any = cls
     for part in path:
         section = section.model_fields[part].annotation
-    known = list(section.model_fields)
-    if path and path[0] in DEFAULTS:
-        known += list_arguments(path[0], given[path[0]].get("name", DEFAULTS[path[0]])) or []
-    return str(unknown("setting", where, [".".join([*path, name]) for name in known]))
+    return str(unknown("setting", where, [".".join([*path, name]) for name in section.model_fields]))

@@ -11,18 +11,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gotta.errors import GottaError
+from gotta.experiment.run import EVERY
 from gotta.experiment.run.content_used import KEPT
 from gotta.experiment.run.environment import environment
 from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
-from gotta.experiment.run.snapshots import EVERY, Snapshots
+from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import recording
-from gotta.experiment.spec.outside import permit
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.user_parts import permit
 from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
-from gotta.reading import read_bytes
+from gotta.json_yaml import read_bytes
 
 LAST = ("finished", "failed", "taken")
 
@@ -174,7 +175,7 @@ def _costs_file(spec: RunSpec, work: Work, costs: str | None) -> Iterator[Path]:
 
 def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: Listener) -> Event:
     """Store a result, and its recording if there is one, and give the lease back."""
-    lease.renew()
+    lease.check()
     if lease.lost:
         raise LeaseLost
     store, accuracy = Store(work.root), result.summary["accuracy"]

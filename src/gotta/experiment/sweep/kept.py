@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gotta.errors import GottaError
-from gotta.experiment.spec.run_id import FORMAT
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.store import DOCUMENTS, NAME, DamagedRun, Run, Store, checked, plain
+from gotta.experiment.sweep.store import DOCUMENTS, NAME, DamagedRun, Run, Store, checked
 from gotta.files import write_atomically
-from gotta.reading import parse_json, read_bytes
+from gotta.json_yaml import parse_json, plain, read_bytes
 
 ENDING = ".jsonl"
+NOT_RUNS = ("verified.jsonl",)  # stands beside kept lines and holds none
 CHECKSUM = "sha256"  # of the rest of a line
 SECTIONS = ("spec", "summary", "environment", "identity", "recipe")
 LARGEST = 20 << 20  # bytes of a file: a repository is no place for more
@@ -54,7 +54,7 @@ class Kept:
     @cached_property
     def files(self) -> list[Path]:
         if self.root.is_dir():
-            return sorted(self.root.glob(f"*{ENDING}"))
+            return sorted(path for path in self.root.glob(f"*{ENDING}") if path.name not in NOT_RUNS)
         return [self.root]
 
     @cached_property
@@ -85,16 +85,11 @@ class Kept:
 def keep(runs: Runs, path: Path) -> tuple[int, int]:
     """Add the runs that the file lacks, as lines sorted by id; how many are new, and how many it has then.
 
-    What it has stays byte for byte. Nothing is written if a run or a line is damaged, or says too little to be checked.
+    What it has stays byte for byte. Nothing is written if a run or a line is damaged.
     """
     if path.suffix != ENDING:
         raise GottaError(f"kept runs are lines of a file that ends in {ENDING} (got '{path}').")
     new, before = _whole(runs), _whole(Kept(path)) if path.exists() else {}
-    if earlier := [id for id, run in new.items() if run.identity.get("format") != FORMAT]:
-        raise GottaError(
-            f"run {_listed(earlier)} in '{runs.root}' is of an earlier format, which does not tell what made it, and "
-            "nothing was kept. Run it again, or delete it."
-        )
     texts = {str(parse_json(line)["id"]): line for line in _texts(path)} if before else {}
     added = {id: line_of(run) for id, run in new.items() if id not in before}
     content = "".join(f"{line}\n" for _, line in sorted({**texts, **added}.items()))
@@ -116,10 +111,10 @@ def adopt(runs: Runs, ids: Iterable[str], store: Store) -> None:
 
 def tell_made_otherwise(specs: Iterable[RunSpec], runs: Iterable[Run | str]) -> list[str]:
     """A sentence for each part that differs between specs and runs of the same settings, which are others for it."""
-    known = {_text(run.spec, sort=True): run for run in runs if isinstance(run, Run)}
+    known = {_text(run.identity["settings"], sort=True): run for run in runs if isinstance(run, Run)}
     count: Counter[str] = Counter()
     for spec in specs:
-        run = known.get(_text(spec.model_dump(), sort=True))
+        run = known.get(_text(spec.identity["settings"], sort=True))
         if run is not None and run.id != spec.id:
             parts, now = run.identity.get("parts", {}), spec.identity["parts"]
             count[" and ".join(sorted(name for name in {**parts, **now} if parts.get(name) != now.get(name)))] += 1
@@ -149,8 +144,6 @@ def read_line(line: bytes) -> Run:
         raise DamagedRun("it was changed after it was written")
     if not isinstance(id, str) or not NAME.fullmatch(id):
         raise DamagedRun("no run has such a name")
-    if content["identity"].get("format") != FORMAT:
-        raise DamagedRun("it is of another format")
     sections: dict[str, Any] = {name: content[name] for name in SECTIONS}
     return checked(Run(id, **sections, finished=_seconds(content.get("finished"))))
 

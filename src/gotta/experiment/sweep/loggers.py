@@ -5,20 +5,22 @@ it, and a sweep that is continued logs each run once.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
+from time import time
 from typing import Any, Protocol
 
 from gotta.errors import GottaError, unknown
-from gotta.experiment.recipe.labels import labels
 from gotta.experiment.spec.dotted import flatten
-from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, Listener
 
 Numbers = dict[str, float]
 EXPERIMENT, TAG = "gotta", "gotta.id"  # names in MLflow
+AT_ONCE = 1000  # metrics that MLflow takes in one call
+DONE = "logged-by-gotta"  # a file beside what wandb has written of a run
 
 
 class Logger(Protocol):
@@ -50,44 +52,65 @@ class TensorBoard:
 
 
 class WandB:
-    """One run of Weights & Biases per run, by the same id, in the project `where`; offline with WANDB_MODE=offline."""
+    """One run of Weights & Biases per run, by the same id, in the project `where`; offline with WANDB_MODE=offline.
+
+    A run that was logged to its end before, here, is left alone.
+    """
 
     def __init__(self, where: str, root: Path) -> None:
-        self.project, self.folder = where or "gotta", root
+        self.project, self.folder = where or EXPERIMENT, root
         self.module = _import_package("wandb", "wandb")
 
     def log(self, run: Run, name: str) -> None:
+        if any(self.folder.glob(f"wandb/*-{run.id}/{DONE}")):
+            return
         logged = self.module.init(
-            project=self.project, id=run.id, name=name, config=run.spec, dir=str(self.folder), resume="allow"
+            project=self.project,
+            id=run.id,
+            name=name,
+            config=run.spec,
+            dir=str(self.folder),
+            settings=self.module.Settings(silent=True, console="off"),  # the terminal shows the sweep
         )
+        folder = Path(logged.dir).parent
         for step, numbers in _steps(run):
             logged.log(numbers, step=step)
         logged.summary.update(_summary(run))
         logged.finish()
+        (folder / DONE).touch()
 
 
 class MLflow:
-    """One run of MLflow per run, tagged by its id; `where` is a tracking address, by default a folder in the store.
+    """One run of MLflow per run, tagged by its id; `where` is a tracking address, by default a database in the store.
 
     A run that was logged to its end before is left alone.
     """
 
     def __init__(self, where: str, root: Path) -> None:
         self.module = _import_package("mlflow", "mlflow")
-        self.module.set_tracking_uri(where or (root / "mlflow").absolute().as_uri())
-        self.module.set_experiment(EXPERIMENT)
+        home = root.absolute()
+        self.client = self.module.MlflowClient(where or f"sqlite:///{(home / 'mlflow.db').as_posix()}")
+        found = self.client.get_experiment_by_name(EXPERIMENT)
+        files = None if where else (home / "mlflow").as_uri()
+        self.experiment = found.experiment_id if found else self.client.create_experiment(EXPERIMENT, files)
 
     def log(self, run: Run, name: str) -> None:
-        logged = f"tags.`{TAG}` = '{run.id}' and attributes.status = 'FINISHED'"
-        if self.module.search_runs(
-            experiment_names=[EXPERIMENT], filter_string=logged, max_results=1, output_format="list"
-        ):
+        finished = f"tags.`{TAG}` = '{run.id}' and attributes.status = 'FINISHED'"
+        if self.client.search_runs([self.experiment], finished, max_results=1):
             return
-        with self.module.start_run(run_name=name, tags={TAG: run.id}):
-            self.module.log_params({key: str(value) for key, value in flatten(run.spec).items()})
-            for step, numbers in _steps(run):
-                self.module.log_metrics({key.replace("/", "."): value for key, value in numbers.items()}, step=step)
-            self.module.log_metrics({f"summary.{key}": value for key, value in _summary(run).items()})
+        id = self.client.create_run(self.experiment, tags={TAG: run.id}, run_name=name).info.run_id
+        settings = [self.module.entities.Param(key, str(value)) for key, value in flatten(run.spec).items()]
+        self.client.log_batch(id, params=settings)
+        summary = {f"summary.{key}": value for key, value in _summary(run).items()}
+        for batch in _batches(self._metrics([*_steps(run), (0, summary)]), AT_ONCE):
+            self.client.log_batch(id, metrics=batch)
+        self.client.set_terminated(id)
+
+    def _metrics(self, steps: Iterable[tuple[int, Numbers]]) -> Iterator[Any]:
+        now = int(1000 * time())
+        for step, numbers in steps:
+            for key, value in numbers.items():
+                yield self.module.entities.Metric(key.replace("/", "."), value, now, step)
 
 
 LOGGERS: dict[str, Callable[[str, Path], Logger]] = {"tensorboard": TensorBoard, "wandb": WandB, "mlflow": MLflow}
@@ -98,7 +121,12 @@ def make_logger(text: str, root: Path) -> Logger:
     name, _, where = text.partition(":")
     if name not in LOGGERS:
         raise unknown("logger", name, LOGGERS)
-    return LOGGERS[name](where, root)
+    try:
+        return LOGGERS[name](where, root)
+    except GottaError:
+        raise
+    except Exception as error:  # of a program that is not ours: an address that does not answer, a wrong version
+        raise GottaError(f"--log {text} cannot be used: {type(error).__name__}: {error}") from error
 
 
 class Log:
@@ -107,14 +135,15 @@ class Log:
     What goes wrong in another program must not cost a sweep, so it is kept in `problems`, the first for each logger.
     """
 
-    def __init__(self, texts: Sequence[str], store: Store, specs: Sequence[RunSpec]) -> None:
+    def __init__(self, texts: Sequence[str], store: Store, names: Mapping[str, str]) -> None:
+        """`names` is what to call each run of the sweep, by its id."""
         self.loggers = [make_logger(text, store.root) for text in texts]
-        self.store, self.names = store, labels(specs) if texts else {}
+        self.store, self.names = store, names
         self.problems: dict[str, str] = {}
         self._logged: set[str] = set()
-        for spec in specs if texts else ():
-            if store.has(spec.id):
-                self.log(spec.id)
+        for id in names if texts else ():
+            if store.has(id):
+                self.log(id)
 
     def log(self, id: str) -> None:
         """A run is logged once, even if it is run again for its recording."""
@@ -168,6 +197,10 @@ def _numbers(section: dict[str, Any], prefix: str = "") -> Numbers:
     return {f"{prefix}{key}": float(value) for key, value in section.items() if isinstance(value, int | float)}
 
 
+def _batches(things: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    return iter(lambda: list(islice(things, size)), [])
+
+
 def _file_name(label: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "+=._" else "-" for letter in label.replace(" ", ""))
 
@@ -176,4 +209,4 @@ def _import_package(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise GottaError(f"--log needs the package {package}: {error}. Install gotta[{package}].") from None
+        raise GottaError(f"--log needs the package {package}: {error}. Install gotta-tta[{package}].") from None

@@ -13,16 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gotta.errors import GottaError
-from gotta.experiment.spec.run_id import FORMAT, earlier_id, run_id
+from gotta.experiment.spec.run_id import FORMAT, run_id
 from gotta.experiment.sweep.processes import alive, machine
 from gotta.files import digest, sync_folder, write_lines
-from gotta.reading import open_plain, parse_json, read_json
+from gotta.json_yaml import open_plain, parse_json, plain, read_json
 
 DOCUMENTS = ("spec.json", "summary.json", "environment.json")
-IDENTITY = "identity.json"  # what the run's name covers besides its spec; runs of the first format have none
+IDENTITY = "identity.json"  # what the run's name covers
 RECIPE = "recipe.json"  # of a run that was asked for by one
 STEPS = "steps.jsonl"
 FOLDERS = ("runs", "leases", "snapshots", "clocks", "records", "figures")  # what is written below the root
@@ -31,6 +29,7 @@ SIZE = "steps_bytes"  # stands with the environment and is for the store alone
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
 A_DAY = 86_400.0
+WHOLE = {"seed": 0, "control": None, "guard": None}  # settings outside of sections, and what they usually are
 IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES, errno.ENOTDIR)
 _being_written: set[str] = set()  # names of folders, unique by their last part
 
@@ -47,11 +46,6 @@ class Run:
     identity: dict[str, Any] = field(default_factory=dict, repr=False)
     recipe: dict[str, Any] = field(default_factory=dict, repr=False)
     finished: float | None = field(default=None, repr=False)  # when it was stored, in seconds since 1970
-
-    @property
-    def is_earlier(self) -> bool:
-        """Is it of an earlier format, so that nothing tells which code made it, or whether it was changed since?"""
-        return self.folder is not None and self.identity.get("format") != FORMAT
 
     @property
     def has_steps(self) -> bool:
@@ -91,9 +85,10 @@ class Store:
     def has(self, id: str) -> bool:
         """Is the run complete, unchanged, and of this format?"""
         try:
-            return not self._load(id).is_earlier
+            self._load(id)
         except DamagedRun:
             return False
+        return True
 
     def read(self, id: str) -> Run:
         try:
@@ -129,7 +124,7 @@ class Store:
         steps: Iterable[Mapping[str, Any]],
         summary: Mapping[str, Any],
         environment: Mapping[str, Any],
-        identity: Mapping[str, Any] | None = None,
+        identity: Mapping[str, Any],
         recipe: Mapping[str, Any] | None = None,
     ) -> bool:
         """Store a finished run. If a complete one has that id already it stays, this one is dropped: False."""
@@ -139,7 +134,7 @@ class Store:
             aside.mkdir(parents=True)
             write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
             made_by = {**environment, SIZE: (aside / STEPS).stat().st_size}
-            beside = {IDENTITY: identity or {"format": FORMAT, "parts": {}}, **({RECIPE: recipe} if recipe else {})}
+            beside = {IDENTITY: identity, **({RECIPE: recipe} if recipe else {})}
             for name, content in {DOCUMENTS[0]: spec, DOCUMENTS[2]: made_by, **beside}.items():
                 _write_document(aside / name, content)
             told = plain({name: value for name, value in summary.items() if name != CHECKSUM})
@@ -206,12 +201,11 @@ class Store:
             raise DamagedRun("there is no such run")
         spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
         _check_steps(folder / STEPS, made_by.pop(SIZE, None))
-        identity = _load_document(folder / IDENTITY) if (folder / IDENTITY).exists() else {}
+        identity = _load_document(folder / IDENTITY)
         recipe = _load_document(folder / RECIPE) if (folder / RECIPE).exists() else {}
         finished = (folder / DOCUMENTS[0]).stat().st_mtime
         run = checked(Run(id, spec, summary, made_by, folder, identity, recipe, finished))
-        if identity:
-            _check_content(folder, summary)
+        _check_content(folder, summary)
         return run
 
 
@@ -225,24 +219,26 @@ class DamagedRun(Exception):
 
 
 def checked(run: Run) -> Run:
-    """The run, if it has results and the name that its content gives it."""
+    """The run, if it is of this format and has results and the name that its content gives it."""
+    if (found := run.identity.get("format")) != FORMAT:
+        raise DamagedRun(f"it is of format {found}, and this version of gotta reads format {FORMAT}")
     if not isinstance(run.summary.get("online", {}), dict):
         raise DamagedRun("its summary has no results under 'online'")
-    _check_name(run.id, run.spec, run.identity)
+    _check_name(run.id, run.identity)
+    if not _agrees(run.spec, run.identity.get("settings", {})):
+        raise DamagedRun("its spec is not that of its name: it was edited")
     return run
 
 
-def plain(value: Any) -> Any:
-    """The value in JSON's own types. What JSON cannot say, NaN and infinity, becomes null."""
-    if isinstance(value, np.generic | np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value
+def _agrees(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a spec says what the name of its run covers."""
+    told = {name: settings.get(name, default) for name, default in WHOLE.items()} | dict(settings)
+    return all(
+        all(spec.get(name, {}).get(key) == one for key, one in value.items())
+        if isinstance(value, dict)
+        else spec.get(name) == value
+        for name, value in told.items()
+    )
 
 
 def _check_id(id: str) -> str:
@@ -276,9 +272,9 @@ def _write_document(path: Path, content: Mapping[str, Any]) -> None:
     write_lines(path, [json.dumps(plain(content), indent=2, allow_nan=False)])
 
 
-def _check_name(id: str, spec: dict[str, Any], identity: dict[str, Any]) -> None:
+def _check_name(id: str, identity: dict[str, Any]) -> None:
     try:
-        own = run_id(spec, identity) if identity else earlier_id(spec)
+        own = run_id(identity)
     except (ValueError, RecursionError) as error:
         raise DamagedRun(f"its name cannot be checked ({error})") from error
     if own != id:

@@ -1,12 +1,13 @@
 """Many runs: what is finished is kept and not run again, what another sweep is running is waited for."""
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from time import sleep
 from typing import Any
 
-from gotta.experiment.run.snapshots import EVERY
-from gotta.experiment.spec.outside import check_permitted
+from gotta.experiment.run import EVERY
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.user_parts import check_permitted
 from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
 from gotta.experiment.sweep.engines import Engine
 from gotta.experiment.sweep.engines.local import Local
@@ -14,6 +15,8 @@ from gotta.experiment.sweep.store import Store
 
 __all__ = ["Event", "Listener", "execute", "sweep"]
 
+log = logging.getLogger(__name__)
+LEVELS = {"failed": logging.WARNING, "moved": logging.DEBUG}
 LOOK = 1.0  # seconds between two looks at cells that others run
 
 
@@ -53,7 +56,7 @@ class Sweep:
         waiting = {spec.id: spec for spec in specs if not self.work.done(spec.id)}
         try:
             while waiting:
-                free = [spec for spec in waiting.values() if leases.holder(spec.id) is None]
+                free = [spec for spec in waiting.values() if leases.free(spec.id)]
                 if free:
                     self.engine.run(free, self.work, self._hear)
                 waiting = {id: spec for id, spec in waiting.items() if not self._is_settled(id)}
@@ -65,11 +68,13 @@ class Sweep:
 
     def _tidy(self, specs: Sequence[RunSpec]) -> None:
         self.store.sweep_leftovers()
+        self.work.leases().claims.tidy()
         for spec in specs:
             if self.store.has(spec.id):
                 self.work.tidy(spec.id)
 
     def _hear(self, event: Event) -> None:
+        log.log(LEVELS.get(event.kind, logging.INFO), "%s", event)
         if event.kind in LAST:
             self.last[event.id] = event
         if event.kind != "taken":
@@ -90,7 +95,8 @@ class Sweep:
 
     def _look_on(self, waiting: Iterable[str]) -> None:
         """Tell how far the cells of other sweeps are."""
+        known = self.work.leases().progress()
         for id in waiting:
-            if noted := self.work.leases().progress(id):
-                self.listen(Event("moved", id, noted["step"], noted["steps"], noted["accuracy"]))
+            if noted := known.get(id):
+                self.listen(Event("moved", id, **noted))
         sleep(LOOK)

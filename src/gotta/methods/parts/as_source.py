@@ -1,15 +1,19 @@
 """What the source model would say, from within a method that has changed its network."""
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
-from gotta.methods.method import Method
-from gotta.methods.parts.normalization import source_statistics
 from gotta.methods.parts.outputs import logits_of
+from gotta.statistics.normalization import source_statistics
+
+if TYPE_CHECKING:
+    from gotta.methods.method import Method
 
 
 @torch.no_grad()
-def source_logits(method: Method, x: Tensor) -> Tensor:
+def source_logits(method: "Method", x: Tensor) -> Tensor:
     """One forward with the weights and statistics of the source. The method stays as it is."""
     here = method.model.state_dict()
     saved = {name: value for name, value in method.source_state.items() if isinstance(value, Tensor)}

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, sample_moments, widen
+from gotta.statistics.normalization import ReplacedBatchNorm, sample_moments, widen
 
 
 class BalancedBN(ReplacedBatchNorm):

@@ -40,19 +40,6 @@ def forward_with_features(net: nn.Module, x: Tensor) -> tuple[Any, Tensor]:
     return output, given[-1].detach()
 
 
-def find_head(net: nn.Module) -> nn.Module | None:
-    """The layer that makes logits of features: the one that the network names, else its last linear one."""
-    layers = [module for module in net.modules() if isinstance(module, nn.Linear)]
-    return find_named_head(net) or (layers[-1] if layers else None)
-
-
-def find_named_head(net: nn.Module) -> nn.Module | None:
-    """The last layer of a network that says what it is called (`classifier`)."""
-    net = getattr(net, "_orig_mod", net)
-    name = getattr(net, "classifier", None)
-    return net.get_submodule(name) if isinstance(name, str) and name else None
-
-
 def _own(net: nn.Module) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Any]] | None:
     """The network's own functions for its features, and from these to its output."""
     features, classify = getattr(net, "features", None), getattr(net, "classify", None)

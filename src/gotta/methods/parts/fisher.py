@@ -1,17 +1,19 @@
 """Fisher information: how much each parameter matters to what the model says of clean samples."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from gotta.errors import GottaError
-from gotta.methods.method import Method
 from gotta.methods.parts.losses import pseudo_label_loss
 
+if TYPE_CHECKING:
+    from gotta.methods.method import Method
 
-def information(method: Method, x: Tensor, batch_size: int) -> dict[str, Tensor]:
+
+def information(method: "Method", x: Tensor, batch_size: int) -> dict[str, Tensor]:
     """The squared gradient of a batch's pseudo-label loss, averaged over the batches, for each trained parameter."""
     trained = method.trained
     total = {name: torch.zeros_like(parameter) for name, parameter in trained.items()}

@@ -5,7 +5,7 @@ from math import prod, sqrt
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.methods.parts.normalization import ONE_VALUE, ReplacedBatchNorm, moments, per_channel, widen
+from gotta.statistics.normalization import ONE_VALUE, ReplacedBatchNorm, moments, per_channel, widen
 
 
 class IABN(ReplacedBatchNorm):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gotta.errors import GottaError, NoEffect, unknown
-from gotta.methods.parts.normalization import affine_parameters
+from gotta.statistics.normalization import affine_parameters
 
 OPTIMIZERS = ("adam", "nesterov", "sgd")
 
@@ -72,4 +72,9 @@ def plain_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 def load_plain_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
     groups = optimizer.state_dict()["param_groups"]
     numbered = {int(index): dict(held) for index, held in state.items()}
+    trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for index, held in numbered.items():
+        shapes = {value.shape for value in held.values() if isinstance(value, Tensor) and value.ndim}
+        if shapes - {trained[index].shape}:
+            raise ValueError(f"what the optimizer remembers of parameter {index} has another shape than it")
     optimizer.load_state_dict({"state": numbered, "param_groups": groups})

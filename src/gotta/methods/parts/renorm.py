@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, widen
+from gotta.statistics.normalization import ReplacedBatchNorm, widen
 
 
 class RenormBN(ReplacedBatchNorm):

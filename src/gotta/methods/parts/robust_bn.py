@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, widen
+from gotta.statistics.normalization import ReplacedBatchNorm, widen
 
 
 class RobustBN(ReplacedBatchNorm):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from gotta.methods.parts.normalization import ReplacedBatchNorm, moments, per_channel, widen
+from gotta.statistics.normalization import ReplacedBatchNorm, moments, per_channel, widen
 
 
 def average(values: Tensor, weight: Tensor | None) -> Tensor:

@@ -8,6 +8,7 @@ import gotta
 from gotta.errors import GottaError
 from gotta.experiment.recipe.protocol import content_hash, text_of
 from gotta.experiment.spec.text import dump
+from gotta.experiment.sweep.verified import OTHER, VERIFIED, read_verified
 from gotta.files import write_atomically
 from gotta.report.board.boards import Board, rank_runs
 from gotta.report.page.run_facts import curves, run_facts
@@ -22,7 +23,7 @@ SPEC_FILE = re.compile(r"[0-9a-f]{16}\.yaml")
 
 def write_leaderboard(results: Results, to: Path) -> Path:
     """Write index.html, specs/ and protocols/; the path of the page."""
-    boards, others = rank_runs(results.runs)
+    boards, others = rank_runs(results.runs, find_verified(results))
     if not boards:
         raise GottaError(
             f"no run in '{results.root}' is of a protocol, so there is nothing to rank. See `gotta ls protocols`."
@@ -41,27 +42,25 @@ def write_leaderboard(results: Results, to: Path) -> Path:
     return path
 
 
+def find_verified(results: Results) -> set[str]:
+    """The runs that `gotta verify` ran again, with the same numbers, as the file beside them says."""
+    folder = results.root if results.root.is_dir() else results.root.parent
+    found = read_verified(folder / VERIFIED, [run.stored for run in results.runs])
+    return {id for id, one in found.items() if one.outcome != OTHER}
+
+
 def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
     """The page; `others` runs are of no protocol."""
     shown = {run.id: run for board in boards for run in board.panel.runs}
     facts = run_facts(place(shown.values()).whole)
     for id, run in shown.items():
         facts[id] |= {"spec": f"{SPECS}/{id}.yaml", "text": dump(run.stored.spec), "command": rerun_command(run)}
-    entries = [entry for board in boards for entry in board.entries]
-    choices = {
-        name: sorted(
-            {getattr(entry, name) for entry in entries if name != "memory" or not (entry.is_control or entry.variant)}
-        )
-        for name in ("method", "memory", "prior")
-    }
     context = {
         "name": results.root.resolve().name,
         "count": len(shown),
         "boards": boards,
         "protocols": list({board.protocol.name: board.protocol for board in boards}.values()),
         "hashes": {board.protocol.name: content_hash(board.protocol.name)[:12] for board in boards},
-        "choices": choices,
-        "variants": any(entry.variant for entry in entries),
         "others": others,
         "damaged": results.damaged,
         "version": gotta.__version__,

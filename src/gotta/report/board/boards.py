@@ -1,25 +1,22 @@
 """Runs ranked: a board for each protocol and set-up, with everything a reader needs to doubt a rank."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol
 from gotta.memory.policy import policies
-from gotta.report.pairs import fair_difference, samples_per_step
-from gotta.report.panel import NONE, SOURCE, Panel, Runs, is_control, place
+from gotta.report.cells import BEST, Cell, Line, Table, Value, measure, number
+from gotta.report.pairs import fair_difference
+from gotta.report.panel import Entry, Panel, place
 from gotta.report.paper.agreement import rank_in
 from gotta.report.paper.numbers import Published
-from gotta.report.paper.side_by_side import find_published
-from gotta.report.rates import AT_BEST
+from gotta.report.paper.side_by_side import printed_of
+from gotta.report.rows import Row
+from gotta.report.statistics import FOR_A_CELL
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
-from gotta.report.tables.cells import Cell, over_seeds
-from gotta.report.tables.comparison import by_seed, number
 
-NO_PRIOR = "none"
-PRIOR_IN_LABEL = re.compile(r",? (prior=\w+|\w+ prior( per batch)?)(?= |$)")  # it has a column of its own
 SHORTEST = 1000  # samples of a cost
 PARTIAL = ("per_class", "limit", "clips", "frames", "classes")  # settings that take a part of the data
 WHOLE = {  # images in each domain
@@ -29,44 +26,61 @@ WHOLE = {  # images in each domain
     "tinyimagenet": 10_000,
     "imagenet_c": 50_000,
 }
+SECTIONS = {False: "Each sample by itself", True: "Uses the order of samples"}
+COLUMNS = ("rank", "verified", "accuracy", "seeds", "step", "forwards", "seconds", "published")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A method with its memory or control, over its seeds.
+@dataclass(frozen=True, eq=False)
+class Place:
+    """An entry with its score and rank.
 
     Controls, the bare source model and variants have no rank: a `variant` is a memory with arguments of its own beside
     the same memory as it comes.
     """
 
-    rank: int | None
-    method: str
-    memory: str
-    prior: str
+    entry: Entry
+    row: Row
     score: Cell
-    steps: str  # samples between two predictions
-    forwards: Cell  # samples through the network, for each sample of the stream
-    seconds: Cell  # for 1,000 samples
-    published: Published | None
-    runs: Runs
+    rank: int | None = None
     variant: bool = False
+    verified: bool = False  # a run of it was run again, and gave the same
 
     @property
-    def is_control(self) -> bool:
-        return is_control(self.memory)
+    def published(self) -> Published | None:
+        return printed_of(self.entry, self.entry.runs[0].spec.memory.capacity)
 
     @property
-    def ids(self) -> str:
-        return ",".join(run.id for run in sorted(self.runs, key=lambda run: (run.seed, run.id)))
+    def can_be_ranked(self) -> bool:
+        return not (self.row.is_control or self.variant or self.entry.column.is_bare_source)
+
+    @property
+    def line(self) -> Line:
+        """As a table shows it."""
+        runs, published = self.entry.runs, self.published
+        costs = (("cost.total.samples", 1, 1), ("cost.total.seconds", SHORTEST, 2))
+        forwards, seconds = (measure(runs, _per_sample(name, times), digits, False) for name, times, digits in costs)
+        cells = [
+            Cell(absent=str(self.rank or "–")),
+            Cell(absent="yes" if self.verified else ""),
+            replace(self.score, mark=BEST if self.rank == 1 else ""),
+            Cell(absent=str(self.score.seeds)),
+            Cell(absent=" and ".join(map(str, self.entry.steps))),
+            replace(forwards, uses_order=False),
+            replace(seconds, uses_order=False),
+            Cell(published.value, None, self.score.seeds, published.decimals) if published else Cell(),
+        ]
+        return Line((self.entry.column.label, self.row.label), tuple(cells), not self.row.is_control)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Board:
-    """The entries of one set-up, best first."""
+    """The entries of one set-up: those that judge each sample by itself, then those that use the order of samples; in
+    each section those that are verified first, then those with enough seeds, then by score.
+    """
 
     protocol: Protocol
     panel: Panel
-    entries: tuple[Entry, ...]
+    places: tuple[Place, ...]
     number: int  # among the boards of its protocol
     whole: bool  # do its runs have all images of their data? Others are shown and not ranked
 
@@ -89,12 +103,34 @@ class Board:
         return setup_lines(self.panel)
 
     @property
-    def seeds(self) -> int:
-        return max(entry.score.seeds for entry in self.entries)
+    def tables(self) -> list[Table]:
+        """A table for each section, and one with the variants."""
+        shown = [
+            (SECTIONS[order], [p for p in self.places if _uses_order(p) == order and not p.variant])
+            for order in SECTIONS
+        ]
+        shown.append(("Variants: memories with other arguments", [place for place in self.places if place.variant]))
+        return [
+            Table(title, ("method", "memory"), COLUMNS, tuple(place.line for place in places), self._notes)
+            for title, places in shown
+            if places
+        ]
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        part = () if self.whole else ("A part of the data, so nothing is ranked.",)
+        seeds = max(place.score.seeds for place in self.places)
+        return (
+            *part,
+            "± is the 95 % interval over other seeds." if seeds >= FOR_A_CELL else "Too few seeds for an interval.",
+        )
 
 
-def rank_runs(runs: Sequence[Run]) -> tuple[list[Board], int]:
-    """The boards by protocol, those of whole data and the largest streams first; how many runs are of no protocol."""
+def rank_runs(runs: Sequence[Run], verified: Collection[str] = ()) -> tuple[list[Board], int]:
+    """The boards by protocol, those of whole data and the largest streams first; how many runs are of no protocol.
+
+    `verified` are the ids of runs that were run again and gave the same.
+    """
     members: dict[str, list[Run]] = {}
     for run in runs:
         protocol = find_protocol(run.spec)
@@ -106,7 +142,7 @@ def rank_runs(runs: Sequence[Run]) -> tuple[list[Board], int]:
         protocol = load_protocol(name)
         for k, panel in enumerate(panels, 1):
             whole = is_whole(panel.runs)
-            found.append(Board(protocol, panel, _entries(protocol, panel, whole), k, whole))
+            found.append(Board(protocol, panel, _places(protocol, panel, whole, verified), k, whole))
     return found, len(others)
 
 
@@ -122,43 +158,39 @@ def _is_whole(run: Run) -> bool:
     return images is not None and all(domain.samples >= images for domain in run.summary.online.domains)
 
 
-def _entries(protocol: Protocol, panel: Panel, whole: bool) -> tuple[Entry, ...]:
-    entries = collapse_variants([_entry(protocol, *cell) for cell in panel.filled])
-    entries = [entry for entry in entries if entry.score.value is not None]
-    entries.sort(key=lambda entry: (-(entry.score.value or 0.0), entry.method, entry.memory))
-    contest = [entry for entry in entries if whole and _can_be_ranked(entry)]
-    numbers = [float(entry.score.number) for entry in contest]
-    ranks = {entry.ids: rank_in(float(entry.score.number), numbers) for entry in contest}
-    rivals = contest if protocol.score.number == "accuracy" else []  # differences are known of the accuracy alone
-    return tuple(_placed(entry, ranks.get(entry.ids), rivals) for entry in entries)
+def _places(protocol: Protocol, panel: Panel, whole: bool, verified: Collection[str]) -> tuple[Place, ...]:
+    score = number(protocol.score.number)
+    known = [
+        Place(entry, entry.row, measure(entry.runs, score), verified=any(run.id in verified for run in entry.runs))
+        for entry in panel.entries
+    ]
+    found = [place for place in collapse_variants(known) if place.score.value is not None]
+    found.sort(key=_order)
+    sections = [[p for p in found if whole and p.can_be_ranked and _uses_order(p) == order] for order in SECTIONS]
+    return tuple(_ranked(place, sections[_uses_order(place)], protocol) for place in found)
 
 
-def _can_be_ranked(entry: Entry) -> bool:
-    return not (entry.is_control or entry.variant or (entry.method, entry.prior) == (SOURCE, NO_PRIOR))
+def _order(place: Place) -> tuple[bool, bool, bool, float]:
+    few = place.score.seeds < FOR_A_CELL
+    return _uses_order(place), not place.verified, few, -(place.score.value or 0.0)
 
 
-def collapse_variants(entries: Sequence[Entry]) -> list[Entry]:
+def collapse_variants(places: Sequence[Place]) -> list[Place]:
     """Of entries that differ in the arguments of their memory alone one stands for it: the memory as it comes, else the
     one with fewest arguments of its own, never the best. The others are its variants.
     """
-    groups: dict[tuple[str, ...], list[Entry]] = {}
-    for entry in entries:
-        alone = entry.runs[0].spec.memory.name == NONE or entry.is_control
-        key = (entry.method, entry.prior, _bare_name(entry), entry.steps)
-        groups.setdefault((entry.ids,) if alone else key, []).append(entry)
+    groups: dict[tuple[Any, ...], list[Place]] = {}
+    for one in places:
+        row, entry = one.row, one.entry
+        key = entry.column, replace(row, settings=()) if row.is_memory else row, entry.steps
+        groups.setdefault(key, []).append(one)
     found = []
     for group in groups.values():
-        first = min(group, key=lambda entry: (len(own_arguments(entry.runs[0])), entry.memory))
-        found += [replace(entry, variant=True) for entry in group if entry is not first]
-        usual = len(group) > 1 and not own_arguments(first.runs[0])
-        found.append(replace(first, memory=_bare_name(first)) if usual else first)
+        first = min(group, key=lambda place: (len(own_arguments(place.entry.runs[0])), place.row.label))
+        found += [replace(place, variant=True) for place in group if place is not first]
+        usual = len(group) > 1 and not own_arguments(first.entry.runs[0])
+        found.append(replace(first, row=replace(first.row, settings=())) if usual else first)
     return found
-
-
-def _bare_name(entry: Entry) -> str:
-    """The memory without its arguments."""
-    _, at_best, rate = entry.memory.partition(AT_BEST)
-    return entry.runs[0].spec.memory.name + at_best + rate.partition(")")[0] + (")" if rate else "")
 
 
 def own_arguments(run: Run) -> dict[str, Any]:
@@ -171,36 +203,34 @@ def own_arguments(run: Run) -> dict[str, Any]:
 
 def _usual_arguments(name: str) -> dict[str, Any]:
     policy = policies.get(name) if name in policies.names() else None
-    return {field.name: field.default for field in fields(policy)} if is_dataclass(policy) else {}
+    own = {"refresh_every": getattr(policy, "refresh_every", None)}
+    return own | ({field.name: field.default for field in fields(policy)} if is_dataclass(policy) else {})
 
 
-def _placed(entry: Entry, rank: int | None, contest: Sequence[Entry]) -> Entry:
-    """With its rank, and a mark if it cannot be told from the first, which must take steps of the same size."""
-    tied = bool(contest) and rank is not None and rank > 1 and fair_difference(entry.runs, contest[0].runs).tied
-    return replace(entry, rank=rank, score=replace(entry.score, tied=tied))
+def _ranked(place: Place, contest: Sequence[Place], protocol: Protocol) -> Place:
+    """With its rank, and a mark if it is not significantly different from the first, or takes other steps."""
+    if place not in contest:
+        return place
+    rank = rank_in(float(place.score.number), [float(other.score.number) for other in contest])
+    first = max(contest, key=lambda other: other.score.value or 0.0)
+    if rank == 1 or protocol.score.number != "accuracy":  # differences are known of the accuracy alone
+        return replace(place, rank=rank)
+    tied = fair_difference(place.entry.runs, first.entry.runs).tied
+    other_steps = place.entry.steps != first.entry.steps
+    return replace(place, rank=rank, score=replace(place.score, tied=tied, other_steps=other_steps))
 
 
-def _entry(protocol: Protocol, column: str, row: str, runs: Runs) -> Entry:
-    method = PRIOR_IN_LABEL.sub("", column)
-    capacity = runs[0].spec.memory.capacity
-    return Entry(
-        None,
-        method,
-        row,
-        runs[0].prior,
-        over_seeds(by_seed(runs, number(protocol.score.number)), 1),
-        " and ".join(map(str, samples_per_step(runs))),
-        over_seeds(by_seed(runs, lambda run: _per_sample(run, "cost.total.samples")), 1, interval=False),
-        over_seeds(by_seed(runs, lambda run: _per_sample(run, "cost.total.seconds", SHORTEST)), 2, interval=False),
-        next((found for run in runs if (found := find_published(run, capacity)) is not None), None),
-        runs,
-    )
+def _uses_order(place: Place) -> bool:
+    return place.entry.column.uses_order
 
 
-def _per_sample(run: Run, name: str, times: int = 1) -> float | None:
-    samples = sum(domain.samples for domain in run.summary.online.domains)
-    value = run.numbers.get(name)
-    return None if value is None or not samples else times * value / samples
+def _per_sample(name: str, times: int) -> Value:
+    def value(run: Run) -> float | None:
+        samples = sum(domain.samples for domain in run.summary.online.domains)
+        found = run.numbers.get(name)
+        return None if found is None or not samples else times * found / samples
+
+    return value
 
 
 def _size(panel: Panel) -> tuple[bool, int, int]:

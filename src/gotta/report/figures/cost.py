@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import log10
 
+from gotta.report.cells import Cell, measure, number
 from gotta.report.figures.chart import (
     POINT,
     SMALL,
@@ -18,35 +19,34 @@ from gotta.report.figures.chart import (
     y_axis,
 )
 from gotta.report.figures.drawing import FAINT, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, Figure, best_rows, draws, mean
-from gotta.report.figures.palette import styles
-from gotta.report.panel import CONTROL, Panel, cell_name
-from gotta.report.tables.cells import Cell
+from gotta.report.figures.figure import CHART, Figure, best_rows, draws
+from gotta.report.figures.palette import look_of, styles
+from gotta.report.panel import Entry, Panel
 
 BoxEnds = tuple[float, float, float, float]  # left, top, right, bottom
-Point = tuple[float, float, str, str]  # seconds, accuracy, method, row
+Point = tuple[float, float, Entry]  # seconds, accuracy
 
 
 @draws("cost", position=50)
 def cost_figures(panel: Panel) -> list[Figure]:
     """Every cell as a point, the front as a line."""
     points, which = [], ""
-    for method, rows in panel.methods.items():
+    for rows in panel.methods.values():
         kept, left_out = best_rows(rows)
         if left_out:
             which = " Of a method with many rows, the best."
-        for row, group in kept.items():
-            seconds, accuracy = mean(group, "seconds"), mean(group)
-            if _usable(seconds) and accuracy.value is not None:
-                points.append((seconds.value or 1.0, accuracy.value, method, row))
+        for entry in kept.values():
+            seconds = measure(entry.runs, number("seconds"))
+            if _usable(seconds) and entry.accuracy.value is not None:
+                points.append((seconds.value or 1.0, entry.accuracy.value, entry))
     return [_figure(points, which)] if len(points) > 1 else []
 
 
 def front(points: Sequence[Point]) -> list[Point]:
     """The points that no other is both quicker and better than, by seconds.
 
-    >>> front([(1, 50, "a", "x"), (2, 40, "a", "y"), (3, 60, "a", "z")])
-    [(1, 50, 'a', 'x'), (3, 60, 'a', 'z')]
+    >>> front([(1, 50, "x"), (2, 40, "y"), (3, 60, "z")])
+    [(1, 50, 'x'), (3, 60, 'z')]
     """
     best: list[Point] = []
     for point in sorted(points, key=lambda p: (p[0], -p[1])):
@@ -56,26 +56,28 @@ def front(points: Sequence[Point]) -> list[Point]:
 
 
 def _figure(points: Sequence[Point], which: str) -> Figure:
-    looks = styles(list(dict.fromkeys(row for *_, row in points)))
-    methods = len({point[2] for point in points})
+    looks = styles({entry.row.label: look_of(entry.row) for _, _, entry in points})
+    methods = len({entry.column for _, _, entry in points})
     top = 28 + legend_height(looks, CHART - 60)
     spans = room([log10(p[0]) for p in points], 0.06, 0.05)
     frame = Frame(48, top, CHART - 70, 280, spans, room([p[1] for p in points], 0.1, POINT))
     best = front(points)
-    words = "On the front: " + "; ".join(f"{cell_name(m, r)}, {a:.1f} % in {s:.1f} s" for s, a, m, r in best) + "."
+    words = "On the front: " + "; ".join(f"{entry.name} {a:.1f} % in {s:.1f} s" for s, a, entry in best) + "."
     title = "Cost against accuracy"
     drawing = Drawing(CHART, top + 280 + 44, title, words)
     y_axis(drawing, frame, "accuracy in %")
     x_axis(drawing, frame, "seconds per run (logarithmic)", [(log10(v), shown(v)) for v in _decades(points)])
     legend(drawing, looks, 48, 16, CHART - 60)
     drawing.add(Line(tuple(frame.at(log10(s), a) for s, a, *_ in best), FAINT, 1.2, (4, 3)))
-    for seconds, accuracy, _, row in points:
-        drawing.add(*marker(looks[row].marker, *frame.at(log10(seconds), accuracy), looks[row].colour, 5), line=row)
+    for seconds, accuracy, entry in points:
+        look = looks[entry.row.label]
+        point = marker(look.marker, *frame.at(log10(seconds), accuracy), look.colour, 5)
+        drawing.add(*point, line=entry.row.label)
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (frame.at(log10(s), a) for s, a, *_ in points)]
-    for seconds, accuracy, method, row in best:
-        label = clip(cell_name(method, row) if methods > 1 else row.removeprefix(CONTROL))
+    for seconds, accuracy, entry in best:
+        label = clip(entry.name if methods > 1 else entry.row.short)
         text, box = _label(label, *frame.at(log10(seconds), accuracy), frame, taken)
-        drawing.add(text, line=row)
+        drawing.add(text, line=entry.row.label)
         taken.append(box)
     caption = (
         "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."

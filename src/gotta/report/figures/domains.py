@@ -1,13 +1,13 @@
 """Accuracy in each domain: where the rows of the table differ, beside the means that the table has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from gotta.report.cells import by_seed
 from gotta.report.figures.chart import POINT, SMALL, Frame, clip, legend, legend_height, room, text_width, y_axis
 from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
 from gotta.report.figures.figure import CHART, Figure, draws, first_lines, keep_lines
-from gotta.report.figures.palette import Style, styles
-from gotta.report.panel import NONE, Panel, Runs, cell_name
-from gotta.report.tables.comparison import by_seed
+from gotta.report.figures.palette import Style, look_of_entry, styles
+from gotta.report.panel import Entry, Panel, Runs
 
 MEAN = "mean"
 HEIGHT = 250.0
@@ -17,19 +17,14 @@ Scores = dict[str, dict[str, float]]  # name of a cell: domain: accuracy over se
 @draws("domains", position=5)
 def domain_figures(panel: Panel) -> list[Figure]:
     """One over all methods, where the runs met two domains or more."""
-    cells = {cell_name(column, row): (_kind(column, row), runs) for column, row, runs in panel.filled}
-    kept, which = keep_lines({name: runs for name, (_, runs) in cells.items()})
-    scores = {name: found for name, runs in kept.items() if (found := domain_scores(runs))}
-    domains = list(dict.fromkeys(domain for found in scores.values() for domain in found))
-    if len(domains) < 2 or len(scores) < 2:
+    kept, which = keep_lines(panel.entries)
+    scored = {entry: found for entry in kept if (found := domain_scores(entry.runs))}
+    domains = list(dict.fromkeys(domain for found in scored.values() for domain in found))
+    if len(domains) < 2 or len(scored) < 2:
         return []
-    looks = styles({name: cells[name][0] for name in scores})
-    return [_figure(scores, domains, looks, {name: kept[name] for name in scores}, which)]
-
-
-def _kind(column: str, row: str) -> str:
-    """What a cell is drawn as: its memory, or its method if that comes without."""
-    return column if row == NONE and column != "norm" else row
+    looks = styles({entry.name: look_of_entry(entry) for entry in scored})
+    scores = {entry.name: found for entry, found in scored.items()}
+    return [_figure(scores, domains, looks, first_lines(list(scored)), which)]
 
 
 def domain_scores(runs: Runs) -> dict[str, float]:
@@ -40,7 +35,7 @@ def domain_scores(runs: Runs) -> dict[str, float]:
 
 
 def _figure(
-    scores: Scores, domains: Sequence[str], looks: dict[str, Style], runs: Mapping[str, Runs], which: str
+    scores: Scores, domains: Sequence[str], looks: dict[str, Style], first: Sequence[Entry], which: str
 ) -> Figure:
     title = "Where the difference is made"
     names = _short(domains)
@@ -51,7 +46,7 @@ def _figure(
     frame = Frame(44, top, CHART - 56, HEIGHT, (-0.5, len(domains) + 0.5), room(ends, least=POINT))
     words = "; ".join(f"{name} {value:.1f} on average" for name, value in means.items()) + "."
     drawing = Drawing(CHART, top + HEIGHT + below + 16, title, words)
-    drawing.first = first_lines(runs)
+    drawing.first = frozenset(entry.name for entry in first)
     legend(drawing, looks, 44, 16, CHART - 60)
     left = frame.across(len(domains) - 0.5)
     drawing.add(Box(left, frame.top, frame.right - left, HEIGHT, BAND))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from gotta.experiment.spec.dotted import flatten
 from gotta.report.figures.chart import POINT, SMALL, Frame, clip, room, shown, text_width, ticks
 from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import MANY, WIDTH, Figure, draws, mean
-from gotta.report.figures.palette import style
-from gotta.report.panel import Panel, Runs
+from gotta.report.figures.figure import MANY, WIDTH, Figure, draws
+from gotta.report.figures.palette import look_of, style
+from gotta.report.panel import Entries, Entry, Panel
 
 LINE = 22.0
 ONE_BY_ONE = (
@@ -26,6 +26,7 @@ class Level:
     """A line of the figure: its number, half its interval, and the cells behind it if there are several."""
 
     value: float
+    look: str
     half: float = 0.0
     cells: tuple[float, ...] = ()
 
@@ -39,39 +40,41 @@ def factor_figures(panel: Panel) -> list[Figure]:
     """For each method with memories put together from parts, or run with several values of a part."""
     found = []
     for method, rows in panel.methods.items():
-        assembled = [row for row, group in rows.items() if _factors(group)]
+        assembled = [entry for entry in rows.values() if _factors(entry)]
         if len(assembled) > MANY:
-            found.append(_figure(method, _by_factor(rows), BY_FACTOR))
+            found.append(_figure(method.label, _by_factor(rows), BY_FACTOR))
         elif len(assembled) > 1:
-            levels = {row: cell for row, group in rows.items() if (cell := mean(group)).value is not None}
-            lines = {row: Level(cell.value or 0.0, cell.interval or 0.0) for row, cell in levels.items()}
-            order = sorted(lines, key=lambda row: -lines[row].value)
-            found.append(_figure(method, {row: lines[row] for row in order}, ONE_BY_ONE))
+            known = sorted(rows.values(), key=lambda entry: -entry.mean)
+            lines = {entry.row.label: _level(entry) for entry in known if entry.accuracy.value is not None}
+            found.append(_figure(method.label, lines, ONE_BY_ONE))
     return found
 
 
-def _factors(runs: Runs) -> dict[str, object]:
+def _level(entry: Entry) -> Level:
+    return Level(entry.mean, look_of(entry.row), entry.accuracy.interval or 0.0)
+
+
+def _factors(entry: Entry) -> dict[str, object]:
     """The settings other than epsilon that say how this memory decides."""
-    given = flatten(runs[0].spec.memory.arguments)
+    given = flatten(entry.runs[0].own_arguments("memory"))
     return {name: value for name, value in given.items() if name != "epsilon"}
 
 
-def _by_factor(rows: Mapping[str, Runs]) -> dict[str, Level]:
+def _by_factor(rows: Entries) -> dict[str, Level]:
     """A level for each value of each factor that varies, memory by memory; rows without factors as they are."""
     groups: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     lines: dict[str, Level] = {}
-    for row, runs in rows.items():
-        cell = mean(runs)
-        if cell.value is None:
+    for row, entry in rows.items():
+        if entry.accuracy.value is None:
             continue
-        if not _factors(runs):
-            lines[row] = Level(cell.value, cell.interval or 0.0)
-        for name, value in _factors(runs).items():
-            groups[runs[0].spec.memory.name, name][str(value)].append(cell.value)
+        if not _factors(entry):
+            lines[row.label] = _level(entry)
+        for name, value in _factors(entry).items():
+            groups[row.name, name][str(value)].append(entry.mean)
     for (memory, name), values in groups.items():
         if len(values) > 1:
             for value, cells in values.items():
-                lines[f"{memory} {name}={value}"] = Level(sum(cells) / len(cells), cells=tuple(cells))
+                lines[f"{memory} {name}={value}"] = Level(sum(cells) / len(cells), memory, cells=tuple(cells))
     return lines
 
 
@@ -90,7 +93,7 @@ def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
         drawing.add(Text(x, frame.bottom + 16, shown(value), FAINT, SMALL, "middle"))
     drawing.add(Text((frame.left + frame.right) / 2, frame.bottom + 34, "accuracy in %", FAINT, SMALL, "middle"))
     for k, (row, level) in enumerate(levels.items()):
-        look, y = style(row), frame.top + LINE * (k + 0.5)
+        look, y = style(level.look), frame.top + LINE * (k + 0.5)
         drawing.add(Text(left - 8, y + 4, names[row], INK, 12, "end"))
         drawing.add(Line(tuple((frame.across(level.value + s * level.half), y) for s in (-1, 1)), look.colour, 1.5))
         for value in level.cells:

@@ -1,16 +1,13 @@
 """What a figure is, how a file of this folder adds one, and what several of them need."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from gotta.methods.settings import BY_LEVEL
 from gotta.registry import Registry
 from gotta.report.figures.drawing import Drawing
-from gotta.report.panel import NONE, SOURCE, Panel, Runs, is_control
-from gotta.report.stored_run import Run
-from gotta.report.tables.cells import Cell, over_seeds
-from gotta.report.tables.comparison import by_seed, number
+from gotta.report.panel import Entries, Entry, Panel
+from gotta.report.rows import NO_MEMORY, RUNNING, Row
 
 WIDTH = 760.0
 CHART = 580.0  # of a chart with lines: two stand side by side
@@ -75,48 +72,44 @@ def is_figure_file(name: str) -> bool:
     return bool(re.fullmatch(rf"(\d+-)?({'|'.join(kinds.names())})(-[a-z0-9-]+)?\.(svg|png)", name))
 
 
-def best_rows(rows: Mapping[str, Runs], most: int = MANY) -> tuple[dict[str, Runs], str]:
+def best_rows(rows: Entries, most: int = MANY) -> tuple[dict[Row, Entry], str]:
     """All rows in their order if a figure can show them, else the best and all without a choice; and words for that."""
     if len(rows) <= most:
         return dict(rows), ""
-    kept = {row for row in rows if row == NONE or is_control(row)}
-    by_accuracy = sorted((row for row in rows if row not in kept), key=lambda row: -(mean(rows[row]).value or 0.0))
+    kept = {row for row in rows if row.is_control or row == NO_MEMORY}
+    by_accuracy = sorted((row for row in rows if row not in kept), key=lambda row: -rows[row].mean)
     kept |= set(by_accuracy[: max(1, most - len(kept))])
-    return {row: runs for row, runs in rows.items() if row in kept}, f" The best {len(kept)} of {len(rows)} rows."
+    return {row: entry for row, entry in rows.items() if row in kept}, f" The best {len(kept)} of {len(rows)} rows."
 
 
-def first_lines(lines: Mapping[str, Runs], most: int = FIRST) -> frozenset[str]:
+def first_lines(entries: Sequence[Entry], most: int = FIRST) -> list[Entry]:
     """The lines to look at first: the best, running statistics without a memory, the source model, the best memory, no
     memory; then the next best.
     """
-    ordered = sorted(lines, key=lambda name: -(mean(lines[name]).value or 0.0))
-    specs = {name: lines[name][0].spec for name in ordered}
-    ranked = [name for name in ordered if not specs[name].control]
-    controls = [name for name in ordered if specs[name].control == "running_statistics"]
-    source = [name for name in ranked if specs[name].method.name == SOURCE and lines[name][0].prior == "none"]
-    memories = [name for name in ranked if specs[name].memory.name != NONE]
-    bare = [name for name in ranked if name not in memories and _predicts_as_usual(lines[name][0])]
-    chosen = [*ranked[:1], *controls[:1], *source, *memories[:1], *bare[:1], *ranked, *ordered]
-    return frozenset(list(dict.fromkeys(chosen))[:most])
+    ordered = sorted(entries, key=lambda entry: -entry.mean)
+    ranked = [entry for entry in ordered if not entry.row.is_control]
+    chosen = [
+        *ranked[:1],
+        *[entry for entry in ordered if entry.row == RUNNING][:1],
+        *[entry for entry in ranked if entry.column.is_bare_source],
+        *[entry for entry in ranked if entry.row.is_memory][:1],
+        *[entry for entry in ranked if entry.row == NO_MEMORY and _is_plain(entry)][:1],
+    ]
+    return list(dict.fromkeys([*chosen, *ranked, *ordered]))[:most]
 
 
-def _predicts_as_usual(run: Run) -> bool:
+def _is_plain(entry: Entry) -> bool:
     """Is it a method by itself, without a prior or statistics by class?"""
-    return run.prior == "none" and run.spec.method.name != SOURCE and run.spec.method.statistics not in BY_LEVEL
+    return entry.is_about_memories and not entry.column.is_source
 
 
-def keep_lines(lines: Mapping[str, Runs], most: int = MANY) -> tuple[dict[str, Runs], str]:
+def keep_lines(entries: Sequence[Entry], most: int = MANY) -> tuple[list[Entry], str]:
     """All lines in their order if a figure can show them, else those to look at first; and words for that."""
-    if len(lines) <= most:
-        return dict(lines), ""
-    chosen = first_lines(lines, most)
-    told = f" {most} of {len(lines)} rows: the best, and what there is to compare with."
-    return {name: runs for name, runs in lines.items() if name in chosen}, told
-
-
-def mean(runs: Sequence[Run], name: str = "accuracy") -> Cell:
-    """The number of these runs over their seeds."""
-    return over_seeds(by_seed(runs, number(name)), 1)
+    if len(entries) <= most:
+        return list(entries), ""
+    chosen = first_lines(entries, most)
+    told = f" {most} of {len(entries)} rows: the best, and what there is to compare with."
+    return [entry for entry in entries if entry in chosen], told
 
 
 def slug(text: str) -> str:

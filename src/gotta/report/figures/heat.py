@@ -8,10 +8,10 @@ from gotta.report.figures.chart import clip, shown, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text
 from gotta.report.figures.figure import WIDTH, Figure, draws
 from gotta.report.figures.wins import LOST, WON
-from gotta.report.panel import AXES, CONTROLS, LEVELS, NONE, Panel, column_name, is_source, row_name, set_up_of
+from gotta.report.panel import AXES, Panel, set_up_of
+from gotta.report.rows import RUNNING, Column, Row, column_of, name_cell, row_of
 from gotta.report.stored_run import Run
 
-BASELINE = CONTROLS["running_statistics"]
 IN_WORDS = {
     "stream.run_length": "samples of a class in a row, on average",
     "stream.per_class": "images of each class per domain",
@@ -20,6 +20,7 @@ LEFT, TALL, GAP = 52.0, 40.0, 20.0
 Place = tuple[float, ...]  # the value of each axis
 Scores = dict[int, float]  # accuracy by seed
 Map = dict[Place, float]
+Subject = tuple[Row, Column]
 
 
 @draws("heat", position=5, across=True)
@@ -32,7 +33,7 @@ def heat_figures(panel: Panel) -> list[Figure]:
         return []
     maps = gain_maps(panel.runs, axes)
     most = max((abs(gain) for found in maps.values() for gain in found.values()), default=0.0) or 1.0
-    return [_figure(name, found, axes, most) for name, found in maps.items()]
+    return [_figure(subject, found, axes, most) for subject, found in maps.items()]
 
 
 def stream_axes(runs: Sequence[Run]) -> list[str]:
@@ -46,37 +47,29 @@ def stream_axes(runs: Sequence[Run]) -> list[str]:
     return sorted(varied, key=lambda name: -len(values[name]))
 
 
-def gain_maps(runs: Sequence[Run], axes: Sequence[str]) -> dict[str, Map]:
-    """Points above running statistics without a memory, by name and place. Of what was run with several settings, such
-    as rates, the best on each stream counts: on both sides.
+def gain_maps(runs: Sequence[Run], axes: Sequence[str]) -> dict[Subject, Map]:
+    """Points above running statistics without a memory, by what has them and place.
+
+    Of what was run with several settings, such as rates, the best on each stream counts: on both sides.
     """
-    accuracy: dict[tuple[str, str], dict[Place, dict[str, Scores]]] = defaultdict(
+    accuracy: dict[Subject, dict[Place, dict[str, Scores]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(dict))
     )
     for run in runs:
         place = tuple(float(run.settings.get(axis) or 0) for axis in axes)
-        if run.accuracy is not None and not is_source(column_name(run)):
-            accuracy[name_of(run), run.spec.method.name][place][repr(run.section(*AXES))][run.seed] = run.accuracy
-    bare = {method: found for (name, method), found in accuracy.items() if name == BASELINE}
+        subject = row_of(run), column_of(run)
+        if run.accuracy is not None and not subject[1].is_source:
+            accuracy[subject][place][repr(run.section(*AXES))][run.seed] = run.accuracy
+    bare = {
+        column.method: found for (row, column), found in accuracy.items() if row == RUNNING and column.prior == "none"
+    }
     maps = {}
-    for (name, method), found in accuracy.items():
-        baseline = bare.get(method) or next(iter(bare.values()), {})
+    for (row, column), found in accuracy.items():
+        baseline = bare.get(column.method) or next(iter(bare.values()), {})
         gains = {place: gain for place in found if (gain := _gain(found[place], baseline.get(place, {}))) is not None}
-        if name != BASELINE and gains:
-            maps[name] = gains
+        if (row != RUNNING or column.prior != "none") and gains:
+            maps[row, column] = gains
     return maps
-
-
-def name_of(run: Run) -> str:
-    """The method with its memory, its statistics if they are by level, and its prior."""
-    row, statistics = row_name(run), run.spec.method.statistics
-    if row == BASELINE and run.prior == "none":
-        return BASELINE
-    method, prior, words = column_name(run).partition(", ")
-    method += (
-        f", {statistics} statistics" if statistics in ("class", "gated") and (method != "deskew" or not words) else ""
-    )
-    return method + (f" + {row}" if row not in (NONE, *LEVELS) else "") + prior + words
 
 
 def _gain(ours: Mapping[str, Scores], theirs: Mapping[str, Scores]) -> float | None:
@@ -97,7 +90,9 @@ def _other_set_ups(runs: Sequence[Run], axes: Sequence[str]) -> bool:
     return any(settings != rest[0] for settings in rest)
 
 
-def _figure(name: str, gains: Map, axes: Sequence[str], most: float) -> Figure:
+def _figure(subject: Subject, gains: Map, axes: Sequence[str], most: float) -> Figure:
+    row, method = subject
+    name = name_cell(method, row)
     values = [sorted({place[k] for place in gains}) for k in range(len(axes))]
     xs, ys, others = values[0], values[1][::-1], list(product(*values[2:]))
     wide = min(72.0, (WIDTH - LEFT - GAP * len(others)) / (len(others) * len(xs)))
@@ -117,7 +112,7 @@ def _figure(name: str, gains: Map, axes: Sequence[str], most: float) -> Figure:
         for across, x in enumerate(xs):
             middle = left + wide * (across + 0.5) - 1
             drawing.add(Text(middle, top + TALL * len(ys) + 16, shown(x), INK, 12, "middle"))
-    return Figure(title, _caption(name), drawing, name)
+    return Figure(title, _caption(method.uses_order), drawing, name)
 
 
 def _cell(drawing: Drawing, x: float, y: float, wide: float, gain: float | None, most: float) -> None:
@@ -130,12 +125,12 @@ def _cell(drawing: Drawing, x: float, y: float, wide: float, gain: float | None,
     drawing.add(Text(x + wide / 2 - 1, y + TALL / 2 + 4, f"{gain:+.1f}", INK, 12, "middle"))
 
 
-def _caption(name: str) -> str:
+def _caption(uses_order: bool) -> str:
     text = (
         "Points of accuracy above running statistics without a memory, whose rate is the best of those run on each "
         "stream; of the memory's rates the best counts too. Blue: above; orange: below; all maps have one scale."
     )
-    return text + (" Predictions with a prior use the order of the samples." if name.endswith("prior") else "")
+    return text + (" These predictions use the order of samples." if uses_order else "")
 
 
 def _words(gains: Map, axes: Sequence[str]) -> str:

@@ -1,11 +1,14 @@
 """How each memory is drawn everywhere: colour, dash and marker, so that it can be told without colour as well."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from zlib import crc32
 
-from gotta.report.rates import without_rate
+from gotta.report.panel import Entry
+from gotta.report.rows import NORM, Row
+
+Key = TypeVar("Key")
 
 
 class Style(NamedTuple):
@@ -30,12 +33,12 @@ KNOWN = {
     "hus": Style("#9c6b3c", (7, 3), "open triangle"),
     "rbm": Style("#5d8700", (2, 3), "down"),
     "kcenter": Style("#6f6bd1", (), "square"),
-    "control: running statistics": Style("#7f7f7f", (7, 3, 2, 3), "plus"),
-    "control: same samples per step": Style("#7f7f7f", (2, 3), "asterisk"),
-    "control: k-centre by true labels": Style("#7f7f7f", (12, 3), "open star"),
-    "control: CSTU by true labels": Style("#7f7f7f", (7, 3), "open tall"),
-    "control: PBRS by true labels": Style("#7f7f7f", (2, 3), "open bow"),
-    "control: statistics of the whole domain": Style("#7f7f7f", (), "up"),
+    "running_statistics": Style("#7f7f7f", (7, 3, 2, 3), "plus"),
+    "same_samples": Style("#7f7f7f", (2, 3), "asterisk"),
+    "true_kcenter": Style("#7f7f7f", (12, 3), "open star"),
+    "true_cstu": Style("#7f7f7f", (7, 3), "open tall"),
+    "true_pbrs": Style("#7f7f7f", (2, 3), "open bow"),
+    "domain_statistics": Style("#7f7f7f", (), "up"),
 }
 OTHERS = (
     Style("#b24a4a", (2, 3), "open down"),
@@ -50,28 +53,35 @@ OWNED = {(look.dash, look.marker) for look in (*KNOWN.values(), *OTHERS)}
 TURNS = [(dash, mark) for dash, mark in product(DASHES, MARKERS) if (dash, mark) not in OWNED]
 
 
-def style(name: str) -> Style:
-    """The style of a row by its name; settings after the name (`fps epsilon=0.1`), or a rate, do not change it."""
-    plain = without_rate(name)
-    bare = plain if plain in KNOWN else plain.split(" ")[0]
-    return KNOWN.get(bare) or OTHERS[crc32(bare.encode()) % len(OTHERS)]
+def look_of(row: Row) -> str:
+    """What a row is drawn as: its memory, control or statistics, whatever its settings and rate are."""
+    return row.name
 
 
-def styles(names: Sequence[str] | Mapping[str, str]) -> dict[str, Style]:
-    """A style for each name, or for what it stands for. Rows of one memory share its colour and take turns in dash and
+def look_of_entry(entry: Entry) -> str:
+    """Its memory, or its method if that comes without."""
+    without = entry.row.kind == "none" and entry.column.method != NORM
+    return entry.column.method if without else look_of(entry.row)
+
+
+def style(kind: str) -> Style:
+    return KNOWN.get(kind) or OTHERS[crc32(kind.encode()) % len(OTHERS)]
+
+
+def styles(kinds: Mapping[Key, str]) -> dict[Key, Style]:
+    """A style for each thing by what it is drawn as. Rows of one memory share its colour and take turns in dash and
     marker.
 
     What they take is no other memory's, so that black and white tells them apart as well.
     """
-    kinds = names if isinstance(names, Mapping) else {name: name for name in names}
     seen: dict[str, int] = {}
     met: set[str] = set()
     found = {}
-    for name, kind in kinds.items():
+    for key, kind in kinds.items():
         first = style(kind)
         turn = seen.get(first.colour, 0)
         seen[first.colour] = turn + 1
         alike = turn > 0 and (kind not in KNOWN or kind in met)
         met.add(kind)
-        found[name] = Style(first.colour, *TURNS[(turn - 1) % len(TURNS)]) if alike else first
+        found[key] = Style(first.colour, *TURNS[(turn - 1) % len(TURNS)]) if alike else first
     return found

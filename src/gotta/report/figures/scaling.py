@@ -3,26 +3,27 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from gotta.report.cells import Cell, measure, number
 from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
 from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, FIRST, Figure, draws, mean
-from gotta.report.figures.palette import style
-from gotta.report.panel import NONE, Panel, column_name, is_source, row_name
+from gotta.report.figures.figure import CHART, FIRST, Figure, draws
+from gotta.report.figures.palette import look_of, style
+from gotta.report.panel import Panel
+from gotta.report.rows import NO_MEMORY, Column, Row, column_of, row_of
 from gotta.report.stored_run import Run
-from gotta.report.tables.cells import Cell
 
-CAPACITY, EPSILON = "memory.capacity", "memory.arguments.epsilon"
-ByValue = defaultdict[str, defaultdict[float, list[Run]]]
+CAPACITY, EPSILON = "memory.capacity", "memory.epsilon"
+ByValue = defaultdict[Row, defaultdict[float, list[Run]]]
 MANY_TICKS = 30
 STARS = " A star marks the best of a line; one without a star is alike everywhere."
-Curves = dict[str, dict[float, Cell]]  # row: value of the setting: accuracy
+Curves = dict[Row, dict[float, Cell]]  # row: value of the setting: accuracy
 
 
 @draws("capacity", position=10, across=True)
 def capacity_figures(panel: Panel) -> list[Figure]:
     """For each method whose memories were run with several capacities."""
     return [
-        draw_curves(method, f"Accuracy by capacity of the memory, {method}", "rows in the memory", curves)
+        draw_curves(method, "Accuracy by capacity of the memory", "rows in the memory", curves)
         for method, curves in _curves(panel, CAPACITY).items()
     ]
 
@@ -31,22 +32,26 @@ def capacity_figures(panel: Panel) -> list[Figure]:
 def epsilon_figures(panel: Panel) -> list[Figure]:
     """For each method whose diverse memories were run with several epsilons."""
     return [
-        draw_curves(method, f"Accuracy by epsilon, {method}", "epsilon", curves, star=True)
+        draw_curves(method, "Accuracy by epsilon", "epsilon", curves, star=True)
         for method, curves in _curves(panel, EPSILON).items()
     ]
 
 
-def _curves(panel: Panel, axis: str) -> dict[str, Curves]:
+def _curves(panel: Panel, axis: str) -> dict[Column, Curves]:
     """Method, row, value: only where a row has two values or more and all other settings are the same."""
-    cells: dict[tuple[str, str], ByValue] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for run in (run for _, _, runs in panel.filled for run in runs):
-        row, column = row_name(run), column_name(run)
-        value = run.settings.get(axis)
-        if not is_source(column) and isinstance(value, int | float) and row != NONE:
+    cells: dict[tuple[Column, str], ByValue] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for run in (run for entry in panel.entries for run in entry.runs):
+        row, column = row_of(run), column_of(run)
+        value = run.made_of.get(axis)
+        if not column.is_source and isinstance(value, int | float) and row != NO_MEMORY:
             cells[column, _rest(run, axis)][row][float(value)].append(run)
-    found: dict[str, Curves] = {}
+    found: dict[Column, Curves] = {}
     for (method, _), rows in cells.items():
-        curves = {row: {v: mean(group) for v, group in sorted(by.items())} for row, by in rows.items() if len(by) > 1}
+        curves = {
+            row: {value: measure(runs, number("accuracy")) for value, runs in sorted(by.items())}
+            for row, by in rows.items()
+            if len(by) > 1
+        }
         if curves and len(curves) >= len(found.get(method, {})):
             found[method] = curves
     return found
@@ -55,7 +60,7 @@ def _curves(panel: Panel, axis: str) -> dict[str, Curves]:
 def _rest(run: Run, axis: str) -> str:
     """Everything else that makes runs incomparable; the regime follows the capacity, so its sizes do not count."""
     known = run.section("data", "stream", "model", "pairing")
-    other = run.settings.get(CAPACITY if axis == EPSILON else EPSILON)
+    other = run.made_of.get(CAPACITY if axis == EPSILON else EPSILON)
     return (
         repr(sorted((name, repr(value)) for name, value in known.items()))
         + f"{run.spec.regime.reset} {run.spec.method.rate} {other}"
@@ -63,7 +68,7 @@ def _rest(run: Run, axis: str) -> str:
 
 
 def draw_curves(
-    method: str,
+    method: Column,
     title: str,
     what: str,
     curves: Curves,
@@ -77,29 +82,33 @@ def draw_curves(
     place = {value: k for k, value in enumerate(values)}
     cells = [cell for curve in curves.values() for cell in curve.values()]
     ends = [v for cell in cells if cell.value is not None for v in _interval(cell)]
-    looks = {row: style(row) for row in curves}
+    looks = {row.label: style(look_of(row)) for row in curves}
+    title = f"{title}, {method.label}"
     top = 28 + legend_height(looks, CHART - 60)
     frame = Frame(48, top, CHART - 60, 250, (-0.3, len(values) - 0.7), room(ends, least=POINT))
     drawing = Drawing(CHART, top + 250 + 44, title, words or _words(curves))
     y_axis(drawing, frame, scale)
     x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()][:: 1 + len(values) // MANY_TICKS])
-    highest = {row: max((cell.value or 0.0 for cell in curve.values()), default=0.0) for row, curve in curves.items()}
+    highest = {
+        row.label: max((cell.value or 0.0 for cell in curve.values()), default=0.0) for row, curve in curves.items()
+    }
     drawing.first = frozenset(sorted(highest, key=lambda row: -highest[row])[:FIRST])
     legend(drawing, looks, 48, 16, CHART - 60)
     for row, curve in curves.items():
         known = [(place[v], cell) for v, cell in curve.items() if cell.value is not None]
         path = tuple(frame.at(x, c.value or 0.0) for x, c in known)
-        drawing.add(Line(path, looks[row].colour, 2, looks[row].dash), line=row)
+        look, name = looks[row.label], row.label
+        drawing.add(Line(path, look.colour, 2, look.dash), line=name)
         for x, cell in known:
             if cell.interval is not None:
-                drawing.add(*whisker(frame, x, *_interval(cell), looks[row].colour), line=row)
-            drawing.add(*marker(looks[row].marker, *frame.at(x, cell.value or 0.0), looks[row].colour), line=row)
+                drawing.add(*whisker(frame, x, *_interval(cell), look.colour), line=name)
+            drawing.add(*marker(look.marker, *frame.at(x, cell.value or 0.0), look.colour), line=name)
         for x, cell in ((place[value], curve[value]) for value in (best(curve) if star else ())):
             middle, level = frame.at(x, cell.value or 0.0)
-            drawing.add(*marker("star", middle, level - 14, looks[row].colour, 6), line=row)
-            drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11), line=row)
+            drawing.add(*marker("star", middle, level - 14, look.colour, 6), line=name)
+            drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11), line=name)
     caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if _several(cells) else "One seed."
-    return Figure(title, caption + (STARS if star else "") + which, drawing, method)
+    return Figure(title, caption + (STARS if star else "") + which, drawing, method.label)
 
 
 def _interval(cell: Cell) -> tuple[float, float]:
@@ -124,5 +133,5 @@ def _words(curves: Curves) -> str:
         places = best(curve)
         where = f"best at {' and '.join(map(shown, places))}" if places else "alike everywhere"
         number = curve[places[0] if places else next(iter(curve))].number
-        told.append(f"{row} is {where} with {number}")
+        told.append(f"{row.label} is {where} with {number}")
     return "; ".join(told) + "."

@@ -1,6 +1,6 @@
 """Accuracy over the stream, with a band for each domain; and the state of the memory over the same stream."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from zlib import crc32
 
 from gotta.metrics.measures import MEASURES
@@ -20,12 +20,13 @@ from gotta.report.figures.chart import (
 )
 from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
 from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines, keep_lines
-from gotta.report.figures.palette import Style, styles
-from gotta.report.panel import CONTROLS, NONE, SOURCE, Panel, Runs
+from gotta.report.figures.palette import Style, look_of, styles
+from gotta.report.panel import Entry, Panel
+from gotta.report.rows import RUNNING, SAME_SAMPLES, SOURCE
 from gotta.report.series import Series, Visit, series
 
 WINDOW = 6  # values of about a hundred: some 6 % of the stream
-Lines = dict[str, Series]
+Lines = dict[Entry, Series]
 
 
 @draws("stream", position=10)
@@ -33,11 +34,11 @@ def stream_figures(panel: Panel) -> list[Figure]:
     """One figure for each method whose runs recorded their steps."""
     found = []
     for method, rows in panel.methods.items():
-        bare = panel.cells.get((NONE, SOURCE), ())
-        kept, which = keep_lines({**({SOURCE: bare} if bare else {}), **rows})
+        bare = [panel.source] if panel.source else []
+        kept, which = keep_lines([*bare, *rows.values()])
         lines = first_seed(kept)
-        if any(name in rows for name in lines):
-            found.append(_accuracy(method, lines, first_lines({name: kept[name] for name in lines}), which))
+        if any(not entry.column.is_source for entry in lines):
+            found.append(_accuracy(method.label, lines, which))
     return found
 
 
@@ -46,22 +47,29 @@ def diagnostics_figures(panel: Panel) -> list[Figure]:
     """The measures of the memory that have a curve, for each method with a memory."""
     found = []
     for method, rows in panel.methods.items():
-        kept, which = best_rows({name: runs for name, runs in rows.items() if _holds(name)})
-        lines = {name: line for name, line in first_seed(kept).items() if line.state}
+        kept, which = best_rows({row: entry for row, entry in rows.items() if _holds(entry)})
+        lines = {entry: line for entry, line in first_seed(list(kept.values())).items() if line.state}
         if lines:
-            found.append(_diagnostics(method, lines, first_lines({name: kept[name] for name in lines}), which))
+            found.append(_diagnostics(method.label, lines, which))
     return found
 
 
-def first_seed(rows: Mapping[str, Runs]) -> Lines:
-    """Each row's run of its smallest seed, where its steps were recorded."""
-    chosen = {name: min(runs, key=lambda run: (run.seed, run.id)) for name, runs in rows.items()}
-    lines = {name: series(run) for name, run in chosen.items()}
-    return {name: line for name, line in lines.items() if len(line) > 1}
+def first_seed(entries: Sequence[Entry]) -> Lines:
+    """Each entry's run of its smallest seed, where its steps were recorded."""
+    lines = {entry: series(min(entry.runs, key=lambda run: (run.seed, run.id))) for entry in entries}
+    return {entry: line for entry, line in lines.items() if len(line) > 1}
 
 
-def _accuracy(method: str, lines: Lines, first: frozenset[str], which: str) -> Figure:
-    looks = styles(list(lines))
+def _name_line(entry: Entry) -> str:
+    return SOURCE if entry.column.is_source else entry.row.label
+
+
+def _looks(lines: Lines) -> dict[str, Style]:
+    return styles({_name_line(one): SOURCE if one.column.is_source else look_of(one.row) for one in lines})
+
+
+def _accuracy(method: str, lines: Lines, which: str) -> Figure:
+    looks = _looks(lines)
     title = f"Accuracy over the stream, {method}"
     values = [value for line in lines.values() for value in line.accuracy(WINDOW)[WINDOW - 1 :] or [0.0]]
     total = max(line.at[-1] for line in lines.values())
@@ -69,29 +77,30 @@ def _accuracy(method: str, lines: Lines, first: frozenset[str], which: str) -> F
     above = 28 + legend_height(looks, CHART - 60)
     top = above + _names_height(visits)
     frame = Frame(48, top, CHART - 60, 260, (0, total), room(values, least=POINT))
-    drawing = Drawing(CHART, top + 260 + 44, title, f"One line for each of {', '.join(lines)}.")
+    drawing = Drawing(CHART, top + 260 + 44, title, f"One line for each of {', '.join(looks)}.")
     _bands(drawing, frame, visits)
     _names(drawing, frame, visits)
     y_axis(drawing, frame, "")
     drawing.add(Text(frame.left, above - 8, "accuracy in %", FAINT, SMALL))
     x_axis(drawing, frame, "samples of the stream", [(x, shown(x)) for x in ticks(0, total)])
-    drawing.first = first
+    drawing.first = frozenset(map(_name_line, first_lines(list(lines))))
     legend(drawing, looks, 48, 16, CHART - 60)
-    for name, line in lines.items():
+    for entry, line in lines.items():
+        name = _name_line(entry)
         add_line(drawing, frame, name, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
     share = f"{100 * WINDOW / max(len(line) for line in lines.values()):.0f} %"
     caption = f"Mean over the last {share} of the stream; first seed; bands are domains in their order."
     return Figure(title, caption + which, drawing, method)
 
 
-def _diagnostics(method: str, lines: Lines, first: frozenset[str], which: str) -> Figure:
-    looks = styles(list(lines))
+def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
+    looks = _looks(lines)
     title = f"The memory over the stream, {method}"
     measured = [name for name in MEASURES if any(name in line.state for line in lines.values())]
     top, height, across = 20 + legend_height(looks, CHART - 60), 150.0, CHART / 2
     rows = (len(measured) + 1) // 2
-    drawing = Drawing(CHART, top + rows * (height + 70), title, f"Lines for {', '.join(lines)}.")
-    drawing.first = first
+    drawing = Drawing(CHART, top + rows * (height + 70), title, f"Lines for {', '.join(looks)}.")
+    drawing.first = frozenset(map(_name_line, first_lines(list(lines))))
     legend(drawing, looks, 48, 16, CHART - 60)
     total = max(line.at[-1] for line in lines.values())
     for k, name in enumerate(measured):
@@ -108,7 +117,8 @@ def _diagnostics(method: str, lines: Lines, first: frozenset[str], which: str) -
         )
         marks = [(x, shown(x)) for x in ticks(0, total, 4)]
         x_axis(drawing, frame, "", marks)
-        for row, line in lines.items():
+        for entry, line in lines.items():
+            row = _name_line(entry)
             known = [(x, y) for x, y in zip(line.at, line.state.get(name, ()), strict=False) if y is not None]
             if len(known) > 1:
                 add_line(drawing, frame, row, [x for x, _ in known], [y for _, y in known], looks[row])
@@ -160,5 +170,5 @@ def _visits(lines: Lines) -> Sequence[Visit]:
     return next(iter(found)) if len(names) == 1 else ()
 
 
-def _holds(name: str) -> bool:
-    return name != NONE and not name.startswith((CONTROLS["running_statistics"], CONTROLS["same_samples"]))
+def _holds(entry: Entry) -> bool:
+    return entry.row.kind != "none" and entry.row.plain() not in (RUNNING, SAME_SAMPLES)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from gotta.report.figures.chart import clip, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, best_rows, draws
-from gotta.report.panel import CONTROL, Panel
+from gotta.report.panel import Entry, Panel
+from gotta.report.rows import Row
 from gotta.report.tables.matrix import Outcomes, win_tie_loss
 
 NARROWEST = 32.0  # pixels of a square in which counts can be read
@@ -15,12 +16,12 @@ WON, LOST = "#4393c3", "#d6804a"  # apart for colour-blind readers; the letters 
 @draws("wins", position=60)
 def win_figures(panel: Panel) -> list[Figure]:
     """One matrix over all methods and seeds."""
-    rows = {row: tuple(run for column in panel.columns for run in panel.cells[row, column]) for row in panel.rows}
+    rows: dict[Row, Entry] = {entry.row: entry for entry in panel.entries}
     left = 14 + max(text_width(_short(name), 12) for name in rows) if rows else 0.0
     kept, which = best_rows(rows, min(MANY, int((WIDTH - left - 8) // NARROWEST)))
     names, matrix = win_tie_loss(panel, only=kept)
     played = {pair: found for pair, found in matrix.items() if found.wins + found.ties + found.losses}
-    if len(names) < 2 or not played:
+    if len(names) < 2 or not any(found.decided for found in played.values()):  # nothing but ties says nothing
         return []
     side = min(64.0, (WIDTH - left - 8) / len(names))
     tall = 34.0
@@ -36,8 +37,8 @@ def win_figures(panel: Panel) -> list[Figure]:
             x = left + side * column
             _square(drawing, x, y, side, tall, played.get((name, other)))
     caption = (
-        "The row's wins/ties/losses against the column; a game is one method on one stream, and a difference that "
-        "cannot be told from zero is a tie. A triangle points up where the row has more wins, down where more losses."
+        "The row's wins/ties/losses against the column; a game is one method, and a difference that is not significant "
+        "is a tie. A triangle points up where the row has more wins, down where more losses."
     )
     return [Figure(title, caption + which, drawing)]
 
@@ -58,11 +59,11 @@ def _square(drawing: Drawing, x: float, y: float, side: float, tall: float, foun
         drawing.add(*marker("up" if lead > 0 else "down", x + side / 2 - 1, y + tall - 9, FAINT, 4))
 
 
-def _short(name: str) -> str:
-    return clip(name.removeprefix(CONTROL).partition(" (")[0])
+def _short(row: Row) -> str:
+    return clip(row.short if row.is_control else row.label)
 
 
-def _words(names: Sequence[str], played: dict[tuple[str, str], Outcomes]) -> str:
+def _words(names: Sequence[Row], played: dict[tuple[Row, Row], Outcomes]) -> str:
     totals = {name: sum(found.wins for pair, found in played.items() if pair[0] == name) for name in names}
     best = max(totals, key=lambda name: totals[name])
-    return f"Most wins: {best} with {totals[best]}."
+    return f"Most wins: {best.label} with {totals[best]}."

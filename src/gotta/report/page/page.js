@@ -1,5 +1,4 @@
 // The page: toggles of the tables, and the run that the address names.
-import { filterBoards } from "./board.js";
 import { followLines, switchAgain, switched } from "./lines.js";
 import { follow } from "./live.js";
 import { runsIn } from "./numbers.js";
@@ -74,6 +73,16 @@ function renew(main) {
   if (place) document.querySelector(place)?.focus({ preventScroll: true });
 }
 
+/** Hide the rows of all tables that lack a text. */
+function filterRows(text) {
+  for (const row of document.querySelectorAll("main tbody tr")) {
+    row.hidden = !row.textContent.toLowerCase().includes(text.toLowerCase());
+  }
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.matches("[data-filter]")) filterRows(event.target.value);
+});
 document.addEventListener("change", (event) => {
   if (event.target.matches(".toggle input")) choose(event.target.closest(".part"), event.target.value);
 });
@@ -84,6 +93,5 @@ dialog.addEventListener("click", (event) => {
 addEventListener("hashchange", route);
 for (const part of document.querySelectorAll(".part")) choose(part, chosen(part));
 route();
-filterBoards();
 followLines();
 if (live) follow(renew);

@@ -16,7 +16,7 @@ COST = ("predict", "observe", "adapt", "refresh")
 def run_facts(panel: Panel) -> dict[str, dict[str, Any]]:
     """By id."""
     bins = max(24, min(BINS, POINTS // max(1, len(panel.runs))))
-    labels = {run.id: f"{column} + {row}, seed {run.seed}" for column, row, runs in panel.filled for run in runs}
+    labels = {run.id: f"{entry.name}, seed {run.seed}" for entry in panel.entries for run in entry.runs}
     return {run.id: {"label": labels[run.id], **_facts(run, bins)} for run in panel.runs}
 
 

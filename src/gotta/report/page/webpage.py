@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 import gotta
 from gotta.report.answer import overall
+from gotta.report.cells import MARKS
 from gotta.report.figures import Figure
 from gotta.report.figures.svg import svg, swatch
 from gotta.report.films import films_of
@@ -29,10 +30,10 @@ MODULES = (
     "record.js",
     "run.js",
     "live.js",
-    "board.js",
     "page.js",
 )  # each uses only those before it
 PLACE_OF_RECORDINGS = "<!-- recordings -->"
+CODE = re.compile(r"`([^`]*)`")
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
 
@@ -129,9 +130,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["marks"] = MARKS
     made.filters["embedded"] = embed
     made.filters["by_kind"] = by_kind
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))
+    made.filters["said"] = lambda text: Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))
     made.filters["swatch"] = lambda marks: Markup(swatch(marks))
     return made
 

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from gotta.report.pairs import Difference, fair_difference, samples_per_step
-from gotta.report.panel import CONTROLS, NONE, Panel, Runs
+from gotta.report.cells import Cell, Line, Table, of_difference
+from gotta.report.pairs import Difference, fair_difference
+from gotta.report.panel import Entry, Panel
 from gotta.report.paper.numbers import Published, lookup, read_data
-from gotta.report.paper.side_by_side import find_published, usual_capacity
-from gotta.report.statistics import ENOUGH
-from gotta.report.tables.cells import Cell, Row, Table, of_difference
+from gotta.report.paper.side_by_side import printed_of, usual_capacity
+from gotta.report.rows import SAME_SAMPLES
+from gotta.report.statistics import PAIRS, SEEDS
 
-CONFIRMED, REVERSED, OPEN, UNJUDGED = "confirmed", "reversed", "not distinguishable", "not judged"
+NONE = "none"
+CONFIRMED, REVERSED, OPEN, UNJUDGED = "confirmed", "reversed", "not significant", "undecided"
 VERDICTS = (CONFIRMED, OPEN, REVERSED, UNJUDGED)
 AXES = ("method", "above", "below", "capacity", "gamma")  # of which a claim may list several
 
@@ -81,11 +83,11 @@ def claims() -> list[Claim]:
 def judge(panel: Panel) -> list[Judged]:
     """Every comparison whose two cells the panel has, once, in the order of the paper and then of the table."""
     capacity = usual_capacity(panel)
-    cells = [(column, runs, printed) for column, _, runs in panel.filled if (printed := _printed(runs, capacity))]
+    cells = [(entry, printed) for entry in panel.entries if (printed := printed_of(entry, capacity))]
     found: dict[tuple[Any, ...], Judged] = {}
     for claim in claims():
         uppers, lowers = (
-            {column: runs for column, runs, printed in cells if claim.fits(memory, printed)}
+            {entry.column: entry for entry, printed in cells if claim.fits(memory, printed)}
             for memory in (claim.above, claim.below)
         )
         for column, upper in uppers.items():
@@ -97,15 +99,15 @@ def judge(panel: Panel) -> list[Judged]:
                 lower = _in_steps_of(upper, lower, panel)
             key = column, claim.above, claim.below, claim.capacity, claim.gamma
             said = found[key].said if key in found else ()
-            steps = samples_per_step(upper), samples_per_step(lower)
+            gap = fair_difference(upper.runs, lower.runs)
             told = f"{claim.where}: {claim.says}"
-            found[key] = Judged(claim, column, fair_difference(upper, lower), steps, (*said, told))
+            found[key] = Judged(claim, column.label, gap, (upper.steps, lower.steps), (*said, told))
     return list(found.values())
 
 
 def claims_table(judged: Sequence[Judged]) -> Table:
     """A line for each comparison: what the paper prints, what ours is with its interval, and the verdict."""
-    rows = [Row(_names(one), _cells(one), False) for one in judged]
+    rows = [Line(_names(one), _cells(one), False) for one in judged]
     columns = ("printed", "ours", "verdict")
     return Table("What becomes of the claims", ("claim", "method"), columns, tuple(rows), tuple(_caption(judged)))
 
@@ -129,15 +131,13 @@ def _cells(one: Judged) -> tuple[Cell, ...]:
 
 
 def _caption(judged: Sequence[Judged]) -> list[str]:
-    seeds = {len(one.found.seeds) for one in judged if one.found.estimate}
     lines = [
         "Accuracy of the first memory less that of the second, paired on the same streams. A claim is confirmed or "
-        "reversed if the 95 % interval leaves out zero; each interval stands for itself. No memory is the control that "
-        "takes steps of the same size, where it was run.",
+        "reversed if the 95 % interval, uncorrected, leaves out zero. No memory is the control that takes steps of the "
+        "same size, where it was run.",
     ]
-    if seeds and min(seeds) < ENOUGH:
-        few = "one seed" if seeds == {1} else "fewer than three seeds"
-        lines.append(f"Of {few} the interval is over domains only and says nothing about other streams.")
+    if any(one.verdict == UNJUDGED for one in judged):
+        lines.append(f"Undecided: a verdict needs {PAIRS} pairs of domain and seed, from {SEEDS} seeds at least.")
     said = dict.fromkeys(sentence for one in judged for sentence in one.said)
     return [*lines, *(f"The paper, {sentence}." for sentence in said)]
 
@@ -152,19 +152,16 @@ def _expand(entry: dict[str, Any]) -> Iterator[Claim]:
             yield Claim(**{**entry, **chosen})
 
 
-def _printed(runs: Runs, capacity: int | None) -> Published | None:
-    return next((found for run in runs if (found := find_published(run, capacity)) is not None), None)
-
-
-def _in_steps_of(upper: Runs, lower: Runs, panel: Panel) -> Runs:
+def _in_steps_of(upper: Entry, lower: Entry, panel: Panel) -> Entry:
     """The control without a memory that takes steps of the same size, if `lower` does not and there is one."""
-    if samples_per_step(upper) == samples_per_step(lower):
+    if upper.steps == lower.steps:
         return lower
-    name = upper[0].spec.method.name
     controls = [
-        runs
-        for _, row, runs in panel.filled
-        if row == CONTROLS["same_samples"] and runs[0].spec.method.name == name and not runs[0].spec.method.prior
+        entry
+        for entry in panel.entries
+        if entry.row.plain() == SAME_SAMPLES
+        and entry.column.method == upper.column.method
+        and not entry.column.uses_order
     ]
     return controls[0] if len(controls) == 1 else lower
 

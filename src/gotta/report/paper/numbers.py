@@ -117,7 +117,7 @@ def lookup(
 
 
 def inconsistencies() -> list[Inconsistency]:
-    """Everything known not to fit together, from the data file; `paper_checks.computed` finds most of it again."""
+    """Everything known not to fit together, from the data file; a test finds most of it again by computing."""
     entries = read_data("inconsistencies.yaml")["inconsistencies"]
     return [
         Inconsistency(entry["kind"], tuple(entry["places"]), tuple(entry.get("values", ())), entry["what"])

@@ -9,12 +9,12 @@ from typing import Any
 from gotta.experiment.spec.completing import statistics_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.methods import methods
-from gotta.report.panel import SOURCE, Panel
+from gotta.report.cells import Cell, Line, Table
+from gotta.report.panel import Entry, Panel
 from gotta.report.paper.agreement import Agreement, agreement, rank_in
 from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
+from gotta.report.rows import SOURCE
 from gotta.report.stored_run import Run
-from gotta.report.tables.cells import Cell, Row, Table
-from gotta.report.tables.comparison import cell as measured
 
 FAMILIES = {"cifar10-c": "cifar10", "imagenet-c": "imagenet", "itd": "itd"}  # the paper's data set: ours begin so
 BACKBONES = {"cifar10-c": "wrn-28-10", "imagenet-c": "resnet50", "itd": "resnet18"}
@@ -93,12 +93,16 @@ def beside(panel: Panel) -> Beside | None:
     """None where the paper has no number of this setting."""
     usual = usual_capacity(panel)
     pairs = []
-    for column, row, runs in panel.filled:
-        cell = measured(runs)
-        printed = next((found for run in runs if (found := find_published(run, usual)) is not None), None)
-        if printed is not None and cell.value is not None:
-            pairs.append(Pair(column, row, cell, printed))
+    for entry in panel.entries:
+        printed = printed_of(entry, usual)
+        if printed is not None and entry.accuracy.value is not None:
+            pairs.append(Pair(entry.column.label, entry.row.label, entry.accuracy, printed))
     return Beside(tuple(pairs), tuple(_differences(panel, pairs))) if pairs else None
+
+
+def printed_of(entry: Entry, capacity: int | None) -> Published | None:
+    """The printed number of an entry's setting."""
+    return next((found for run in entry.runs if (found := find_published(run, capacity)) is not None), None)
 
 
 def usual_capacity(panel: Panel) -> int | None:
@@ -109,7 +113,7 @@ def usual_capacity(panel: Panel) -> int | None:
 
 def beside_table(found: Beside | None) -> Table:
     """Ours, published, difference; empty where the paper has nothing of this setting."""
-    rows = [Row((pair.method, pair.memory), _cells(pair), False) for pair in found.pairs] if found else []
+    rows = [Line((pair.method, pair.memory), _cells(pair), False) for pair in found.pairs] if found else []
     columns = ("ours", "published", "difference", "where")
     return Table("Beside the paper", ("method", "memory"), columns, tuple(rows), tuple(_caption(found)))
 
@@ -173,9 +177,9 @@ def _as_published(run: Run) -> bool:
     usual = (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
     usual = usual and stream.class_imbalance == stream.duplicates == 1
     usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
-    chosen = {name: value for name, value in spec.memory.arguments.items() if value is not None}
+    chosen = {name: value for name, value in run.own_arguments("memory").items() if value is not None}
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
-    usual = usual and plain and spec.memory.refresh_every is None and not spec.control
+    usual = usual and plain and "refresh_every" not in run.identity.settings.get("memory", {}) and not spec.control
     usual = usual and not spec.regime.exposure.is_limited and not stream.foreign
     return usual and run.prior == "none" and _with_usual_statistics(spec)
 
@@ -187,8 +191,8 @@ def _with_usual_statistics(spec: RunSpec) -> bool:
         return True
     left_open = chosen.model_copy(update={"statistics": None, "fed_by": None, "rate": None})
     usual = statistics_of(spec.model_copy(update={"method": left_open}), methods.get(chosen.name))
-    running = (usual.fed_by, usual.rate) if usual.source == "running" else (None, None)
-    return (chosen.statistics, chosen.fed_by, chosen.rate) == (usual.source, *running)
+    running = (usual.fed_by, usual.rate) if usual.name == "running" else (None, None)
+    return (chosen.statistics, chosen.fed_by, chosen.rate) == (usual.name, *running)
 
 
 def _is_of(name: str, family: str) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.dotted import flatten
-from gotta.printable import csv_value
 from gotta.report.stored_run import Run
+from gotta.safe_text import csv_value
 
 Rows = list[dict[str, Any]]
 SECTIONS = ("spec", "summary", "environment")
@@ -45,7 +45,9 @@ def as_parquet(table: Rows) -> bytes:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise GottaError("parquet needs pyarrow: pip install 'gotta[parquet]'. Or use --format csv or json.") from None
+        raise GottaError(
+            "parquet needs pyarrow: pip install 'gotta-tta[parquet]'. Or use --format csv or json."
+        ) from None
     columns = {name: _alike([row[name] for row in table]) for name in table[0]}
     buffer = BytesIO()
     pyarrow.parquet.write_table(pyarrow.table(columns), buffer)

@@ -19,7 +19,7 @@ from gotta.errors import GottaError
 from gotta.experiment.run.memory_film import FOLDER, record_path
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import NAME, Store
-from gotta.reading import read_bytes
+from gotta.json_yaml import read_bytes
 from gotta.report.page.webpage import page
 from gotta.report.results import read_results
 from gotta.report.store.status import look

@@ -9,10 +9,8 @@ from statistics import median
 from typing import Any
 
 from gotta.experiment.sweep.kept import Kept
-from gotta.experiment.sweep.leases import PROGRESS, SMALL, Holder, is_progress, numbers, read_claim, read_log
-from gotta.experiment.sweep.processes import alive, machine
+from gotta.experiment.sweep.leases import Holder, is_alive_here, is_progress, numbers, read_claim, read_heart, read_log
 from gotta.experiment.sweep.store import ASIDE, Store
-from gotta.reading import read_json
 from gotta.report.stored_run import Damaged, Run, read_runs
 
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
@@ -73,14 +71,10 @@ def _leases(root: Path, now: float) -> Iterator[Claim]:
             yield Claim(cell.name, "failed" if event.get("event") == "failed" else "waiting", age)
             continue
         by = "?, process ?" if holder is None else f"{holder.node}, process {holder.pid}"
-        state = "running" if abs(now - touched) <= SILENT and not _is_gone(holder) else "silent"
-        noted = _progress(cell / PROGRESS)
+        known = is_alive_here(holder)
+        state = "running" if (abs(now - touched) <= SILENT if known is None else known) else "silent"
+        noted = _progress(folder, holder, cell.name)
         yield Claim(cell.name, state, now - touched, by, _show(noted), _share(noted))
-
-
-def _is_gone(holder: Holder | None) -> bool:
-    """Whether the holder is a process of this machine that has ended."""
-    return holder is not None and holder.machine == machine() and not alive(holder.pid, holder.started)
 
 
 def _asides(store: Store, now: float) -> Iterator[Claim]:
@@ -102,12 +96,9 @@ def _estimate_left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None
     return float(median(seconds)) * (1 - min(shares)) if seconds and shares else None
 
 
-def _progress(path: Path) -> dict[str, Any]:
-    """What a holder noted; nothing where that cannot be read."""
-    try:
-        noted = read_json(path, SMALL)
-    except (OSError, ValueError):
-        return {}
+def _progress(folder: Path, holder: Holder | None, id: str) -> dict[str, Any]:
+    """What a holder told of a cell; nothing where that cannot be read."""
+    noted = read_heart(folder, holder.heart).get(id) if holder else None
     return noted if is_progress(noted) else {}
 
 

@@ -65,16 +65,6 @@ def setup_lines(panel: Panel) -> list[str]:
     return [*lines, *_choices(runs, "method"), *_choices(runs, "memory"), *origin_lines(runs)]
 
 
-def order_notes(panel: Panel, columns: Iterable[str] | None = None) -> tuple[str, ...]:
-    """What to know where some of these columns, or of all, have a prior."""
-    if all(panel.priors[column] == "none" for column in (panel.priors if columns is None else columns)):
-        return ()
-    return (
-        "Predictions with a prior use the order of the samples: where classes come in runs, the samples before tell of "
-        "the next one. No gain of a memory is taken across a prior.",
-    )
-
-
 def environment_lines(panel: Panel) -> list[str]:
     """What the runs were made with, a line for each entry."""
     names = dict.fromkeys(name for run in panel.runs for name in run.environment)
@@ -140,11 +130,7 @@ def _choices(runs: Runs, section: str) -> list[str]:
         embeddings = set(_given(values.get("embedding", []))) - {"probs"}
         words += _prior(members) if section == "method" else []
         words += [f"compares samples by their {_either(sorted(embeddings))}"] if embeddings else []
-        words += [
-            f"{key.removeprefix('arguments.')} {_either(given)}"
-            for key, given in values.items()
-            if key not in TOLD and any(_given(given))
-        ]
+        words += [f"{key} {_either(given)}" for key, given in values.items() if key not in TOLD and any(_given(given))]
         lines += [f"{name}: {'; '.join(words)}."] if words else []
     return lines
 
@@ -173,12 +159,11 @@ def _statistics(run: Run) -> str:
 
 
 def _by_name(runs: Runs, section: str) -> dict[str, list[Any]]:
-    """The values that the runs have of each setting of a section."""
-    found: dict[str, list[Any]] = {}
-    for run in runs:
-        for name, value in run.section(section).items():
-            found.setdefault(name.removeprefix(f"{section}."), []).append(value)
-    return found
+    """The values that the runs have of each setting of a section, of arguments if one of them is not usual."""
+    names = dict.fromkeys(name for run in runs for name in run.section(section))
+    return {
+        name.removeprefix(f"{section}."): [run.made_of[name] for run in runs if name in run.made_of] for name in names
+    }
 
 
 def _given(values: Iterable[Any]) -> list[Any]:

@@ -8,9 +8,10 @@ from math import log
 from typing import Any
 
 from gotta.experiment.spec.dotted import tell_apart
-from gotta.report.panel import Panel, column_name, is_source, row_name
+from gotta.report.cells import Cell, Line, Table
+from gotta.report.panel import Panel
+from gotta.report.rows import column_of, row_of
 from gotta.report.stored_run import Run
-from gotta.report.tables.cells import Cell, Row, Table
 
 SWEPT = ("method.", "memory.")  # sections whose numbers may be chosen
 FOLLOWS = {"memory.capacity": ("regime.batch_size", "regime.adapt_every")}  # what changes with a setting
@@ -57,7 +58,7 @@ def choice_table(panel: Panel) -> Table:
     sweeps = find_sweeps(panel.runs)
     others = _tell_apart(sweeps)
     found = [
-        Row((*([other] if any(others) else []), *row.names), row.cells, row.ranked)
+        Line((*([other] if any(others) else []), *row.names), row.cells, row.ranked)
         for other, sweep in sorted(zip(others, sweeps, strict=True), key=lambda pair: (pair[0], _names(*pair[1])))
         for row in _rows(*sweep)
     ]
@@ -75,13 +76,13 @@ def find_sweeps(runs: Sequence[Run]) -> list[tuple[str, ByValue]]:
     """Each setting with several numbers and the runs by its values, which differ in nothing else but their seeds."""
     found: dict[tuple[str, str], ByValue] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        if not is_source(column_name(run)):
+        if not column_of(run).is_source:
             for name, value in _numbers(run).items():
                 found[name, _rest(run, name)][value].append(run)
     return [(name, dict(sorted(values.items()))) for (name, _), values in found.items() if len(values) > 1]
 
 
-def _rows(setting: str, values: ByValue) -> list[Row]:
+def _rows(setting: str, values: ByValue) -> list[Line]:
     accuracy = {value: _mean(runs, lambda run: run.accuracy) for value, runs in values.items()}
     known = {value: mean for value, mean in accuracy.items() if mean is not None}
     if len(known) < len(accuracy):
@@ -95,14 +96,14 @@ def _rows(setting: str, values: ByValue) -> list[Row]:
         scored = {value: score for value, score in scores.items() if score is not None}
         if len(scored) == len(scores):
             chosen = (max if surrogate.higher else min)(scored, key=lambda value: scored[value])
-            rows.append(Row((*names, name), _cells(f"{chosen:g}", known[chosen], best, known[best], seeds)))
+            rows.append(Line((*names, name), _cells(f"{chosen:g}", known[chosen], best, known[best], seeds)))
     mean = sum(known.values()) / len(known)
-    return [*rows, Row((*names, CHANCE), _cells("any", mean, best, known[best], seeds), ranked=False)]
+    return [*rows, Line((*names, CHANCE), _cells("any", mean, best, known[best], seeds), ranked=False)]
 
 
 def _names(setting: str, values: ByValue) -> tuple[str, str, str]:
     run = next(iter(values.values()))[0]
-    return column_name(run), row_name(run), setting.rpartition(".")[2]
+    return column_of(run).label, row_of(run).label, setting.rpartition(".")[2]
 
 
 def _tell_apart(sweeps: Sequence[tuple[str, ByValue]]) -> list[str]:

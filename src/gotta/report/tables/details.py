@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from gotta.errors import unknown
 from gotta.metrics.measures import MEASURES
-from gotta.report.panel import Panel, is_control, is_source
+from gotta.report.cells import Line, Table, Value, measure, number, rank
+from gotta.report.panel import Panel
 from gotta.report.stored_run import Run
-from gotta.report.tables.captions import order_notes, setup_lines
-from gotta.report.tables.cells import Row, Table, over_seeds, rank
-from gotta.report.tables.comparison import METRICS, Value, by_seed, number, reason
+from gotta.report.tables.captions import setup_lines
+from gotta.report.tables.comparison import METRICS
 from gotta.types import read_pair
 
 HEADING = ("method", "memory")
@@ -58,10 +58,10 @@ def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
         columns |= {"mean over classes": (number("online.class_accuracy"), 1)}
     rows = line_for_each(panel, columns)
     for index in range(len(columns)):
-        rows = _rank_by_prior(panel, rows, index, METRICS[metric].higher)
+        rows = rank(rows, index, METRICS[metric].higher)
     title = f"{METRICS[metric].title} per domain"
     caption = (f"{METRICS[metric].title} in each domain, mean over seeds.", *setup_lines(panel))
-    return Table(title, HEADING, tuple(columns), tuple(rows), caption, order_notes(panel))
+    return Table(title, HEADING, tuple(columns), tuple(rows), caption)
 
 
 def _column_of(run: Run, visit: str) -> str:
@@ -121,29 +121,19 @@ def _scores(run: Run, metric: str) -> dict[str, float]:
     return {name: sum(found) / len(found) for name, found in values.items()}
 
 
-def _rank_by_prior(panel: Panel, rows: list[Row], column: int, higher: bool) -> list[Row]:
-    """The best among those without a prior, and the best among those with one."""
-    groups = [[row for row in rows if (panel.priors[row.names[0]] == "none") == bare] for bare in (True, False)]
-    ranked = {row.names: row for group in groups for row in rank(group, column, higher)}
-    return [ranked[row.names] for row in rows]
-
-
 def _summary_table(title: str, panel: Panel, columns: Mapping[str, tuple[str, int]], caption: str) -> Table:
     rows = line_for_each(panel, {name: (number(path), decimals) for name, (path, decimals) in columns.items()})
     filled = [row for row in rows if any(cell.value is not None for cell in row.cells)]
-    return Table(title, HEADING, tuple(columns), tuple(filled), (caption,), order_notes(panel))
+    return Table(title, HEADING, tuple(columns), tuple(filled), (caption,))
 
 
-def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Row]:
+def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Line]:
     """Of each method with its memory these values, by the name of the column; with how many decimals."""
     return [
-        Row(
-            (column, row),
-            tuple(
-                replace(over_seeds(by_seed(runs, value), decimals, interval=False), no_effect=reason(runs))
-                for value, decimals in columns.values()
-            ),
-            not is_source(column) and not is_control(row),
+        Line(
+            (entry.column.label, entry.row.label),
+            tuple(measure(entry.runs, value, decimals, interval=False) for value, decimals in columns.values()),
+            entry.is_ranked,
         )
-        for column, row, runs in panel.filled
+        for entry in panel.entries
     ]

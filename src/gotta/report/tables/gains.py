@@ -1,117 +1,113 @@
-"""What a memory adds: paired differences to a named baseline."""
+"""What a memory or a prior adds: paired differences to a baseline."""
 
-from collections.abc import Collection, Mapping
+import json
+from collections import defaultdict
 from dataclasses import replace
 
-from gotta.errors import unknown
-from gotta.report.pairs import Difference, difference, samples_per_step
-from gotta.report.panel import CONTROL, CONTROLS, NONE, Panel, Runs, is_control
-from gotta.report.rates import at_best, without_rate
-from gotta.report.statistics import LEVEL, NO_INTERVAL
-from gotta.report.tables.captions import order_notes
-from gotta.report.tables.cells import Cell, Row, Table, of_difference
+from gotta.report.cells import MARKS, ORDER, Cell, Line, Table, of_difference
+from gotta.report.pairs import Difference, difference
+from gotta.report.panel import AXES, Entries, Entry, Panel
+from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row
+from gotta.report.stored_run import Run
 
-BASELINES = {"none": NONE, "running_statistics": CONTROLS["running_statistics"]}
-Gains = dict[tuple[str, str], Difference]
-
-
-def gains(panel: Panel, baseline: str = NONE, level: float = LEVEL) -> Gains:
-    """The paired difference of each row and column to the baseline in the same column; `baseline` is a row's name."""
-    name = BASELINES.get(baseline, baseline)
-    if name not in panel.rows:
-        raise unknown("baseline", baseline, panel.rows)
-    return {
-        (row, column): difference(rows[row], rows[base], level)
-        for row in panel.rows
-        for column, rows in panel.methods.items()
-        if row in rows and (base := _baseline(rows, name, row)) not in (None, row)
-    }
+BASELINES = {"none": NO_MEMORY, "running_statistics": RUNNING}
+PRIOR = "prior"
+PRIOR_SETTINGS = ("method.prior", "method.labels", "method.order_in_batch")
+WITHOUT_PRIOR = {"deskew": "norm"}  # what a method that comes with a prior is without it, its statistics being the same
+Gains = dict[tuple[Row, Column], Cell]
 
 
-def _baseline(rows: Mapping[str, Runs], name: str, row: str) -> str | None:
-    """The baseline of a row at its best rate is at its best rate too, where it has one."""
-    own = [other for other in rows if at_best(other) and without_rate(other) == name] if at_best(row) else []
-    return own[0] if own else name if name in rows else None
+def gains(panel: Panel, baseline: Row = NO_MEMORY) -> Gains:
+    """The paired difference of each cell to the baseline in the same column; with other steps it has no interval."""
+    found = {}
+    for column, rows in panel.methods.items():
+        for row, entry in rows.items():
+            base = _baseline(rows, baseline, row)
+            if base is not None and base is not entry:
+                cell = _cell(entry, difference(entry.runs, base.runs))
+                fair = entry.steps == base.steps
+                found[row, column] = cell if fair else replace(cell, interval=None, tied=False, other_steps=True)
+    return found
 
 
-def has_baseline(panel: Panel, baseline: str) -> bool:
-    return any(BASELINES.get(baseline, baseline) in rows for rows in panel.methods.values())
-
-
-def gain_table(panel: Panel, baseline: str = NONE) -> Table:
-    """Rows by methods: points of accuracy above the baseline, with intervals over seeds and domains."""
+def gain_table(panel: Panel, baseline: Row = NO_MEMORY) -> Table:
+    """Rows by methods: points of accuracy above the baseline."""
     found = gains(panel, baseline)
-    name = BASELINES.get(baseline, baseline)
-    title = "Gain over no memory (points)" if name == NONE else f"Gain over {name.removeprefix(CONTROL)} (points)"
-    caption = tuple(caption_of(found) + _steps(panel, name) + _rates(panel, name))
-    return table_of(panel, found, title, caption, _find_unfair(panel, found, name))
+    title = "Gain over no memory (points)" if baseline == NO_MEMORY else f"Gain over {baseline.short} (points)"
+    return _table(panel, found, title, _rates(panel, baseline))
 
 
-def table_of(
-    panel: Panel, found: Gains, title: str, caption: tuple[str, ...], unfair: Collection[tuple[str, str]] = ()
-) -> Table:
-    """The rows and columns that have a difference, in the order of the panel; without a verdict where it is unfair."""
+def prior_gains(panel: Panel) -> Gains:
+    """For each cell with a prior the paired difference to the runs that differ from it in the prior alone."""
+    bare: dict[str, list[Run]] = defaultdict(list)
+    for run in panel.runs:
+        if run.prior == "none":
+            bare[_apart_from_prior(run)].append(run)
+    found = {}
+    for entry in panel.entries:
+        keys = dict.fromkeys(map(_apart_from_prior, entry.runs))
+        twins = [twin for key in keys for twin in bare.get(key, ())] if entry.column.prior != "none" else []
+        if twins:
+            found[entry.row, entry.column] = _cell(entry, difference(entry.runs, twins))
+    return found
+
+
+def prior_table(panel: Panel) -> Table:
+    """Rows by columns with a prior; without lines where there is nothing to compare."""
+    told = ["Each column against itself without the prior."]
+    return _table(panel, prior_gains(panel), "Gain of the prior (points)", told)
+
+
+def find_twin(panel: Panel, entry: Entry) -> Entry | None:
+    """The same without its prior."""
+    key = _apart_from_prior(entry.runs[0])
+    bare = [other for other in panel.entries if other.column.prior == "none"]
+    return next((other for other in bare if _apart_from_prior(other.runs[0]) == key), None)
+
+
+def _baseline(rows: Entries, baseline: Row, row: Row) -> Entry | None:
+    """The baseline of a row at its best rate is at its best rate too, where it has one."""
+    own = [entry for other, entry in rows.items() if other.best_rates and other.usual == baseline]
+    return own[0] if own and row.best_rates else rows.get(baseline)
+
+
+def _cell(entry: Entry, found: Difference) -> Cell:
+    return replace(of_difference(found), runs=entry.accuracy.runs, uses_order=entry.column.uses_order)
+
+
+def _table(panel: Panel, found: Gains, title: str, told: list[str]) -> Table:
+    """The rows and columns that have a difference, in the order of the panel."""
     columns = tuple(column for column in panel.columns if any(key[1] == column for key in found))
-    rows = tuple(
-        Row(
-            (row,),
-            tuple(_cell(found.get((row, column)), (row, column) not in unfair) for column in columns),
-            not is_control(row),
-        )
-        for row in panel.rows
-        if any(key[0] == row for key in found)
-    )
-    return Table(title, ("memory",), columns, rows, caption, order_notes(panel, columns))
+    rows = [row for row in panel.rows if any(key[0] == row for key in found)]
+    lines = [
+        Line((row.label,), tuple(found.get((row, column), Cell()) for column in columns), not row.is_control)
+        for row in rows
+    ]
+    caption = (*told, _explain(list(found.values())))
+    return Table(title, ("memory",), tuple(column.label for column in columns), tuple(lines), caption)
 
 
-def _find_unfair(panel: Panel, found: Gains, name: str) -> set[tuple[str, str]]:
-    """Where the baseline takes steps of another size, so that there is no verdict."""
-    unfair = set()
-    for row, column in found:
-        rows = panel.methods[column]
-        base = _baseline(rows, name, row)
-        if base is not None and samples_per_step(rows[row]) != samples_per_step(rows[base]):
-            unfair.add((row, column))
-    return unfair
+def _explain(cells: list[Cell]) -> str:
+    parts = ["Paired difference of accuracy on the same streams"]
+    if any(cell.interval is not None for cell in cells):
+        parts.append("± is its 95 % interval over other seeds and domains, uncorrected; ≈ is not significantly above 0")
+    parts += ["In brackets: the range over domains, too few for an interval"] if any(c.range for c in cells) else []
+    if any(cell.other_steps for cell in cells):
+        parts.append("≠ takes steps of another size than the baseline, so the difference is of both")
+    parts += [f"{ORDER} {MARKS[ORDER]}"] if any(cell.uses_order for cell in cells) else []
+    parts += ["unpaired: not run on the same streams"] if any(cell.absent == "unpaired" for cell in cells) else []
+    return ". ".join(parts) + "."
 
 
-def _cell(found: Difference | None, fair: bool) -> Cell:
-    if found is None:
-        return Cell()
-    shown = of_difference(found)
-    return shown if fair else replace(shown, interval=None, tied=False)
-
-
-def _rates(panel: Panel, name: str) -> list[str]:
-    theirs = [row for row in panel.rows if at_best(row) and without_rate(row) == name]
+def _rates(panel: Panel, baseline: Row) -> list[str]:
+    theirs = [row for row in panel.rows if row.best_rates and row.usual == baseline]
     return ["Rows at their best rate are compared with the baseline at its own."] if theirs else []
 
 
-def _steps(panel: Panel, baseline: str) -> list[str]:
-    """Where the baseline takes other steps, a difference is of both, and the table says so."""
-    cells = [(rows[row], rows[baseline]) for rows in panel.methods.values() if baseline in rows for row in rows]
-    sizes = {(samples_per_step(ours), samples_per_step(theirs)) for ours, theirs in cells}
-    if all(ours == theirs for ours, theirs in sizes):
-        return []
-    return [
-        "The baseline adapts after another number of samples than some rows, so differences are of the memory and "
-        "of the size of a step and stand without an interval; the control with the same samples per step tells the two "
-        "apart."
-    ]
-
-
-def caption_of(found: Gains) -> list[str]:
-    estimates = [gain.estimate for gain in found.values() if gain.estimate is not None]
-    covers = list(dict.fromkeys(estimate.covers for estimate in estimates))
-    lines = [
-        "Paired difference of accuracy on the same streams, with its 95 % interval. ≈: cannot be told from zero. "
-        "Each interval stands for itself; they are not corrected for being many."
-    ]
-    known = [text for text in covers if not text.startswith(NO_INTERVAL)]
-    if known:
-        lines.append(f"The interval covers: {'; or '.join(covers)}.")
-    elif covers:
-        lines = [f"Difference of accuracy on the same stream; there is {'; or '.join(covers)}."]
-    refused = [f"{column} + {row}, {reason}" for (row, column), gain in found.items() for reason in gain.refused]
-    shown = "; ".join(refused[:4]) + (f"; and {len(refused) - 4} more" if len(refused) > 4 else "")
-    return lines + ([f"Left out because they cannot be paired: {shown}."] if refused else [])
+def _apart_from_prior(run: Run) -> str:
+    """Everything that a run is besides its prior and its seed."""
+    settings = {name: value for name, value in run.section(*AXES).items() if name not in PRIOR_SETTINGS}
+    name = run.spec.method.name
+    return json.dumps(
+        [WITHOUT_PRIOR.get(name, name), {**settings, "method.name": ""}, run.spec.control], sort_keys=True
+    )

@@ -5,12 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
 
+from gotta.report.cells import Cell, Line, Table
 from gotta.report.pairs import fair_difference
-from gotta.report.panel import Panel
-from gotta.report.statistics import LEVEL
-from gotta.report.stored_run import Run
-from gotta.report.tables.captions import order_notes
-from gotta.report.tables.cells import Cell, Row, Table
+from gotta.report.panel import Entry, Panel
+from gotta.report.rows import Row
 
 
 @dataclass(frozen=True)
@@ -25,26 +23,29 @@ class Outcomes:
     def flipped(self) -> "Outcomes":
         return Outcomes(self.losses, self.ties, self.wins)
 
+    @property
+    def decided(self) -> bool:
+        return self.wins + self.losses > 0
 
-Matrix = dict[tuple[str, str], Outcomes]
+
+Matrix = dict[tuple[Row, Row], Outcomes]
 
 
-def win_tie_loss(panel: Panel, level: float = LEVEL, only: Collection[str] | None = None) -> tuple[list[str], Matrix]:
+def win_tie_loss(panel: Panel, only: Collection[Row] | None = None) -> tuple[list[Row], Matrix]:
     """The rows in their usual order, all or only these, and the outcomes of each ordered pair.
 
-    One game is one method on one stream: a win if the difference over its domains can be told from zero at `level`.
+    One game is one method over all its streams: a win if the paired difference is significant.
     """
-    games: dict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
-    for column, rows in panel.methods.items():
-        for row, runs in rows.items():
-            for run in runs if only is None or row in only else ():
-                games[column, run.seed].setdefault(row, run)
-    names = [row for row in panel.rows if any(row in game for game in games.values())]
+    chosen = [row for row in panel.rows if only is None or row in only]
+    games: dict[tuple[Row, Row], list[int]] = defaultdict(list)
+    for rows in panel.methods.values():
+        for first, second in combinations([row for row in chosen if row in rows], 2):
+            game = _game(rows[first], rows[second])
+            games[first, second] += [] if game is None else [game]
+    names = [row for row in chosen if any(row in rows for rows in panel.methods.values())]
     matrix: Matrix = {}
-    for first, second in combinations(names, 2):
-        played = [_game(game[first], game[second], level) for game in games.values() if {first, second} <= game.keys()]
-        wins, losses = sum(game > 0 for game in played if game is not None), sum(g < 0 for g in played if g is not None)
-        matrix[first, second] = Outcomes(wins, sum(game == 0 for game in played), losses)
+    for (first, second), played in games.items():
+        matrix[first, second] = Outcomes(played.count(1), played.count(0), played.count(-1))
         matrix[second, first] = matrix[first, second].flipped
     return names, matrix
 
@@ -52,18 +53,19 @@ def win_tie_loss(panel: Panel, level: float = LEVEL, only: Collection[str] | Non
 def matrix_table(panel: Panel) -> Table:
     """Win/tie/loss of the row against the column."""
     names, matrix = win_tie_loss(panel)
-    rows = [Row((a,), tuple(_cell(matrix[a, b]) if a != b else Cell(absent="") for b in names)) for a in names]
+    if not any(outcomes.decided for outcomes in matrix.values()):  # nothing but ties says nothing
+        return Table("Win/tie/loss", ("memory",), (), ())
+    rows = [Line((a.label,), tuple(_cell(matrix.get((a, b)) if a != b else None) for b in names)) for a in names]
     caption = (
-        "Wins/ties/losses of the row against the column; one game is one method on one stream (seed). A tie is a "
-        "difference that cannot be told from zero over the domains of that stream (95 %, paired). There is no game "
-        "between rows that adapt after different numbers of samples.",
+        "Wins/ties/losses of the row against the column; one game is one method. A tie is a difference that is not "
+        "significant (95 %, paired over seeds and domains). Rows that take other steps do not play each other.",
     )
-    return Table("Win/tie/loss", ("memory",), tuple(names), tuple(rows), caption, order_notes(panel))
+    return Table("Win/tie/loss", ("memory",), tuple(row.label for row in names), tuple(rows), caption)
 
 
-def _game(first: Run, second: Run, level: float) -> int | None:
-    """1, 0 or -1; None if streams or the size of steps differ, or one domain leaves nothing to judge by."""
-    result = fair_difference([first], [second], level)
+def _game(first: Entry, second: Entry) -> int | None:
+    """1, 0 or -1; None if streams or the size of steps differ, or there is too little to judge by."""
+    result = fair_difference(first.runs, second.runs)
     if result.estimate is None or not result.judged:
         return None
     if not result.distinguishable:
@@ -71,5 +73,5 @@ def _game(first: Run, second: Run, level: float) -> int | None:
     return 1 if result.estimate.mean > 0 else -1
 
 
-def _cell(outcomes: Outcomes) -> Cell:
-    return Cell(absent=f"{outcomes.wins}/{outcomes.ties}/{outcomes.losses}")
+def _cell(outcomes: Outcomes | None) -> Cell:
+    return Cell(absent=f"{outcomes.wins}/{outcomes.ties}/{outcomes.losses}" if outcomes else "")

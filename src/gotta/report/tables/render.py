@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from gotta.printable import one_line, printable
-from gotta.report.tables.cells import BEST, SECOND, Cell, Table
+from gotta.report.cells import BEST, SECOND, Cell, Table
+from gotta.safe_text import one_line, printable
 
-PLAIN_MARKS = {BEST: "*", SECOND: "+", "": ""}
-STYLES = {BEST: "bold green", SECOND: "cyan", "": ""}
+PLAIN_MARKS = {BEST: "*", SECOND: "", "": ""}
+STYLES = {BEST: "bold green", SECOND: "", "": ""}
 
 
 def markdown(table: Table) -> str:
@@ -22,35 +23,35 @@ def markdown(table: Table) -> str:
         lines.append(
             _markdown_line([*map(_name, row.names), *(_markdown_cell(cell, table.seeds) for cell in row.cells)])
         )
-    legend = ["Bold: best of a column; underlined: second best; controls and source are not ranked."]
-    caption = [*(legend if table.has_marks else []), *table.footnotes, *table.caption]
+    best = ["Bold: best of its column; underlined: second best."] if table.has_marks else []
+    legend = [f"{'; '.join(table.legend)}."] if table.legend else []
+    caption = [*best, *legend, *table.footnotes, *table.caption]
     return "\n".join([*lines, "", *(f"- {prose(line)}" for line in caption)]).rstrip() + "\n"
 
 
-def plain(table: Table) -> str:
-    """Aligned text for any terminal or log."""
+def plain(table: Table, details: bool = True) -> str:
+    """Aligned text for any terminal or log; without `details` nothing stands below it."""
     table = _in_lines(table)
     grid = [[*table.heading, *table.columns]]
     grid += [[*row.names, *(_plain_cell(cell, table.seeds) for cell in row.cells)] for row in table.rows]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     grid.insert(1, ["-" * width for width in widths])
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in grid]
-    return "\n".join([table.title, "", *lines, "", *_plain_caption(table)]) + "\n"
+    return "\n".join([table.title, "", *lines, "", *_plain_caption(table, details)]).rstrip() + "\n"
 
 
-def rich_table(table: Table) -> Group:
-    """For rich's console: colours, the same marks as in plain text, and the caption as wide as the console."""
+def rich_table(table: Table, details: bool = True) -> Group:
+    """The same for rich's console, in colour; the caption is as wide as the console."""
     table = _in_lines(table)
-    result = RichTable(title=table.title, title_justify="left")
-    for name in table.heading:
-        result.add_column(Text(name))
-    for name in table.columns:
+    result = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in (*table.heading, *table.columns):
         result.add_column(Text(name))  # wraps where the terminal is narrow: a cut number would mislead
     for row in table.rows:
         style = "" if row.ranked else "dim"
         names = [Text(name, style=style) for name in row.names]
         result.add_row(*names, *(_rich_cell(cell, table.seeds, style) for cell in row.cells))
-    return Group(result, Text("\n".join(_plain_caption(table)), style="dim"))
+    caption = _plain_caption(table, details)
+    return Group(result, *([Text("\n".join(caption), style="dim")] if caption else []))
 
 
 def prose(text: str) -> str:
@@ -61,8 +62,8 @@ def prose(text: str) -> str:
 def _in_lines(table: Table) -> Table:
     """The table with names that stay in their lines and hold no control characters."""
     rows = tuple(replace(row, names=_each_in_a_line(row.names)) for row in table.rows)
-    heading, columns, caption = map(_each_in_a_line, (table.heading, table.columns, table.caption))
-    return Table(one_line(table.title), heading, columns, rows, caption)
+    heading, columns, caption, notes = map(_each_in_a_line, (table.heading, table.columns, table.caption, table.notes))
+    return Table(one_line(table.title), heading, columns, rows, caption, notes)
 
 
 def _each_in_a_line(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -91,6 +92,12 @@ def _rich_cell(cell: Cell, seeds: int, row_style: str) -> Text:
     return text.append(cell.extras(seeds), style="dim")
 
 
-def _plain_caption(table: Table) -> list[str]:
-    legend = ["* best of a column; + second best; controls and source are not ranked."]
-    return [*(legend if table.has_marks else []), *table.footnotes, *table.caption]
+def explain_marks(*tables: Table) -> str:
+    """What the marks in these tables mean, in a line."""
+    best = ["* best of its column"] if any(table.has_marks for table in tables) else []
+    return "; ".join(dict.fromkeys([*best, *(meaning for table in tables for meaning in table.legend)]))
+
+
+def _plain_caption(table: Table, details: bool) -> list[str]:
+    marks = explain_marks(table)
+    return [*([marks] if marks else []), *table.footnotes, *table.caption] if details else []

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
+from gotta.report.cells import Table, Value
 from gotta.report.panel import Panel
 from gotta.report.stored_run import Run
-from gotta.report.tables.captions import order_notes, setup_lines
-from gotta.report.tables.cells import Table
-from gotta.report.tables.comparison import Value
+from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.details import HEADING, line_for_each
 
 
@@ -20,9 +19,7 @@ def visits_table(panel: Panel) -> Table:
     columns |= {"last - first": (_of(lambda errors: errors[-1] - errors[0]), 1)}
     caption = "Error in percent at each visit to all domains, mean over domains and seeds; a rise is wear."
     rows = line_for_each(panel, columns)
-    return Table(
-        "Error (%) per visit", HEADING, tuple(columns), tuple(rows), (caption, *setup_lines(panel)), order_notes(panel)
-    )
+    return Table("Error (%) per visit", HEADING, tuple(columns), tuple(rows), (caption, *setup_lines(panel)))
 
 
 def errors_by_visit(run: Run) -> list[float]:

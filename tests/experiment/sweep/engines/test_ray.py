@@ -1,5 +1,7 @@
 """The Ray engine on real Ray: one node, and two nodes of which one is killed."""
 
+from math import inf
+
 import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings
 
@@ -8,7 +10,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.engines import ray as module
 from gotta.experiment.sweep.engines.ray import Ray
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import sweep
+from gotta.experiment.sweep.sweep import Event, sweep
 
 # Ray warns of its own affairs.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -85,16 +87,79 @@ def test_a_killed_node_costs_nothing(ray, tmp_path):
     assert leftovers(tmp_path / "ray") == []
 
 
+POLICY = """
+from dataclasses import dataclass
+from pathlib import Path
+from gotta.memory.policy import Policy
+from time import sleep
+from beside import SLOT
+Path({where!r}).write_text(__file__)
+
+@dataclass(frozen=True)
+class Mine(Policy):
+    def place(self, table, new, rng):
+        sleep(0.05)
+        return table.free() if len(table) < table.capacity else SLOT
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_that_begins_without_nodes_and_loses_them(ray, tmp_path, monkeypatch):
+    """Nodes come when they are asked for and go six times, more often than a cell may lose its worker; modules of the
+    user's own are sent to them."""
+    from ray.cluster_utils import Cluster
+
+    cluster, heard, nodes = Cluster(), [], []
+    monkeypatch.setattr(module, "ROOM", 0.5)
+
+    def listen(event):
+        heard.append(event)
+        if event.kind == "notice" and "waits for a node" in event.message:
+            nodes.append(cluster.add_node(num_cpus=1, resources={"special": 1}))
+        if event.kind == "started" and len(nodes) < 7:
+            cluster.remove_node(nodes[-1], allow_graceful=False)
+            nodes.append(cluster.add_node(num_cpus=1, resources={"special": 1}))
+
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sent_mine.py").write_text(POLICY.format(where=str(tmp_path / "imported")))
+    (own / "beside.py").write_text("SLOT = 0\n")
+    monkeypatch.syspath_prepend(own)
+    given = {"memory": {"name": "sent_mine:Mine", "capacity": 8}, "stream": {"per_class": 8, "domains": ["snow"]}}
+    (spec,) = cells = [RunSpec.of({"method": {"name": "norm"}, **given}, imports=["sent_mine"])]
+    assert [path.rpartition("/")[2] for path in module.find_modules(cells)] == ["beside.py", "sent_mine.py"]
+    try:
+        cluster.add_node(num_cpus=0, include_dashboard=False)
+        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+        store, engine = Store(tmp_path / "ray", writable=True), Ray(resources={"special": 1, "memory": 0.1})
+        assert sweep(cells, store, 1, 1, listen, engine=engine, snapshot_every=inf) == []
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert len(nodes) == 7
+    assert sum("its node died" in event.message for event in heard) == 6
+    assert store.has(spec.id)
+    assert "runtime_resources" in (tmp_path / "imported").read_text(), "what was sent is what was imported"
+
+
+@pytest.mark.slow
+def test_a_cell_that_can_never_run_here_is_refused(ray, tmp_path):
+    with pytest.raises(GottaError, match=r"a cell needs CPU 1, GPU 2; Ray has CPU \d+, GPU 0 here"):
+        sweep(specs(1), Store(tmp_path, writable=True), 1, 1, lambda event: None, engine=Ray(gpus=2))
+
+
 def test_without_ray_the_way_to_it_is_told(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
     monkeypatch.setattr(module, "import_module", missing)
-    with pytest.raises(GottaError, match=r"gotta\[ray\]"):
+    with pytest.raises(GottaError, match=r"gotta-tta\[ray\]"):
         Ray()
 
 
-def test_a_board_gives_each_event_once():
+def test_a_board_gives_each_event_once_and_of_progress_the_last():
     board = module._Board()
-    board.add("event")
-    assert (board.take(), board.take()) == (["event"], [])
+    events = [Event("started", "a"), Event("moved", "a", 1, 9), Event("moved", "b", 1, 9), Event("moved", "a", 2, 9)]
+    for event in events:
+        board.add(event)
+    assert (board.take(), board.take()) == ([events[0], events[3], events[2]], [])

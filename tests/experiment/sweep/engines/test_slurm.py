@@ -1,10 +1,12 @@
 """The Slurm engine: on submitit's local executor, and on a real controller where one answers."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings
@@ -30,12 +32,12 @@ def specs(count, per_class=10):
 
 @pytest.fixture
 def submitit():
-    return pytest.importorskip("submitit", reason="submitit is not installed: pip install 'gotta[slurm]'")
+    return pytest.importorskip("submitit", reason="submitit is not installed: pip install 'gotta-tta[slurm]'")
 
 
-def run(root, cells, listen, record=(), **options):
+def run(root, cells, listen, record=(), pack=1, **options):
     work = Work(str(root), snapshot_every=0.1, beat=0.1, record=frozenset(record))
-    return Sweep(Store(root, writable=True), work, Slurm(2, options=options), listen).run(cells)
+    return Sweep(Store(root, writable=True), work, Slurm(2, pack=pack, options=options), listen).run(cells)
 
 
 def expected(tmp_path, cells):
@@ -77,6 +79,75 @@ def test_jobs_give_the_numbers_of_local_and_a_preempted_one_goes_on(submitit, tm
 
 
 @pytest.mark.slow
+def test_jobs_of_several_cells_give_the_same_numbers(submitit, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LOOK", 0.05)
+    cells = specs(5, per_class=1)
+    assert run(tmp_path / "jobs", cells, lambda event: None, pack=2, cluster="local") == []
+    assert numbers(tmp_path / "jobs") == expected(tmp_path, cells)
+    assert len({line["pid"] for line in Leases(tmp_path / "jobs").history()}) == 3, "five cells in packs of two"
+    assert leftovers(tmp_path / "jobs") == []
+
+
+def test_a_pack_that_is_started_again_leaves_alone_what_it_has_finished(tmp_path):
+    (one, two), work = specs(2, per_class=1), Work(str(tmp_path))
+    outcomes = [tmp_path / "one.json", tmp_path / "two.json"]
+    outcomes[0].write_text("{}")
+    module.Pack(list(zip((one, two), outcomes, strict=True)), work)()
+    assert outcomes[0].read_text() == "{}"
+    assert json.loads(outcomes[1].read_text())["kind"] == "finished"
+    assert not Store(tmp_path).has(one.id)
+    assert Store(tmp_path).has(two.id)
+
+
+class Executor:
+    """As much of submitit's as the driver uses."""
+
+    def __init__(self):
+        self.arrays, self.parallel = [], []
+
+    def update_parameters(self, slurm_array_parallelism):
+        self.parallel.append(slurm_array_parallelism)
+
+    def submit_array(self, packs):
+        self.arrays.append([len(pack.cells) for pack in packs])
+        return [SimpleNamespace(job_id=f"{len(self.arrays)}_{number}") for number in range(len(packs))]
+
+
+def driver(tmp_path, jobs=0, pack=1):
+    engine = SimpleNamespace(jobs=jobs, pack=pack, cluster="slurm")
+    return module._Driver(Executor(), engine, Work(str(tmp_path)), lambda event: None)
+
+
+def tools(tmp_path, monkeypatch, **scripts):
+    """Commands of Slurm that say what they are told to."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for name, text in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_arrays_are_no_larger_than_the_controller_takes(submitit, tmp_path, monkeypatch):
+    tools(tmp_path, monkeypatch, scontrol="echo 'MaxArraySize            = 4'")
+    made = driver(tmp_path, jobs=7, pack=2)
+    made._submit(specs(13))
+    assert made.executor.arrays == [[2, 2, 2], [2, 2, 2], [1]]
+    assert made.executor.parallel == [2], "seven at a time in all"
+    assert len(made.running) == 13
+
+
+@pytest.mark.parametrize(("state", "counts"), [("PREEMPTED", 0), ("NODE_FAIL", 0), ("FAILED", 1), ("COMPLETED", 1)])
+def test_a_job_that_lost_its_node_is_not_a_failure(submitit, tmp_path, monkeypatch, state, counts):
+    tools(tmp_path, monkeypatch, scontrol=f"echo 'JobId=1 JobState={state} Reason=None'", squeue="true")
+    monkeypatch.setattr(module, "ASK", 0.0)
+    made, (spec,) = driver(tmp_path), specs(1)
+    made._submit([spec])
+    assert made._settle() == [spec]
+    assert made.tried[spec.id] == counts
+
+
+@pytest.mark.slow
 def test_a_job_records_its_cell(submitit, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LOOK", 0.05)
     cells = specs(2, per_class=1)
@@ -104,8 +175,9 @@ def test_a_real_controller_requeues_and_the_cell_goes_on(submitit, tmp_path, mon
                 requeued.append(job)
                 subprocess.run(["scontrol", "requeue", job], check=True)
 
-    cells = specs(3, per_class=40)
-    assert run(tmp_path / "jobs", cells, listen) == []
+    cells = specs(5, per_class=40)
+    assert run(tmp_path / "jobs", cells, listen, pack=2) == []
+    assert len({path.name.split("_")[0] for path in (tmp_path / "jobs" / "slurm").glob("*_log.out")}) > 1, "two arrays"
     assert len(requeued) == 1
     assert numbers(tmp_path / "jobs") == expected(tmp_path, cells)
     assert "taken over" in [line["event"] for line in Leases(tmp_path / "jobs").history()]
@@ -118,14 +190,14 @@ def test_without_submitit_the_way_to_it_is_told(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(module, "import_module", missing)
-    with pytest.raises(GottaError, match=r"gotta\[slurm\]"):
+    with pytest.raises(GottaError, match=r"gotta-tta\[slurm\]"):
         Slurm()
 
 
 @pytest.mark.parametrize(("gpus", "options"), [(0.5, {}), (0, {"cluster": "moon"})])
 def test_what_slurm_cannot_do_is_refused(submitit, gpus, options):
     with pytest.raises(GottaError, match="whole number of GPUs"):
-        Slurm(0, gpus, options)
+        Slurm(0, gpus, options=options)
 
 
 def test_without_slurm_it_is_told(submitit, tmp_path, monkeypatch):
@@ -135,12 +207,8 @@ def test_without_slurm_it_is_told(submitit, tmp_path, monkeypatch):
 
 
 def test_what_sbatch_refuses_is_one_message(submitit, tmp_path, monkeypatch):
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("srun", "sbatch"):
-        (tools / name).write_text("#!/bin/sh\necho 'sbatch: error: invalid partition specified: typo' >&2\nexit 1\n")
-        (tools / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    refuse = "echo 'sbatch: error: invalid partition specified: typo' >&2\nexit 1"
+    tools(tmp_path, monkeypatch, srun=refuse, sbatch=refuse)
     with pytest.raises(GottaError, match=r"Slurm does not take the jobs: .*invalid partition specified: typo"):
         run(tmp_path / "out", specs(1), lambda event: None, partition="typo")
     assert leftovers(tmp_path / "out") == []

@@ -8,7 +8,11 @@ from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Listener, Work
 
-ENGINES = {"local": (), "ray": ("address", "gpus"), "slurm": ("gpus", "options")}  # names, and what each is told
+ENGINES = {
+    "local": ("gpus",),
+    "ray": ("address", "gpus", "resources"),
+    "slurm": ("gpus", "pack", "options"),
+}  # names, and what each is told
 
 
 class Engine(Protocol):

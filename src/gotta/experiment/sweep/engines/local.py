@@ -1,4 +1,4 @@
-"""Cells on this machine: worker processes with pinned threads."""
+"""Cells on this machine: worker processes with pinned threads, and each with a GPU of its own where there are some."""
 
 import os
 import signal
@@ -17,6 +17,7 @@ import torch
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import forking
 from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute, receive
+from gotta.experiment.sweep.gpus import VARIABLE, choose_gpus, least_used
 from gotta.experiment.sweep.processes import alive
 
 ATTEMPTS = 3
@@ -28,17 +29,24 @@ class _Worker:
 
     process: BaseProcess
     pipe: "Connection[Any, Any]"
+    gpu: str = ""
     spec: RunSpec | None = None
 
 
 class Local:
-    """Up to `jobs` processes that take one cell at a time. The cell of one that dies is run again."""
+    """Up to `jobs` processes that take one cell at a time. The cell of one that dies is run again.
 
-    def __init__(self, jobs: int = 0, context: BaseContext | None = None) -> None:
-        self.jobs, self.context = jobs or os.cpu_count() or 1, context
+    On the device "cuda" every process has one of the first `gpus` GPUs (0: of all) to itself, or shares it if there are
+    more processes than GPUs; without `jobs` there is one process for each.
+    """
+
+    def __init__(self, jobs: int = 0, gpus: float = 0.0, context: BaseContext | None = None) -> None:
+        self.jobs, self.gpus, self.context = jobs, gpus, context
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
-        if self.jobs == 1 or len(specs) == 1:
+        gpus = choose_gpus(self.gpus, work.device)
+        jobs = min(self.jobs or len(gpus) or os.cpu_count() or 1, len(specs))
+        if jobs == 1:
             before = torch.get_num_threads()
             torch.set_num_threads(work.threads)
             try:
@@ -47,12 +55,14 @@ class Local:
             finally:
                 torch.set_num_threads(before)  # of a process that may have other things to do
         else:
-            _Pool(min(self.jobs, len(specs)), self.context, work, listen).run(specs)
+            _Pool(jobs, gpus, self.context, work, listen).run(specs)
 
 
 class _Pool:
-    def __init__(self, size: int, context: BaseContext | None, work: Work, listen: Listener) -> None:
-        self.size, self.work, self.listen = size, work, listen
+    def __init__(
+        self, size: int, gpus: Sequence[str], context: BaseContext | None, work: Work, listen: Listener
+    ) -> None:
+        self.size, self.gpus, self.work, self.listen = size, gpus, work, listen
         if context is None:
             forking.begin(work.threads)
         self.context: Any = context or forking.workers_context()
@@ -104,12 +114,14 @@ class _Pool:
 
     def _start(self) -> _Worker:
         mine, theirs = self.context.Pipe()
-        ours = (sys.path, dict(os.environ), os.getpid())  # a process forked from another one has that one's
+        gpu = least_used(self.gpus, [worker.gpu for worker in self.workers]) if self.gpus else ""
+        environment = {**os.environ, **({VARIABLE: gpu} if gpu else {})}
+        ours = (sys.path, environment, os.getpid())  # a process forked from another one has that one's
         process = self.context.Process(target=_work, args=(theirs, self.work, *ours), daemon=True)
         with forking.without_main():
             process.start()
         theirs.close()  # so that its end closes with the worker
-        self.workers.append(_Worker(process, mine))
+        self.workers.append(_Worker(process, mine, gpu))
         return self.workers[-1]
 
     def _stop(self) -> None:

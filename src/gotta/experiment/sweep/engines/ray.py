@@ -2,13 +2,17 @@
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from secrets import token_hex
+from shutil import copy, copytree, ignore_patterns
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -16,9 +20,11 @@ import torch
 
 from gotta.data.home import VARIABLE
 from gotta.errors import GottaError
-from gotta.experiment.run.run import place, share_dataset
+from gotta.experiment.run.loaded import place, share_dataset
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec
+from gotta.experiment.spec.source_files import source_files
+from gotta.experiment.spec.user_parts import find_outside
 from gotta.experiment.sweep.cell import (
     Computed,
     Event,
@@ -34,112 +40,206 @@ from gotta.experiment.sweep.cell import (
 )
 from gotta.experiment.sweep.leases import Lease
 
-ATTEMPTS = 5  # how often a cell may lose its worker or node
+ATTEMPTS = 5  # how often a cell may lose its worker; nodes come and go
 # Nothing is sent to Ray's makers, and a busy machine gets longer than half a minute to start.
 SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "180"}
+ADDRESS = "RAY_ADDRESS"
 PAUSE = 0.5  # seconds between two looks at what has happened
+CALLS = 4000  # events a second that the board takes; with more cells at a time each of them tells less often
+SENT = "gotta_sent"  # the package in which modules of the user's own travel
+AHEAD = 1000  # cells that wait in the cluster beyond those that fit, so that an autoscaler sees what is wanted
+WRITERS = 16  # threads that claim and store
+ROOM = 5.0  # seconds between two looks at how large the cluster is
 
 
 @dataclass(frozen=True)
 class Ray:
-    """Up to `jobs` tasks at a time (0: as many as fit), each with `work.threads` cores and a share of a GPU.
+    """Up to `jobs` tasks at a time (0: what fits and more, for an autoscaler to see), each with `work.threads` cores, a
+    share of a GPU, and `resources`: "memory" in GB, others by the names that the cluster gives them.
 
-    Without `address` Ray is started on this machine; "auto" or "host:port" joins a cluster.
+    "auto" or "host:port" joins a cluster, and so does the variable RAY_ADDRESS; else Ray is started on this machine.
     """
 
     jobs: int = 0
     address: str | None = None
     gpus: float = 0.0
+    resources: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _ray()
 
+    @property
+    def joins(self) -> str:
+        """The cluster to join; nothing where one is started here."""
+        return self.address or os.environ.get(ADDRESS, "")
+
+    def needs(self, threads: int) -> dict[str, float]:
+        """What a cell takes, by Ray's names; memory in bytes."""
+        own = {name: amount for name, amount in self.resources.items() if name != "memory"}
+        return {"CPU": threads, "GPU": self.gpus, "memory": self.resources.get("memory", 0) * 1e9, **own}
+
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
         ray = _ray()
-        joined = not ray.is_initialized()
-        if joined:
-            self._join(ray, work)
-        try:
+        if ray.is_initialized():
             _Driver(ray, self, work, listen).run(specs)
-        finally:
-            if joined:
+            return
+        with TemporaryDirectory(prefix="gotta-") as spare:
+            modules = find_modules(specs) if self.joins else []
+            self._join(ray, work, [str(stage_modules(modules, Path(spare)))] if modules else [])
+            try:
+                _Driver(ray, self, work, listen).run(specs)
+            finally:
                 ray.shutdown()
 
-    def _join(self, ray: Any, work: Work) -> None:
+    def _join(self, ray: Any, work: Work, modules: list[str]) -> None:
         # Ray sets the threads of a task by itself unless told; the path leads to policies and methods of one's own.
         variables = {"OMP_NUM_THREADS": str(work.threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         variables |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
-        given = {} if self.address else {"include_dashboard": False}
+        given = {} if self.joins else {"include_dashboard": False}
         try:
             ray.init(
-                address=self.address or "local",
-                runtime_env={"env_vars": variables},
+                address=self.joins or "local",
+                runtime_env={"env_vars": variables, **({"py_modules": modules} if modules else {})},
                 log_to_driver=False,
                 logging_level="error",
                 **given,
             )
         except Exception as error:  # Ray raises anything here, Exception itself among it
-            what = f"no Ray cluster at '{self.address}'" if self.address else "Ray does not start here"
+            what = f"no Ray cluster at '{self.joins}'" if self.joins else "Ray does not start here"
             raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
 
 
+def find_modules(specs: Sequence[RunSpec]) -> list[str]:
+    """The files and packages of the user's own that these cells import, for nodes that do not have them."""
+    parts = {name for spec in specs for name in find_outside(spec.model_dump()).values() if ":" in name}
+    names = {file.partition(".")[0] for part in parts for file in source_files(part.partition(":")[0], part)}
+    places = [found for name in sorted(names) if (found := find_spec(name)) is not None]
+    return [str(next(iter(place.submodule_search_locations or ()), place.origin)) for place in places]
+
+
+def stage_modules(modules: Sequence[str], folder: Path) -> Path:
+    """Copies of them in one package, so that on other nodes too they lie side by side."""
+    stage = folder / SENT
+    stage.mkdir()
+    (stage / "__init__.py").touch()
+    for module in map(Path, modules):
+        if module.is_dir():
+            copytree(module, stage / module.name, ignore=ignore_patterns("__pycache__", ".*"))
+        else:
+            copy(module, stage)
+    return stage
+
+
+def _use_sent() -> None:
+    """Let this process import what the driver has sent, if anything."""
+    sent = find_spec(SENT)
+    for path in sent.submodule_search_locations or () if sent else ():
+        if path not in sys.path:
+            sys.path.insert(0, path)
+
+
 class _Board:
-    """Where tasks leave word of their progress. Lives beside the driver."""
+    """Where tasks leave word of their progress; of how far a cell is, the last word. Lives beside the driver."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self.moved: dict[str, Event] = {}
 
     def add(self, event: Event) -> None:
-        self.events.append(event)
+        if event.kind == "moved":
+            self.moved[event.id] = event
+        else:
+            self.events.append(event)
 
     def take(self) -> list[Event]:
-        taken, self.events = self.events, []
+        taken = [*self.events, *self.moved.values()]
+        self.events, self.moved = [], {}
         return taken
 
 
 class _Driver:
+    """Gives cells to the cluster and hears of them. Threads claim and store, which is waiting for disks."""
+
     def __init__(self, ray: Any, engine: Ray, work: Work, listen: Listener) -> None:
         self.ray, self.engine, self.work, self.listen = ray, engine, work, listen
-        self.running: dict[Any, tuple[RunSpec, Lease]] = {}
+        self.needs = {name: amount for name, amount in engine.needs(work.threads).items() if amount}
+        self.claiming: dict[Future[Lease | Event], RunSpec] = {}
+        self.running: dict[Any, RunSpec] = {}
+        self.storing: dict[Future[list[Event]], RunSpec] = {}
+        self.leases: dict[str, Lease] = {}
+        self.data: dict[str, Any] = {}
         self.lost: Counter[str] = Counter()
+        self.fit, self.looked = 0, -inf
         self.sign = work.leases().folder / f".driver-{token_hex(8)}"  # who sees it shares this store
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=True
         )
         self.board = ray.remote(num_cpus=0, scheduling_strategy=here)(_Board).remote()
+        own = {name: amount for name, amount in self.needs.items() if name not in ("CPU", "GPU", "memory")}
         # Tries are counted here, because a lost node is an event that the sweep should tell of.
-        self.task = ray.remote(num_cpus=work.threads, num_gpus=engine.gpus, max_retries=0)(_cell)
+        self.task = ray.remote(
+            num_cpus=work.threads,
+            num_gpus=engine.gpus,
+            max_retries=0,
+            **({"memory": int(self.needs["memory"])} if "memory" in self.needs else {}),
+            **({"resources": own} if own else {}),
+        )(_cell)
 
     def run(self, specs: Sequence[RunSpec]) -> None:
-        waiting = list(specs)
-        room = self._room()
-        data = self._share({spec.data.model_dump_json(): spec.data for spec in specs})
+        waiting = deque(specs)
+        self._look_for_room(waiting[0])
+        self.data = self._share({spec.data.model_dump_json(): spec.data for spec in specs})
         self.sign.parent.mkdir(parents=True, exist_ok=True)
         self.sign.touch()
+        pool = ThreadPoolExecutor(WRITERS, "gotta-store")
         try:
-            while waiting or self.running:
-                while waiting and len(self.running) < room:
-                    self._claim(waiting.pop(0), data)
-                done, _ = self.ray.wait(list(self.running), timeout=PAUSE) if self.running else ([], [])
+            while waiting or self.under_way:
+                while waiting and self.under_way < self.room:
+                    spec = waiting.popleft()
+                    self.claiming[pool.submit(self._claim, spec)] = spec
+                for task in self._wait():
+                    spec = self.running.pop(task)
+                    self.storing[pool.submit(self._keep, spec, task)] = spec
+                self._submit_claimed()
+                self._settle_stored()
                 self._listen()
-                for task in done:
-                    self._settle(task, *self.running.pop(task), data)
-                room = self._room()
+                self._look_for_room()
         finally:
+            pool.shutdown(cancel_futures=True)
             self._stop()
 
-    def _room(self) -> int:
-        """How many cells the cluster takes at a time, as it is now."""
-        there, engine = self.ray.cluster_resources(), self.engine
-        fit = int(there.get("CPU", 0) // self.work.threads)
-        if engine.gpus:
-            fit = min(fit, int(there.get("GPU", 0) / engine.gpus + 1e-6))
-        if fit < 1 and not self.running:
-            raise GottaError(
-                f"a cell needs {self.work.threads} cores and {engine.gpus:g} GPUs; the Ray cluster has "
-                f"{there.get('CPU', 0):g} and {there.get('GPU', 0):g}."
-            )
-        return min(fit, engine.jobs) if engine.jobs else fit
+    @property
+    def under_way(self) -> int:
+        return len(self.claiming) + len(self.running) + len(self.storing)
+
+    @property
+    def room(self) -> int:
+        """How many cells are given to the cluster at a time."""
+        return self.engine.jobs or (self.fit + AHEAD if self.engine.joins else self.fit)
+
+    def _wait(self) -> list[Any]:
+        """All tasks that have ended meanwhile."""
+        if not self.running:
+            others: list[Future[Any]] = [*self.claiming, *self.storing]
+            wait(others, PAUSE, FIRST_COMPLETED)
+            return []
+        done: list[Any] = self.ray.wait(list(self.running), num_returns=len(self.running), timeout=PAUSE)[0]
+        return done
+
+    def _look_for_room(self, first: RunSpec | None = None) -> None:
+        """How many cells fit now. A cluster may have no nodes yet; what is started here will not grow."""
+        if monotonic() - self.looked < ROOM:
+            return
+        self.looked = monotonic()
+        there = self.ray.cluster_resources()
+        self.fit = int(min(there.get(name, 0) / amount + 1e-6 for name, amount in self.needs.items()))
+        if self.fit or first is None:
+            return
+        needed, has = (", ".join(f"{name} {of.get(name, 0):g}" for name in self.needs) for of in (self.needs, there))
+        if not self.engine.joins:
+            raise GottaError(f"a cell needs {needed}; Ray has {has} here.")
+        message = f"waits for a node: a cell needs {needed}, and the Ray cluster has {has} in all"
+        self.listen(Event("notice", first.id, message=message))
 
     def _share(self, named: dict[str, DataSpec]) -> dict[str, Any]:
         """Each data set once in the object store, from where every node takes one copy for all its tasks.
@@ -153,20 +253,28 @@ class _Driver:
         except (self.ray.exceptions.RayError, MemoryError, TypeError):  # too large or bound to files: nodes need those
             return {}
 
-    def _claim(self, spec: RunSpec, data: dict[str, Any]) -> None:
+    def _claim(self, spec: RunSpec) -> Lease | Event:
         try:
-            lease = claim(spec, self.work)
+            claimed = claim(spec, self.work)
         except GottaError as error:
-            lease = failure(spec, error)
-        if isinstance(lease, Event):
-            self.listen(lease)
-        else:
-            self._submit(spec, lease, data)
+            return failure(spec, error)
+        if isinstance(claimed, Lease):
+            self.leases[spec.id] = claimed
+        return claimed
 
-    def _submit(self, spec: RunSpec, lease: Lease, data: dict[str, Any]) -> None:
+    def _submit_claimed(self) -> None:
+        for future in [future for future in self.claiming if future.done()]:
+            spec, claimed = self.claiming.pop(future), future.result()
+            if isinstance(claimed, Event):
+                self.listen(claimed)
+            else:
+                self._submit(spec)
+
+    def _submit(self, spec: RunSpec) -> None:
+        pause = max(PAUSE, len(self.running) / CALLS)
         costs = read_costs(spec, self.work)
-        task = self.task.remote(spec, self.work, self.sign, self.board, data, costs)
-        self.running[task] = spec, lease
+        task = self.task.remote(spec, self.work, self.sign, self.board, self.data, costs, pause)
+        self.running[task] = spec
 
     def _listen(self) -> None:
         try:
@@ -174,42 +282,71 @@ class _Driver:
         except self.ray.exceptions.RayError:  # progress is nice to have
             return
         for event in events:
-            for spec, lease in self.running.values():
-                if spec.id == event.id and event.kind == "moved":
-                    lease.progress = {"step": event.step, "steps": event.steps, "accuracy": event.accuracy}
+            lease = self.leases.get(event.id)
+            if lease is None:  # it has ended meanwhile
+                continue
+            if event.kind == "moved":
+                lease.progress = {"step": event.step, "steps": event.steps, "accuracy": event.accuracy}
             self.listen(event)
 
-    def _settle(self, task: Any, spec: RunSpec, lease: Lease, data: dict[str, Any]) -> None:
+    def _keep(self, spec: RunSpec, task: Any) -> list[Event]:
+        """Store what a task gave; its last events. Ray's errors are raised: the task is lost."""
+        heard: list[Event] = []
+        lease = self.leases[spec.id]
         try:
-            last = keep(spec, self.work, lease, self.ray.get(task), self.listen)
+            last = keep(spec, self.work, lease, self.ray.get(task), heard.append)
         except LeaseLost:
             last = Event("taken", spec.id)
         except self.ray.exceptions.RayTaskError as error:
             last = failure(spec, error.cause)
-        except self.ray.exceptions.RayError as error:
-            self.lost[spec.id] += 1
-            if self.lost[spec.id] < ATTEMPTS:
-                self.listen(Event("notice", spec.id, message="its worker or node died; it is run again"))
-                self._submit(spec, lease, data)
-                return
-            last = Event("failed", spec.id, message=f"it lost its worker {ATTEMPTS} times: {type(error).__name__}")
+        except self.ray.exceptions.RayError:
+            raise
         except Exception as error:
             last = failure(spec, error)
+        self._give_back(spec.id, last.kind)
+        return [*heard, last]
+
+    def _settle_stored(self) -> None:
+        for future in [future for future in self.storing if future.done()]:
+            spec = self.storing.pop(future)
+            try:
+                events = future.result()
+            except self.ray.exceptions.RayError as error:
+                events = self._try_again(spec, error)
+            for event in events:
+                self.listen(event)
+
+    def _try_again(self, spec: RunSpec, error: Exception) -> list[Event]:
+        """Run a cell again whose task is lost. Nodes are taken away as they are given; workers die of something."""
+        gone = isinstance(error, self.ray.exceptions.NodeDiedError | self.ray.exceptions.ObjectLostError)
+        self.lost[spec.id] += not gone
+        if self.lost[spec.id] < ATTEMPTS:
+            self._submit(spec)
+            return [Event("notice", spec.id, message=f"its {'node' if gone else 'worker'} died; it is run again")]
+        self._give_back(spec.id, "failed")
+        told = f"it lost its worker {ATTEMPTS} times: {type(error).__name__}"
+        return [Event("failed", spec.id, message=told)]
+
+    def _give_back(self, id: str, why: str) -> None:
+        lease = self.leases.pop(id)
         if lease.held:
-            self.work.leases().release(lease, last.kind)
-        self.listen(last)
+            self.work.leases().release(lease, why)
 
     def _stop(self) -> None:
-        for task, (_, lease) in self.running.items():
+        for task in self.running:
             self.ray.cancel(task, force=True)
-            self.work.leases().release(lease, "stopped")
+        for id in list(self.leases):
+            self._give_back(id, "stopped")
         self.ray.kill(self.board)
         self.sign.unlink(missing_ok=True)
 
 
-def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], costs: str | None) -> Computed:
+def _cell(
+    spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], costs: str | None, pause: float
+) -> Computed:
     """What a task does. Without the driver's store in sight it keeps no snapshots; its result goes through Ray."""
     torch.set_num_threads(work.threads)
+    _use_sent()
     for text, reference in data.items():
         place(DataSpec.model_validate_json(text), _ray().get(reference))
     work = replace(work, shared=sign.exists())
@@ -217,7 +354,7 @@ def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any
 
     def tell(event: Event) -> None:
         nonlocal told
-        if event.kind != "moved" or monotonic() - told >= PAUSE:
+        if event.kind != "moved" or monotonic() - told >= pause:
             told = monotonic()
             board.add.remote(event)
 
@@ -231,4 +368,4 @@ def _ray() -> Any:
         import_module("ray.util.scheduling_strategies")
         return import_module("ray")
     except ImportError:
-        raise GottaError("engine 'ray' needs Ray. Install it: pip install 'gotta[ray]'.") from None
+        raise GottaError("engine 'ray' needs Ray. Install it: pip install 'gotta-tta[ray]'.") from None

@@ -6,6 +6,7 @@ last word as a small JSON file.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Event, Listener, Work, execute, receive
 from gotta.files import write_atomically
-from gotta.reading import read_json
+from gotta.json_yaml import read_json
 
 ATTEMPTS = 3
 LOOK = 1.0  # seconds between two looks at the store
@@ -33,17 +34,21 @@ ASK = 10.0  # seconds between two questions to the controller
 CLUSTERS = ("slurm", "local")
 HOURS = 4  # a job that needs longer is requeued and goes on from its snapshot
 REQUEUES = 100
+ARRAY = 1001  # jobs of an array, where the controller does not say
+TAKEN = ("PREEMPTED", "NODE_FAIL", "REQUEUED", "BOOT_FAIL")  # states of a job that has lost its node
 
 
 @dataclass(frozen=True)
 class Slurm:
-    """One array of jobs, `jobs` of them at a time (0: as Slurm allows). `options` are those of sbatch, by long name.
+    """Arrays of jobs, `jobs` of them at a time (0: as Slurm allows), each with `pack` cells one after the other.
 
-    Two options are ours: `minutes` is the time limit of a job, and `cluster=local` runs jobs here, to try things out.
+    `options` are those of sbatch, by long name. Two are ours: `minutes` is the time limit of a job, and `cluster=local`
+    runs jobs here, to try things out.
     """
 
     jobs: int = 0
     gpus: float = 0.0
+    pack: int = 1
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -57,7 +62,7 @@ class Slurm:
             raise GottaError("engine 'slurm' finds no Slurm here: there is no srun. Start it on a node of the cluster.")
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
-        _Driver(self._executor(work), self.cluster, self.jobs, work, listen).run(specs)
+        _Driver(self._executor(work), self, work, listen).run(specs)
 
     @property
     def cluster(self) -> str:
@@ -73,31 +78,34 @@ class Slurm:
             timeout_min=int(self.options.get("minutes", HOURS * 60)),
             cpus_per_task=work.threads,
             gpus_per_node=int(self.gpus),
-            slurm_additional_parameters=flags,
-            **({"slurm_array_parallelism": self.jobs} if self.jobs else {}),
+            slurm_additional_parameters={"requeue": True, **flags},
         )
         return executor
 
 
 @dataclass
-class Cell:
-    """What a job does. Preempted or out of time it is submitted again as it is: the snapshot knows where it was."""
+class Pack:
+    """What a job does. Preempted or out of time it is submitted again as it is: cells that have an outcome are left
+    alone, and of the others the snapshot knows where they were."""
 
-    spec: RunSpec
+    cells: Sequence[tuple[RunSpec, Path]]
     work: Work
-    outcome: Path
 
-    def __call__(self) -> str:
+    def __call__(self) -> None:
         torch.set_num_threads(self.work.threads)
+        for spec, outcome in self.cells:
+            if not outcome.exists():
+                self.run(spec, outcome)
+
+    def run(self, spec: RunSpec, outcome: Path) -> None:
         notices: list[str] = []
 
         def hear(event: Event) -> None:
             if event.kind == "notice":
                 notices.append(event.message)
 
-        last = execute(receive(self.spec), self.work, hear)
-        write_atomically(self.outcome, json.dumps({**asdict(last), "notices": notices}))
-        return last.kind
+        last = execute(receive(spec), self.work, hear)
+        write_atomically(outcome, json.dumps({**asdict(last), "notices": notices}))
 
     def checkpoint(self) -> Any:
         """Asked for by submitit on preemption; the exit that follows gives the lease back."""
@@ -105,9 +113,9 @@ class Cell:
 
 
 class _Driver:
-    def __init__(self, executor: Any, cluster: str, jobs: int, work: Work, listen: Listener) -> None:
-        self.executor, self.cluster, self.work, self.listen = executor, cluster, work, listen
-        self.room = (jobs or os.cpu_count() or 1) if cluster == "local" else sys.maxsize
+    def __init__(self, executor: Any, engine: Slurm, work: Work, listen: Listener) -> None:
+        self.executor, self.engine, self.work, self.listen = executor, engine, work, listen
+        self.room = engine.pack * (engine.jobs or os.cpu_count() or 1) if engine.cluster == "local" else sys.maxsize
         self.folder = Path(work.root) / "slurm" / f"outcomes-{token_hex(4)}"
         self.running: dict[str, tuple[RunSpec, Any]] = {}
         self.tried: Counter[str] = Counter()
@@ -123,21 +131,28 @@ class _Driver:
                 self._progress()
                 waiting += self._settle()
         finally:
-            for _, job in self.running.values():
+            for job in self._jobs():
                 job.cancel(check=False)
 
     def _submit(self, specs: Sequence[RunSpec]) -> None:
         if not specs:
             return
         self.tried.update(spec.id for spec in specs)
+        packs = list(_split(specs, self.engine.pack))
+        arrays = list(_split(packs, _array_size() if self.engine.cluster == "slurm" else len(packs)))
+        if self.engine.jobs:
+            self.executor.update_parameters(slurm_array_parallelism=max(1, self.engine.jobs // len(arrays)))
         with _environment(self.work.threads):
-            cells = [Cell(spec, self.work, self._outcome(spec.id)) for spec in specs]
-            jobs = self._submit_jobs(cells)
-        self.running.update((spec.id, (spec, job)) for spec, job in zip(specs, jobs, strict=True))
+            for array in arrays:
+                jobs = self._submit_array(array)
+                self.running.update(
+                    (spec.id, (spec, job)) for pack, job in zip(array, jobs, strict=True) for spec in pack
+                )
 
-    def _submit_jobs(self, cells: Sequence[Cell]) -> Any:
+    def _submit_array(self, packs: Sequence[Sequence[RunSpec]]) -> Any:
+        todo = [Pack([(spec, self.folder / self._outcome(spec.id)) for spec in pack], self.work) for pack in packs]
         try:
-            return self.executor.submit_array(cells)
+            return self.executor.submit_array(todo)
         except (
             _submitit().core.utils.FailedJobError,
             OSError,
@@ -145,23 +160,30 @@ class _Driver:
             told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
             raise GottaError(f"Slurm does not take the jobs: {told}") from error
 
-    def _outcome(self, id: str) -> Path:
-        return self.folder / f"{id}-{self.tried[id]}.json"
+    def _outcome(self, id: str) -> str:
+        return f"{id}-{self.tried[id]}.json"
+
+    def _jobs(self) -> list[Any]:
+        return list({job.job_id: job for _, job in self.running.values()}.values())
 
     def _progress(self) -> None:
+        known = self.work.leases().progress()
         for id in self.running:
-            if noted := self.work.leases().progress(id):
-                self.listen(Event("moved", id, noted["step"], noted["steps"], noted["accuracy"]))
+            if noted := known.get(id):
+                self.listen(Event("moved", id, **noted))
 
     def _settle(self) -> list[RunSpec]:
         """Pass on the last events; the cells whose jobs are gone without one."""
         gone = self._find_gone()
+        there = set(os.listdir(self.folder)) if self.folder.exists() else set()
         again = []
         for id, (spec, job) in list(self.running.items()):
-            if self.cluster == "local" and id not in gone:
+            if self.engine.cluster == "local" and job.job_id not in gone:
                 continue
-            last = _last_event(self._outcome(id), self.listen)
-            if last is None and id in gone:
+            name = self._outcome(id)
+            last = _last_event(self.folder / name, self.listen) if name in there else None
+            if last is None and job.job_id in gone:
+                self.tried[id] -= _lost_its_node(job)
                 if self.tried[id] < ATTEMPTS:
                     again.append(spec)
                 else:
@@ -173,25 +195,43 @@ class _Driver:
         return again
 
     def _find_gone(self) -> set[str]:
-        """The cells whose jobs are neither waiting nor running. Read before their last words, which come earlier."""
-        if self.cluster == "local":
-            return {id for id, (_, job) in self.running.items() if job.done()}
+        """The jobs that are neither waiting nor running. Read before their last words, which come earlier."""
+        if self.engine.cluster == "local":
+            return {job.job_id for job in self._jobs() if job.done()}
         if monotonic() - self._asked < ASK:
             return set()
         self._asked = monotonic()
-        mains = {job.job_id.split("_")[0] for _, job in self.running.values()}
+        jobs = {job.job_id for job in self._jobs()}
         queued = set()
-        for main in mains:
-            answer = subprocess.run(
-                ["squeue", "--noheader", "--array", "--format=%i", f"--jobs={main}"],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+        for main in {job.split("_")[0] for job in jobs}:
+            answer = _ask("squeue", "--noheader", "--array", "--format=%i", f"--jobs={main}")
             if answer.returncode and "Invalid job id" not in answer.stderr:
                 return set()  # the controller does not answer: nothing is known
             queued |= set(answer.stdout.split())
-        return {id for id, (_, job) in self.running.items() if job.job_id not in queued}
+        return jobs - queued
+
+
+def _split(things: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(things), size):
+        yield things[start : start + size]
+
+
+def _array_size() -> int:
+    """How many jobs the controller takes as one array."""
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", _ask("scontrol", "show", "config").stdout, re.MULTILINE)
+    return max(1, (int(found[1]) if found else ARRAY) - 1)  # the largest number of a job is one less
+
+
+def _lost_its_node(job: Any) -> bool:
+    """Whether a job that is gone was taken from its node, as far as the controller still knows."""
+    state = re.search(r"JobState=(\w+)", _ask("scontrol", "show", "job", str(job.job_id)).stdout)
+    return state is not None and state[1] in TAKEN
+
+
+def _ask(*command: str) -> "subprocess.CompletedProcess[str]":
+    if shutil.which(command[0]) is None:
+        return subprocess.CompletedProcess(command, 127, "", f"there is no {command[0]}")
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def _last_event(path: Path, listen: Listener) -> Event | None:
@@ -231,4 +271,4 @@ def _submitit() -> Any:
         import_module("submitit.helpers")
         return import_module("submitit")
     except ImportError:
-        raise GottaError("engine 'slurm' needs submitit. Install it: pip install 'gotta[slurm]'.") from None
+        raise GottaError("engine 'slurm' needs submitit. Install it: pip install 'gotta-tta[slurm]'.") from None

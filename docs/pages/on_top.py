@@ -1,0 +1,89 @@
+"""Does a sample memory matter on top of class statistics and the prior? From `on-top` and `on-top-video`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gotta.report.pairs import Difference, difference
+from gotta.report.stored_run import Run
+from pages.parts import grid, join, read
+
+HEAD = """\
+# Does a sample memory matter on top?
+
+Every row predicts with class statistics and a prior (`sticky`, with `deskew` too). `deskew` stops there: it trains
+nothing and keeps no image. The others also train the network, on the batch (*none*) or on
+what a memory holds. A cell is what that adds to `deskew` on the same stream, in points of accuracy, with its 95 %
+interval over other seeds (and, where there is more than one, other corruptions), or its range where there are too few
+for an interval. **Bold**: the interval does not contain 0.
+
+    gotta bench on-top
+    gotta bench on-top-video
+    python docs/make_pages.py on_top"""
+Rows = dict[str, dict[str, Difference]]
+
+
+def make(root: Path) -> dict[Path, str]:
+    parts = [HEAD]
+    for name in ("on-top", "on-top-video"):
+        runs = read(root, name)
+        rows, base = list_rows(runs)
+        spec, seeds = runs[0].spec, {run.seed for run in runs}
+        parts += [
+            f"## {spec.data.name}",
+            f"`{spec.model.name}`, {', '.join(runs[0].domains)}, order {spec.stream['order']} (gamma "
+            f"{spec.stream['gamma']}), memories of {spec.memory.capacity} rows, {len(seeds)} seeds. `deskew` alone: "
+            f"{sum(run.accuracy or 0.0 for run in base) / len(base):.1f} %.",
+            tell(rows),
+            table(rows),
+        ]
+    return {root / "docs/results/on-top.md": join(parts)}
+
+
+def list_rows(runs: Sequence[Run]) -> tuple[Rows, list[Run]]:
+    """By method and memory, what the row adds to deskew; and the runs of deskew."""
+    base = [run for run in runs if run.spec.method.name == "deskew"]
+    groups: dict[str, dict[str, list[Run]]] = {}
+    for run in runs:
+        if run not in base:
+            memory = run.spec.memory.name if run.spec.has_memory else "none"
+            groups.setdefault(run.spec.method.name, {}).setdefault(memory, []).append(run)
+    return {
+        method: {memory: difference(rows[memory], base) for memory in sorted(rows, key=lambda m: (m != "none", m))}
+        for method, rows in groups.items()
+    }, base
+
+
+def tell(rows: Rows) -> str:
+    """How many rows are above and below deskew, and what the best memory adds to one that holds the last samples."""
+    found = [(f"{method} + {memory}", one) for method, row in rows.items() for memory, one in row.items()]
+    sure = [(name, one.estimate.mean) for name, one in found if one.estimate and one.distinguishable]
+    above, below = (sorted(name for name, mean in sure if sign * mean > 0) for sign in (1, -1))
+    gains = {
+        method: max(one.estimate.mean for memory, one in row.items() if memory not in ("none", "fifo") and one.estimate)
+        - row["fifo"].estimate.mean
+        for method, row in rows.items()
+        if "fifo" in row and row["fifo"].estimate and len(row) > 2
+    }
+    over = ", ".join(f"{method} {gain:+.1f}" for method, gain in gains.items())
+    return (
+        f"Of {len(found)} rows {len(above)} are significantly above deskew{_listed(above)} and {len(below)} below"
+        f"{_listed(below)}. What the best memory adds to FIFO, which holds the last samples, in points: {over}."
+    )
+
+
+def table(rows: Rows) -> str:
+    memories = dict.fromkeys(memory for row in rows.values() for memory in row)
+    cells = {m: [_show(row[m]) if m in row else "" for row in rows.values()] for m in memories}
+    return grid("memory", list(rows), cells)
+
+
+def _show(one: Difference) -> str:
+    found = one.estimate
+    if found is None:
+        return "not on the same stream"
+    spread = f" ({found.range[0]:+.1f} to {found.range[1]:+.1f})" if found.half is None else f" ± {found.half:.1f}"
+    return f"**{found.mean:+.1f}{spread}**" if one.distinguishable else f"{found.mean:+.1f}{spread}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""

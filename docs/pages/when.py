@@ -1,0 +1,64 @@
+"""When is a memory worth it, when class statistics, when the prior? From the runs of the recipe `when`."""
+
+from itertools import product
+from pathlib import Path
+
+from gotta.report.figures.heat import Map, gain_maps, heat_figures
+from gotta.report.figures.svg import svg
+from gotta.report.panel import place
+from gotta.report.rows import NO_MEMORY, Column, Row, name_cell
+from gotta.safe_text import tell_number
+from pages.parts import grid, join, read
+
+HEAD = """\
+# When is a memory worth it, when class statistics, when the prior?
+
+Points of accuracy above running statistics without a memory, which have the best of five rates on each stream. A
+class goes on for *run* samples on average; a domain lasts for
+10 times *images of each class*; with gamma 100 all classes come everywhere, with gamma 0.1 a few at a time.
+
+    gotta bench when
+    python docs/make_pages.py when"""
+AXES = ("stream.run_length", "stream.per_class", "stream.gamma")
+DESKEW = Column("deskew", "patient", uses_order=True)
+SUBJECTS = {  # with the words of their heading and the name of their picture
+    (Row("memory", "fps"), Column("norm")): ("a memory: Norm with FPS, the better of two rates", "memory"),
+    (NO_MEMORY, Column("deskew")): ("class statistics alone", "class"),
+    (NO_MEMORY, DESKEW): ("deskew: class statistics and the prior", "deskew"),
+}
+
+
+def make(root: Path) -> dict[Path, str]:
+    runs = read(root, "when")
+    maps = gain_maps(runs, AXES)
+    count = f"{len(runs)} runs, {tell_number(len({run.seed for run in runs}), 'seed')}"
+    parts = [HEAD, f"{count}: differences below a point are a direction at most."]
+    for subject, (words, picture) in SUBJECTS.items():
+        gains = maps[subject]
+        parts += [f"## {words.capitalize()}", tell(gains), table(gains)]
+        parts.append(f"![{words}, as a heat map](when-{picture}.svg)")
+    drawn = {figure.method: svg(figure.drawing) + "\n" for figure in heat_figures(place(runs).whole)}
+    pictures = {
+        root / f"docs/results/when-{name}.svg": drawn[name_cell(*subject[::-1])]
+        for subject, (_, name) in SUBJECTS.items()
+    }
+    return {root / "docs/results/when.md": join(parts), **pictures}
+
+
+def tell(gains: Map) -> str:
+    above = sum(gain > 0 for gain in gains.values())
+    ends = []
+    for word, choose in (("most", max), ("least", min)):
+        run, images, gamma = choose(gains, key=lambda place: gains[place])
+        where = f"runs of {run:g}, {images:g} images of each class, gamma {gamma:g}"
+        ends.append(f"{word} {gains[run, images, gamma]:+.1f} ({where})")
+    return f"Above 0 in {above} of {len(gains)} places; {', '.join(ends)}."
+
+
+def table(gains: Map) -> str:
+    runs, images, gammas = (sorted({place[k] for place in gains}) for k in range(3))
+    columns = list(product(gammas[::-1], images))
+    rows = {
+        f"{run:g}": [f"{gains[run, n, g]:+.1f}" if (run, n, g) in gains else "" for g, n in columns] for run in runs
+    }
+    return grid("run", [f"gamma {gamma:g}, {number:g} images" for gamma, number in columns], rows)

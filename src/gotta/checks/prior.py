@@ -1,0 +1,161 @@
+"""What any prior must satisfy, on random streams of logits: `run("my_module:MyPrior")` gives a report."""
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gotta.checks.findings import Report
+from gotta.checks.suite import Pick, Properties, no_global_randomness, raise_unless_passed
+from gotta.errors import GottaError
+from gotta.priors import Prior, priors
+from gotta.types import Prediction
+
+EXAMPLES = 15
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stream of logits in which a class stays for a while, cut into batches."""
+
+    classes: int
+    batches: int
+    batch_size: int
+    run_length: int
+    seed: int
+
+    def stream(self) -> list[Tensor]:
+        rng = np.random.default_rng(self.seed)
+        count = self.batches * self.batch_size
+        label = rng.integers(self.classes, size=1 + count // self.run_length).repeat(self.run_length)[:count]
+        logits = rng.normal(size=(count, self.classes)) + 2 * np.eye(self.classes)[label]
+        return list(torch.split(torch.from_numpy(logits).float(), self.batch_size))
+
+
+def draw(pick: Pick) -> Case:
+    return Case(pick(2, 12), pick(2, 6), pick(1, 12), pick(1, 30), pick(0, 2**16))
+
+
+def size(case: Case) -> tuple[int, ...]:
+    return case.batches * case.batch_size, case.classes, case.run_length, case.seed
+
+
+class Subject:
+    """The prior under test, made anew for every stream."""
+
+    def __init__(self, prior: type[Prior] | Prior, arguments: dict[str, Any]) -> None:
+        self._prior, self._arguments = prior, arguments
+
+    def make(self) -> Prior:
+        return deepcopy(self._prior) if isinstance(self._prior, Prior) else self._prior(**self._arguments)
+
+
+PROPERTIES: Properties[Subject, Case] = Properties()
+named = PROPERTIES.named
+
+
+def follow(prior: Prior, stream: list[Tensor]) -> list[Tensor]:
+    return [prior.follow(Prediction(logits)).logits for logits in stream]
+
+
+@named("answers with finite logits [B, C] of the type they came in, and leaves the given ones as they were")
+def gives_logits(subject: Subject, case: Case) -> None:
+    prior = subject.make()
+    for logits in case.stream():
+        before = logits.clone()
+        found = prior.follow(Prediction(logits)).logits
+        assert found.shape == logits.shape, f"logits of shape {list(found.shape)}, expected {list(logits.shape)}"
+        assert found.dtype == logits.dtype, f"logits of {found.dtype}, expected {logits.dtype}"
+        assert bool(torch.isfinite(found).all()), "logits that are not finite"
+        assert torch.equal(logits, before), "the given logits were changed"
+
+
+@named("is causal: what comes later does not change an answer")
+def is_causal(subject: Subject, case: Case) -> None:
+    stream = case.stream()
+    other = [*stream[:-1], stream[-1].flip(1)]
+    first, second = follow(subject.make(), stream), follow(subject.make(), other)
+    assert all(map(torch.equal, first[:-1], second[:-1])), "a later batch changed an earlier answer"
+
+
+@named("only `follow` moves it: looking changes nothing, and asked again of the last samples it answers the same")
+def looking_changes_nothing(subject: Subject, case: Case) -> None:
+    prior = subject.make()
+    for logits in case.stream():
+        prior.look(Prediction(logits.flip(1)))
+        state = deepcopy(prior.state_dict())
+        ahead = prior.look(Prediction(logits)).logits
+        assert _equal(state, prior.state_dict()), "look() moved it"
+        given = prior.follow(Prediction(logits)).logits
+        assert torch.equal(ahead, given), "look() answers otherwise than follow()"
+        assert torch.equal(given, prior.look(Prediction(logits), again=True).logits), "asked again it answers otherwise"
+
+
+@named("restarts alike whether it is told between two batches or by the first sample of one")
+def restarts(subject: Subject, case: Case) -> None:
+    *stream, last = case.stream()
+    told, marked = subject.make(), subject.make()
+    follow(told, stream), follow(marked, stream)
+    told.boundary()
+    first = marked.follow(Prediction(last), np.arange(len(last)) == 0).logits
+    assert torch.allclose(follow(told, [last])[0], first), "they answer otherwise"
+
+
+@named("a saved state is tensors and plain values, stays as it was, and goes on identically in a new prior")
+def state_goes_on(subject: Subject, case: Case) -> None:
+    stream, one, two = case.stream(), subject.make(), subject.make()
+    half = len(stream) // 2
+    follow(one, stream[:half])
+    saved = one.state_dict()
+    kept = deepcopy(saved)
+    json.dumps(saved, default=lambda value: value.tolist() if isinstance(value, Tensor) else _refuse(value))
+    two.load_state_dict(saved)
+    assert all(map(torch.equal, follow(one, stream[half:]), follow(two, stream[half:]))), "it goes on otherwise"
+    assert _equal(saved, kept), "the saved state changed afterwards"
+
+
+@named("the same stream gives the same answers, after a reset too; no global randomness")
+def repeatable(subject: Subject, case: Case) -> None:
+    prior = subject.make()
+    with no_global_randomness():
+        first, second = follow(prior, case.stream()), follow(subject.make(), case.stream())
+    prior.reset()
+    assert all(map(torch.equal, first, second)), "two priors and one stream differ"
+    assert all(map(torch.equal, first, follow(prior, case.stream()))), "after reset() it answers otherwise"
+
+
+def run(
+    prior: Any, *, examples: int = EXAMPLES, seed: int = 0, settings: Mapping[str, Any] | None = None, **more: Any
+) -> Report:
+    """Check a prior: a registered name, `module:Class`, a class, or a finished prior. A bad one does not raise.
+
+    `settings` and `more` are its arguments.
+    """
+    arguments = {**(settings or {}), **more}
+    found = priors.take(prior) if isinstance(prior, str) else prior
+    if not (isinstance(found, Prior) or (isinstance(found, type) and issubclass(found, Prior))):
+        raise GottaError(f"{prior!r} is not a prior. Expected {priors.expected}.")
+    name = prior if isinstance(prior, str) else getattr(prior, "__name__", repr(prior))
+    if isinstance(prior, str):
+        priors.check_arguments(prior, arguments)
+    return Report("prior", name, tuple(PROPERTIES.check(Subject(found, arguments), draw, size, examples, seed)))
+
+
+def check(prior: Any, **options: Any) -> None:
+    """The same for use in a test: raises AssertionError with the report unless every property holds."""
+    raise_unless_passed(run(prior, **options))
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else bool(a == b)
+
+
+def _refuse(value: Any) -> None:
+    raise AssertionError(f"a {type(value).__name__} in the state")

@@ -1,0 +1,69 @@
+"""`gotta compare`: two entries of a folder of runs, or two folders."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gotta.cli.json_output import AsJson, print_json
+
+if TYPE_CHECKING:
+    from gotta.cli.terminal import Console
+
+
+def compare(
+    folder: Annotated[Path, typer.Argument(help="A folder of runs, or lines that `gotta keep` wrote.")],
+    first: Annotated[str, typer.Argument(help="A memory, method or entry (`rotta + fps`); or another folder.")],
+    second: Annotated[str | None, typer.Argument(help="What to compare it with.", show_default=False)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how two entries differ, paired on the same streams: the difference, its interval, the number of pairs, and
+    how many more seeds or domains would settle it. Only like is compared with like; an error names what differs.
+
+    With two folders: which cells only one has, which settings differ, and which numbers changed.
+
+    Examples:
+
+    - `gotta compare runs/mini fps cstu`
+
+    - `gotta compare runs/mini runs/mini-new`
+    """
+    from gotta.cli.stores import finished
+    from gotta.cli.terminal import Console
+    from gotta.report.compare import compare as compare_entries
+    from gotta.report.panel import place
+
+    console = Console()
+    if second is None:
+        return compare_folders(console, folder, Path(first), as_json)
+    panels = place(finished(folder)).panels
+    if as_json:
+        return print_json(compare_entries(panels, first, second))
+    console.print(str(compare_entries(panels, first, second)), highlight=False, markup=False, soft_wrap=True)
+
+
+def compare_folders(console: "Console", a: Path, b: Path, as_json: bool = False) -> None:
+    from gotta.cli.progress import show_table
+    from gotta.cli.stores import finished
+    from gotta.report.store.changes import change_table, find_changes
+    from gotta.safe_text import one_line
+
+    changes = find_changes(finished(a), finished(b))
+    if as_json:
+        return print_json(changes)
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    say(f"A: {a}\nB: {b}")
+    for title, entries in (("setting", changes.settings), ("environment", changes.environment)):
+        for name, before, after in entries:
+            say(one_line(f"{title} {name}: A {before}, B {after}"))
+    for name, cells in (("A", changes.only_a), ("B", changes.only_b)):
+        for cell in cells:
+            say(one_line(f"only in {name}: {cell}"))
+    found = change_table(changes)
+    if found.rows:
+        show_table(console, found)
+    else:
+        say(found.caption[0])

@@ -1,0 +1,38 @@
+"""`gotta verify`: kept runs are run again and compared."""
+
+from math import inf
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gotta.errors import GottaError
+
+
+def verify(
+    results: Annotated[
+        Path, typer.Argument(help="Lines that `gotta keep` wrote, a folder of them, or a folder of runs.")
+    ],
+    sample: Annotated[int, typer.Option(help="How many runs are drawn.", min=1)] = 3,
+    seconds: Annotated[float, typer.Option(help="Only runs that took at most so many seconds.")] = inf,
+    seed: Annotated[int | None, typer.Option(help="Draws the same sample again.", show_default=False)] = None,
+    note: Annotated[bool, typer.Option(help="Add what was found to verified.jsonl beside the lines.")] = True,
+) -> None:
+    """Run a sample of kept runs again and compare: bit for bit on the same processor and torch, else within what the
+    samples of each domain allow. Runs whose data or weights are not here, and parts of one's own, are left out.
+
+    Example: `gotta verify results/mini.jsonl --sample 3`. Exit code 1 if a run has other numbers.
+    """
+    from gotta.cli.stores import existing
+    from gotta.experiment.sweep.verified import OTHER, VERIFIED
+    from gotta.experiment.sweep.verified import note as add_notes
+    from gotta.workflow.verify import verify as run_again
+
+    found = []
+    for one in run_again(existing(results), sample, seconds, seed):
+        print(one, flush=True)
+        found.append(one)
+    if note:
+        add_notes(found, (results if results.is_dir() else results.parent) / VERIFIED)
+    if wrong := [one.id for one in found if one.outcome == OTHER]:
+        raise GottaError(f"{len(wrong)} of {len(found)} runs gave other numbers than are kept: {', '.join(wrong)}.")

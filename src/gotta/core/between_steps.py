@@ -1,0 +1,117 @@
+"""What may be asked of an adapted model between two steps: freezing, resetting, saving, moving, printing."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from gotta.core import resume
+from gotta.core.guard import Guard
+from gotta.core.inputs import Scale, shape
+from gotta.core.shared import Shared
+from gotta.core.summary import describe
+from gotta.core.undo import Undo
+from gotta.memory import Memory
+from gotta.methods import Method
+from gotta.state import Reader, count, flag, optional
+
+
+class BetweenSteps(Shared):
+    """A method, a memory and a guard, and what is counted of them. Each call comes whole or not at all."""
+
+    model: nn.Module
+    method: Method
+    memory: Memory
+    guard: Guard | None
+    recipe: dict[str, Any] | None
+    source_hash: str | None
+    state: ClassVar[Mapping[str, Reader]] = {
+        "offered": count,
+        "turns": count,
+        "adaptations": count,
+        "scale": Scale.read,
+        "sample": optional(shape),
+        "frozen": flag,
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frozen = False
+        self._start_counting()
+
+    def _start_counting(self) -> None:
+        # Samples; how often it was time to adapt, for whoever looks at samples again; how often it did.
+        self.offered = self.turns = self.adaptations = 0
+        self.scale = Scale()
+        self.sample: tuple[int, ...] | None = None  # the shape of one
+
+    def freeze(self) -> None:
+        """From now on only predict, with the state as it is: nothing is observed, nothing adapts."""
+        with self.alone("freeze()"):
+            self.frozen = True
+
+    def unfreeze(self) -> None:
+        """Adapt again."""
+        with self.alone("unfreeze()"):
+            self.frozen = False
+
+    def boundary(self) -> None:
+        """Say that the next sample has nothing to do with the last one: a new clip, another camera."""
+        with self.alone("boundary()"):
+            self.method.prior.boundary()
+
+    @torch.inference_mode(False)
+    def reset(self) -> None:
+        """Back to the source model and an empty memory."""
+        self.whole("reset()", self._reset, everything=True)
+
+    def _reset(self, undo: Undo) -> None:
+        self.method.reset()
+        self.memory.reset()
+        if self.guard is not None:
+            self.guard.reset()
+        sample = self.sample
+        self._start_counting()
+        self.sample = sample  # the same network takes the same samples
+
+    def save(self, path: str | Path, beside: Mapping[str, Any] | None = None) -> None:
+        """Write everything needed to go on bit for bit into a folder, whole or not at all.
+
+        `beside` is kept with it and given back by `load`: where the stream was, for one. Arrays and what JSON can say.
+        """
+        with self.alone("save()"):
+            resume.save(self, Path(path), beside)
+
+    @torch.inference_mode(False)
+    def load(self, path: str | Path) -> dict[str, Any]:
+        """Go on from a saved state of a model built alike; what was saved beside it.
+
+        A state that does not fit changes nothing.
+        """
+        with self.alone("load()"):
+            state = resume.read_fitting(self, Path(path))
+            self.whole("load()", lambda undo: resume.put_back(self, Path(path), state), everything=True)
+            return dict(state["beside"])
+
+    def train(self, mode: bool = True) -> Self:
+        """The method alone decides which layers are in which mode, so train() and eval() do not reach the model."""
+        self.training = mode
+        return self
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of its results should know about its memory and its method."""
+        return [*self.memory.notes, *self.method.notes]
+
+    def __repr__(self) -> str:
+        with self.lock:
+            return describe(self)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Moving the model moves what belongs to it: teachers, optimizer, stored samples, the guard's source."""
+        with self.alone("moving it"):
+            super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+            resume.move(self, fn)
+            return self

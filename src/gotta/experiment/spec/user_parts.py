@@ -1,0 +1,109 @@
+"""Parts that do not come with gotta: which of them a spec names, and importing them when the caller wants it run.
+
+A spec is built, shown and compared without importing any of them. `module:Class` needs the caller's word: on the
+command line, as an argument, or by the line `imports: [module]` of a recipe. A stored run cannot give it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gotta.data.dataset import DATASETS
+from gotta.data.dataset import check_arguments as check_dataset
+from gotta.errors import messages
+from gotta.memory import policies
+from gotta.memory.policy import make_policy
+from gotta.methods import methods
+from gotta.models import architectures
+from gotta.models.foreign import is_foreign
+from gotta.models.own import find as find_network
+from gotta.priors import priors
+from gotta.registry import Registry
+from gotta.statistics import statistics
+from gotta.streams import ORDERS, SCHEDULES
+
+if TYPE_CHECKING:
+    from gotta.experiment.spec.run_spec import RunSpec
+
+REGISTRIES: dict[str, Registry[Any]] = {
+    "data": DATASETS,
+    "model": architectures,
+    "memory": policies,
+    "method": methods,
+    "order": ORDERS,
+    "schedule": SCHEDULES,
+    "statistics": statistics,
+    "prior": priors,
+}
+PLACES = {  # parts that are settings of a section: by kind, that section
+    "order": "stream",
+    "schedule": "stream",
+    "statistics": "method",
+    "prior": "method",
+}
+
+
+def is_outside(section: str, name: Any) -> bool:
+    """Whether this part would have to be imported to be looked at."""
+    return (
+        isinstance(name, str) and not (section == "model" and is_foreign(name)) and REGISTRIES[section].is_outside(name)
+    )
+
+
+def find_outside(sections: Mapping[str, Any]) -> dict[str, str]:
+    """The outside parts of a spec or of some of its sections, by the kind of part."""
+    found = {}
+    for kind in REGISTRIES:
+        section, setting = (PLACES[kind], kind) if kind in PLACES else (kind, "name")
+        content = sections.get(section)
+        name = content.get(setting) if isinstance(content, Mapping) else None
+        if is_outside(kind, name):
+            found[kind] = str(name)
+    return found
+
+
+def permit(sections: Mapping[str, Any], imports: Collection[str] | None = None) -> None:
+    """What these sections name may be imported: all of it, or what is of these modules."""
+    for section, name in find_outside(sections).items():
+        if ":" in name and (imports is None or name.partition(":")[0] in imports):
+            REGISTRIES[section].permit(name)
+
+
+def find_refused(sections: Mapping[str, Any]) -> list[str]:
+    """A complaint for each `module:Class` that only a file names."""
+    return [
+        f"{REGISTRIES[section].refusal(name)} On the command line: {section}.name={name}; "
+        f"in a recipe: imports: [{name.partition(':')[0]}]."
+        for section, name in find_outside(sections).items()
+        if section not in PLACES and not REGISTRIES[section].is_permitted(name)
+    ]
+
+
+def check_permitted(sections: Mapping[str, Any]) -> None:
+    for kind, name in find_outside(sections).items():
+        REGISTRIES[kind].expect(name)
+
+
+def mistakes(specs: Iterable["RunSpec"]) -> list[str]:
+    """Import the outside parts of these specs: what is wrong with them and with their arguments, each once."""
+    looks: dict[str, Callable[[], object]] = {}
+    for spec in specs:
+        for section, name in find_outside(spec.model_dump()).items():
+            arguments = dict(getattr(getattr(spec, section, None), "arguments", {}))
+            looks[f"{section} {name} {arguments}"] = _look(section, name, arguments)
+    return messages(looks.values())
+
+
+def _look(section: str, name: str, arguments: dict[str, Any]) -> Callable[[], object]:
+    def look() -> None:
+        if section == "model":  # a function, a class or a network
+            find_network(name)
+            return
+        REGISTRIES[section].get(name)
+        if section == "memory":
+            make_policy(name, arguments)
+        elif section == "method":
+            methods.check_arguments(name, arguments)
+        elif section == "data":
+            check_dataset(name, arguments)
+
+    return look

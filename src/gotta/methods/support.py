@@ -1,0 +1,69 @@
+"""What a prediction can lean on besides the network: the memory's rows and the batch itself, with their features."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from gotta.errors import GottaError
+from gotta.heads import find_head
+from gotta.methods.method import Method
+from gotta.methods.parts.features import has_features
+from gotta.types import MemoryBatch, Prediction
+
+
+class Reader(Method):
+    """A method that only reads: the memory's rows change predictions, the network stays as it is.
+
+    The memory goes by what the network says itself, not by what is made of it.
+    """
+
+    native_labels = "raw"
+    reads_memory = True
+    needs_features = True
+
+    def check(self, model: nn.Module) -> None:
+        if not has_features(model):
+            raise GottaError(
+                f"method '{type(self).__name__.lower()}' compares features, and this model has none to take: expected "
+                "features(x) and classify(features), or a linear layer at its end."
+            )
+
+    def gather(self, own: Prediction) -> tuple[Tensor, Tensor]:
+        """Logits [N, C] and features [N, D] of the memory's rows and of the batch that is predicted, in this order."""
+        assert own.features is not None
+        logits, features, held = own.logits, own.features.to(own.logits), self.held()
+        if held is None:
+            return logits, features
+        said, found = self.recall(held)
+        return torch.cat([said.to(logits), logits]), torch.cat([found.to(logits), features])
+
+    def recall(self, held: MemoryBatch) -> tuple[Tensor, Tensor]:
+        """Logits and features of stored rows: from the features that are stored with them, or by a forward."""
+        classify = find_classifier(self.predictor, held.embedding.shape[1]) if self.embed == "features" else None
+        if classify is not None:
+            with torch.no_grad():
+                features = held.embedding.to(next(self.predictor.parameters()))
+                return classify(features), features
+        logits, found = self.consult(held.x)
+        assert found is not None
+        return logits, found
+
+
+def find_classifier(net: nn.Module, width: int) -> Callable[[Tensor], Tensor] | None:
+    """What makes logits of features [N, width], if it can be told."""
+    if hasattr(net, "classify"):
+        return net.classify  # type: ignore[return-value]
+    head = find_head(net)
+    return head if isinstance(head, nn.Linear) and head.in_features == width else None
+
+
+def most_certain(label: Tensor, uncertain: Tensor, count: int) -> Tensor:
+    """Which samples are among the `count` least uncertain of their class; of equal ones the earlier. [N] bool."""
+    order = uncertain.argsort(stable=True)
+    order = order[label[order].argsort(stable=True)]  # by class, then by uncertainty
+    classes = label[order]
+    rank = torch.arange(len(order), device=label.device) - torch.searchsorted(classes, classes)
+    kept = torch.zeros_like(label, dtype=torch.bool)
+    kept[order] = rank < count
+    return kept

@@ -1,0 +1,22 @@
+"""The moving average of predictions as the prior."""
+
+import numpy as np
+
+from gotta.priors.filters import Belief, Filter, average, share_of
+from gotta.priors.prior import Floats, Starts, priors
+
+
+@priors.register("ema")
+class Ema(Filter):
+    """The moving average of predictions as the prior: simple, a rival. It does not notice that a stream has no runs."""
+
+    rate, floor = 0.1, 0.03
+
+    def walk(self, belief: Belief, probs: Floats, starts: Starts) -> tuple[Floats, Floats, Belief]:
+        factors, last = np.empty_like(probs), belief.last
+        rate = share_of(self.rate, self.at_once(len(probs)))
+        for part, begins in self.groups(starts):
+            last = belief.marginal if begins else last
+            factors[part] = last + self.floor
+            last = last + rate * (average(probs[part]) - last)
+        return factors, np.ones(probs.shape[:2]), belief._replace(last=last)

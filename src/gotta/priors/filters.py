@@ -1,0 +1,122 @@
+"""Priors that multiply the network's probabilities by a factor per class, at several temperatures."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gotta.errors import unknown
+from gotta.priors.prior import Floats, Prior, Starts
+
+ORDERS = ("time", "none")
+
+
+class Belief(NamedTuple):
+    """What a filter knows, at each of T temperatures of the network's predictions, and which of them to believe.
+
+    The last sample's classes and the long-run classes [T, C]; how often a class stays [T]; and the evidence [T], which
+    is how well it foresaw the samples so far: the mean logarithm of their likelihood, over that without a prior.
+    """
+
+    last: Floats
+    marginal: Floats
+    stay: Floats
+    evidence: Floats
+    chosen: int = 0
+    proof: float = 0.0  # that classes stay: the sum of that logarithm, within limits
+
+
+class Filter(Prior):
+    """A prior that multiplies the network's probabilities, softened by a temperature, by a factor per class.
+
+    Of several temperatures each has its own belief, and the one that foresees the samples best answers: how sure of
+    itself a network may be differs from one to the other, and nobody tells. `order_in_batch="none"` takes the samples
+    of a batch all at once, for batches that are not in time order.
+    """
+
+    start: ClassVar[float] = 0.0  # how often a class is thought to stay before anything was seen
+    temperatures: ClassVar[tuple[float, ...]] = (1.0,)
+    weigh = 0.002  # share of one sample in the evidence
+    margin = 0.1  # of evidence, by which another temperature must be better
+    bar: ClassVar[float | None] = None  # proof that classes stay without which the network answers alone
+    least_proof, most_proof = -2.0, 8.0  # so that a few samples are enough to start, and to stop
+
+    def __init__(self, order_in_batch: Literal["time", "none"] = "time") -> None:
+        if order_in_batch not in ORDERS:
+            raise unknown("order_in_batch", order_in_batch, ORDERS)
+        self.order_in_batch = order_in_batch
+
+    def begin(self, classes: int) -> Belief:
+        temperatures = len(self.temperatures)
+        uniform = np.full((temperatures, classes), 1 / classes)
+        return Belief(uniform, uniform, np.full(temperatures, self.start), np.zeros(temperatures))
+
+    def believe(self, values: Mapping[str, Any]) -> Belief:
+        """Raises unless the arrays go together."""
+        belief: Belief = super().believe(values)
+        for name, usual in self.begin(belief.last.shape[-1])._asdict().items():
+            found = getattr(belief, name)
+            if np.shape(found) != np.shape(usual) or not np.isfinite(found).all():
+                raise ValueError(f"{name} of the prior is damaged")
+        if type(belief.chosen) is not int or not 0 <= belief.chosen < len(self.temperatures):
+            raise ValueError("the prior believes a temperature that it does not have")
+        return belief
+
+    def restart(self, belief: Belief) -> Belief:
+        return belief._replace(last=belief.marginal.copy())
+
+    def judge(self, logits: Tensor, belief: Belief, starts: Starts) -> tuple[Tensor, Belief]:
+        own = logits.log_softmax(1).numpy()
+        softened = [(logits / temperature).softmax(1) for temperature in self.temperatures]
+        factors, totals, belief = self.walk(belief, torch.stack(softened, 1).numpy(), starts)  # [B, T, C], [B, T]
+        chosen, acts, belief = self._choose(belief, np.log(totals))
+        factor = np.where(np.array(acts)[:, None], factors[np.arange(len(own)), chosen], 1.0)
+        sharp = np.array(self.temperatures)[chosen, None]
+        # The filter's own posterior, made as sharp as the network is: without a factor it is the network's prediction.
+        return torch.from_numpy(own + sharp * np.log(factor)), belief
+
+    @abstractmethod
+    def walk(self, belief: Belief, probs: Floats, starts: Starts) -> tuple[Floats, Floats, Belief]:
+        """Through the samples, probs[B, T, C]: the factors, how well each was foreseen [B, T], and the belief after."""
+
+    def at_once(self, count: int) -> int:
+        """How many of the samples of a batch are one step of the filter."""
+        return count if self.order_in_batch == "none" else 1
+
+    def groups(self, starts: Starts) -> Iterable[tuple[int | slice, bool]]:
+        """The steps through a batch, each of a sample or of all, and whether something new begins there."""
+        return enumerate(starts.tolist()) if self.order_in_batch == "time" else [(slice(len(starts)), any(starts))]
+
+    def _choose(self, belief: Belief, foreseen: Floats) -> tuple[list[int], list[bool], Belief]:
+        """Which temperature answers each sample, and whether the prior has a say in it.
+
+        Another temperature is believed once it is clear that it foresees better.
+        """
+        answers: list[int] = []
+        acts: list[bool] = []
+        evidence, chosen, proof = belief.evidence.tolist(), belief.chosen, belief.proof
+        size = self.at_once(len(foreseen))
+        weight = share_of(self.weigh, size)
+        for seen in foreseen.reshape(-1, size, len(evidence)).mean(1).tolist():
+            answers += [chosen] * size
+            acts += [self.bar is None or proof > self.bar] * size
+            proof = min(self.most_proof, max(self.least_proof, proof + size * seen[chosen]))
+            evidence = [old + weight * (new - old) for old, new in zip(evidence, seen, strict=True)]
+            best = max(range(len(evidence)), key=evidence.__getitem__)
+            if evidence[best] > evidence[chosen] + self.margin:
+                chosen = best
+        return answers, acts, belief._replace(evidence=np.array(evidence), chosen=chosen, proof=proof)
+
+
+def share_of(of_one: float, count: int) -> float:
+    """What so many samples at once count for, given what one does."""
+    return float(1 - (1 - of_one) ** count)
+
+
+def average(values: Floats) -> Floats:
+    """Over the samples that come at once, [B, T, ...] to [T, ...], unless it is only one."""
+    mean: Floats = values if values.ndim == 2 else values.mean(0)
+    return mean

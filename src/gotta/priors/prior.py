@@ -1,0 +1,155 @@
+"""What a prior is: it is given the logits of samples in the order in which they came, and answers with others.
+
+It is causal: a sample's answer depends on that sample and those before it. What it knows is its *belief*, which is
+exchanged as a whole and never changed in place: `follow` moves it, `look` only asks.
+"""
+
+import inspect
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gotta.registry import Registry
+from gotta.state import Reader, Stateful, optional, read_values, set_values, values_of
+from gotta.types import Prediction
+
+Floats = NDArray[np.float64]
+Starts = NDArray[np.bool_]
+
+
+def named_values(saved: Any) -> dict[str, Any]:
+    """Arrays and numbers by name."""
+    if not isinstance(saved, Mapping):
+        raise ValueError(f"a {type(saved).__name__} is no belief")
+    return {name: value.cpu().numpy() if isinstance(value, Tensor) else value for name, value in saved.items()}
+
+
+class Prior(Stateful):
+    """The base of all priors. A new one says with `begin` what it believes at first, and with `judge` what follows.
+
+    A belief is a NamedTuple of arrays and numbers. Arguments of the constructor are hyper-parameters. A model is built
+    with a copy, so that one object may serve several models.
+    """
+
+    name: ClassVar[str]  # its class in lower case, unless it says otherwise
+    belief: Any = None  # until the number of classes is known
+    before: Any = None  # as it was before the last batch
+    counts: Starts | None = None  # which samples of the last batch count; all where None
+    state: ClassVar[Mapping[str, Reader]] = {"belief": optional(named_values), "before": optional(named_values)}
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
+
+    def begin(self, classes: int) -> Any:
+        """The belief before anything was seen."""
+        raise NotImplementedError
+
+    def judge(self, logits: Tensor, belief: Any, starts: Starts) -> tuple[Tensor, Any]:
+        """The logits to use for samples in order, [B, C] in float64, and the belief after them.
+
+        `starts` says of each sample whether it has nothing to do with the one before. What is given stays as it is.
+        """
+        raise NotImplementedError
+
+    def restart(self, belief: Any) -> Any:
+        """The belief before a sample that has nothing to do with the last one."""
+        return belief
+
+    @property
+    def stickiness(self) -> float | None:
+        """How often a class is thought to stay, where the prior has an opinion."""
+        return None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether predictions become others by it."""
+        return True
+
+    def follow(self, raw: Prediction, starts: Starts | None = None, counts: Tensor | None = None) -> Prediction:
+        """The prediction of the next samples, which move the belief. `starts`: which of them begin something new.
+
+        Samples that do not count move nothing, and their prediction is the network's own. `counts`: which do.
+        """
+        self.counts = None if counts is None else counts.cpu().numpy()
+        prediction, after = self._answer(raw, self.belief, starts, self.counts)
+        self.before, self.belief = self.belief, after
+        return prediction
+
+    def look(self, raw: Prediction, starts: Starts | None = None, again: bool = False) -> Prediction:
+        """The same, and nothing moves. `again`: of the samples that moved it last."""
+        counts = self.counts if again else None
+        return self._answer(raw, self.before if again else self.belief, starts, counts)[0]
+
+    def boundary(self) -> None:
+        """The next sample has nothing to do with the last one."""
+        if self.belief is not None:
+            self.belief = self.restart(self.belief)
+
+    def skip(self, starts: Starts | None) -> None:
+        """Samples have passed that are not followed; a boundary among them counts."""
+        if starts is not None and starts.any():
+            self.boundary()
+
+    def reset(self) -> None:
+        """As new."""
+        self.belief = self.before = None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: belief and _to_plain(belief) for name, belief in values_of(self).items()}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        beliefs = {name: found and self.believe(found) for name, found in read_values(self, saved).items()}
+        set_values(self, beliefs)
+
+    def believe(self, values: Mapping[str, Any]) -> Any:
+        """The belief with these arrays and numbers."""
+        return type(self.begin(1))(**values)
+
+    def describe(self) -> list[str]:
+        """What it thinks of the stream, in words."""
+        s = "" if self.stickiness is None else f", stickiness s={self.stickiness:.2f}"
+        return [f"prior={self.name}: predictions use the order of samples{s}"]
+
+    def _answer(
+        self, raw: Prediction, belief: Any, starts: Starts | None, counts: Starts | None
+    ) -> tuple[Prediction, Any]:
+        logits = raw.logits.detach().double().cpu()
+        starts = np.zeros(len(logits), bool) if starts is None else starts
+        belief = self.begin(logits.shape[1]) if belief is None else belief
+        if counts is None or counts.all() or len(counts) != len(logits):
+            judged, belief = self.judge(logits, belief, starts)
+        else:
+            judged = logits.clone()
+            if counts.any():
+                kept = np.flatnonzero(counts)
+                # A clip that begins with a sample that does not count begins with the next one that does.
+                begun = np.logical_or.reduceat(np.append(starts[: kept[-1] + 1], False), np.append(0, kept[:-1] + 1))
+                judged[kept], belief = self.judge(logits[kept], belief, begun[: len(kept)])
+            if starts[np.flatnonzero(counts)[-1] + 1 if counts.any() else 0 :].any():
+                belief = self.restart(belief)
+        return Prediction(judged.log_softmax(1).to(raw.logits), raw.features, raw.embed, raw), belief
+
+
+def _to_plain(belief: Any) -> dict[str, Any]:
+    values = belief._asdict().items()
+    return {name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value for name, value in values}
+
+
+priors: Registry[type[Prior]] = Registry(
+    "prior", "gotta.priors", lambda cls: issubclass(cls, Prior), "a subclass of gotta.priors.Prior"
+)
+
+
+def make_prior(prior: str | Prior, order_in_batch: str = "time") -> Prior:
+    """The prior of this name, or a copy of the given one."""
+    if isinstance(prior, Prior):
+        return deepcopy(prior)
+    takes_order = "order_in_batch" in inspect.signature(priors.get(prior)).parameters
+    made: Prior = priors.build(prior, **({"order_in_batch": order_in_batch} if takes_order else {}))
+    return made

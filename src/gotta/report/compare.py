@@ -1,0 +1,147 @@
+"""Two entries of the same runs compared: like with like, or a refusal that names what differs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gotta.errors import GottaError
+from gotta.report.answer import tell_difference
+from gotta.report.pairs import Difference, fair_difference, pair_by_seed
+from gotta.report.panel import Entry, Panel
+from gotta.report.statistics import LEVEL, PAIRS, SEEDS, predict_half
+from gotta.safe_text import tell_number
+
+MOST = 1000  # seeds or domains that anybody would add
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One entry less the other, paired on the same streams; `where` tells the set-up if there are several."""
+
+    first: Entry
+    second: Entry
+    found: Difference
+    where: str = ""
+
+    @property
+    def mean(self) -> float:
+        assert self.found.estimate is not None
+        return self.found.estimate.mean
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval, uncorrected; None where the pairs are too few."""
+        gap = self.found.estimate
+        return None if gap is None or gap.low is None or gap.high is None else (gap.low, gap.high)
+
+    @property
+    def pairs(self) -> int:
+        """Of seed and domain."""
+        return 0 if self.found.estimate is None else self.found.estimate.pairs
+
+    @property
+    def is_significant(self) -> bool:
+        return self.found.distinguishable
+
+    def to_settle(self) -> dict[str, int]:
+        """How many more seeds, or how many more domains, would make this difference significant if it is real.
+
+        A guess from the spread so far; what would take more than a thousand is left out.
+        """
+        gap = self.found.estimate
+        if gap is None or gap.distinguishable or gap.mean == 0:
+            return {}
+        table = np.array(pair_by_seed(self.first.runs, self.second.runs)[0])
+        seeds, domains = table.shape
+        enough = {
+            "seed": next((s for s in range(seeds + 1, MOST) if _settles(table, s, domains, gap.mean)), None),
+            "domain": next((d for d in range(domains + 1, MOST) if _settles(table, seeds, d, gap.mean)), None),
+        }
+        have = {"seed": seeds, "domain": domains}
+        return {what: number - have[what] for what, number in enough.items() if number is not None}
+
+    def __str__(self) -> str:
+        gap = self.found.estimate
+        assert gap is not None
+        told = f"{self.first.name} is {tell_difference(self.found, self.second.name)}"
+        counted = (
+            f"{tell_number(gap.pairs, 'pair')}: {tell_number(gap.seeds, 'seed')} x {tell_number(gap.domains, 'domain')}"
+        )
+        span = "" if gap.half is not None or gap.pairs < 2 else f"; range {gap.range[0]:+.1f} to {gap.range[1]:+.1f}"
+        text = f"{f'{self.where}: ' if self.where else ''}{told} ({counted}{span})."
+        more = " or ".join(f"{tell_number(number, what)} more" for what, number in self.to_settle().items())
+        few = "" if gap.half is not None else f" Too few for a verdict, which needs {PAIRS} pairs from {SEEDS} seeds."
+        return text + few + (f" About {more} would settle it." if more and not self.is_significant else "")
+
+
+class Comparisons(tuple[Comparison, ...]):
+    """One for each method and set-up in which both were run. Printed, each has a line."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    __repr__ = __str__
+
+
+def compare(panels: Sequence[Panel], first: str, second: str) -> Comparisons:
+    """Every pair of entries of these names that differ in nothing else: `compare(panels, "fps", "cstu")`.
+
+    A name is that of a memory, method, statistics or control, or of both parts, as in `rotta + fps`.
+    """
+    found, refused = [], []
+    for panel in panels:
+        mine, theirs = (_find(panel, name) for name in (first, second))
+        for ours, other in ((a, b) for a in mine for b in theirs if a is not b):
+            differs = _differs(ours, other, first, second)
+            gap = fair_difference(ours.runs, other.runs)
+            if differs or gap.estimate is None:
+                refused.append((len(differs), f"{ours.name} and {other.name}: {'; '.join([*differs, *gap.refused])}"))
+            else:
+                found.append(Comparison(ours, other, gap, panel.title if len(panels) > 1 else ""))
+    if found:
+        return Comparisons(found)
+    if refused:
+        told = f"nothing like {first} and {second} can be compared. The nearest: {min(refused)[1]}"
+        raise GottaError(f"{told}. Whole names, such as 'norm + fps', may differ in more than one part.")
+    known = sorted(
+        {name for panel in panels for entry in panel.entries for name in (entry.row.label, entry.column.label)}
+    )
+    missing = [name for name in (first, second) if not any(_find(panel, name) for panel in panels)]
+    if missing:
+        raise GottaError(f"there is no entry '{missing[0]}'. Known: {', '.join(known)}.")
+    raise GottaError(
+        f"{first} and {second} were not run on the same data, network and stream, so nothing can be compared."
+    )
+
+
+def _find(panel: Panel, name: str) -> list[Entry]:
+    """By the whole name, or else by that of a row or a method."""
+    whole = [entry for entry in panel.entries if entry.name == name]
+    return whole or [entry for entry in panel.entries if name in _names(entry)]
+
+
+def _names(entry: Entry) -> tuple[str, ...]:
+    row, column = entry.row, entry.column
+    return row.label, row.bare, row.short, row.name, column.label, column.method
+
+
+def _differs(a: Entry, b: Entry, first: str, second: str) -> list[str]:
+    """What two entries differ in besides what their names say."""
+    if (a.name, b.name) == (first, second):
+        return []
+    told = []
+    by_row = a.row.plain() != b.row.plain()
+    if by_row and a.column != b.column:
+        told.append(f"methods {a.column.label} and {b.column.label}")
+    if bool(a.row.best_rates) != bool(b.row.best_rates):
+        told.append(f"rates {a.rate:g} and {b.rate:g}")
+    return told
+
+
+def _settles(table: np.ndarray[Any, Any], seeds: int, domains: int, mean: float) -> bool:
+    enough = seeds >= SEEDS and seeds * domains >= PAIRS
+    return enough and abs(mean) > predict_half(table, seeds, domains, LEVEL)

@@ -1,0 +1,105 @@
+"""State, declared once by whoever owns it: undoing, saving, loading and resetting follow from the declaration.
+
+`state` names the attributes that are an owner's state, each with what reads it back from a file. They are exchanged as
+a whole and never changed in place, so that a reference is as good as a copy. Whoever changes something in place, such
+as the rows of a memory, adds to `record` how that is brought back.
+"""
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+Back = Callable[[], object]  # brings back what was; may be called again
+Reader = Callable[[Any], Any]  # a value of a file as the owner has it; raises ValueError where it is none
+
+
+class Stateful:
+    """An owner of state. `owns` are owners inside it, by name."""
+
+    state: ClassVar[Mapping[str, Reader]] = {}
+
+    def owns(self) -> Mapping[str, "Stateful"]:
+        return {}
+
+    def record(self) -> Back:
+        """A call that brings back everything as it is now."""
+        values, parts = values_of(self), [part.record() for part in self.owns().values()]
+
+        def back() -> None:
+            set_values(self, values)
+            for part in parts:
+                part()
+
+        return back
+
+    def state_dict(self) -> dict[str, Any]:
+        """What `load_state_dict` goes on from; nothing in it is changed in place."""
+        return {**values_of(self), **{name: part.state_dict() for name, part in self.owns().items()}}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        set_values(self, read_values(self, saved))
+        for name, part in self.owns().items():
+            part.load_state_dict(saved[name])
+
+
+def values_of(owner: Any) -> dict[str, Any]:
+    return {name: getattr(owner, name) for name in owner.state}
+
+
+def set_values(owner: Any, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(owner, name, value)
+
+
+def read_values(owner: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says of an owner's own attributes, checked."""
+    found = {}
+    for name, read in owner.state.items():
+        try:
+            found[name] = read(saved[name])
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(f"{name} is damaged ({error})") from None
+    return found
+
+
+def flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError(f"{value!r:.40} is not true or false")
+    return value
+
+
+def count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError(f"{value!r:.40} is not a count")
+    return value
+
+
+def number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"{value!r:.40} is not a finite number")
+    return value
+
+
+def tensor(value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise ValueError(f"a {type(value).__name__} is not a tensor")
+    return value
+
+
+def tensors(value: Any) -> dict[str, Tensor]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a {type(value).__name__} is not tensors by name")
+    return {str(name): tensor(part) for name, part in value.items()}
+
+
+def simple(value: Any) -> Tensor | int | float | None:
+    """A tensor, a number or nothing."""
+    if not isinstance(value, Tensor | int | float | None):
+        raise ValueError(f"a {type(value).__name__} is neither a tensor nor a number")
+    return value
+
+
+def optional(read: Reader) -> Reader:
+    return lambda value: None if value is None else read(value)

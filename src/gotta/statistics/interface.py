@@ -1,0 +1,93 @@
+"""What statistics are: they say what BatchNorm layers normalise with when a network predicts and is trained."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from gotta.registry import Registry
+from gotta.state import Stateful
+from gotta.types import Prediction
+
+Lent = AbstractContextManager[Any]  # what is inside has other statistics, or looks on
+
+
+class Statistics(Stateful):
+    """The base of all statistics. New ones say with `predicting` and `training` how a network normalises inside.
+
+    Statistics that learn from the samples they predict look on in `watching` and move in `learn`, once the labels are
+    known; every other forward must leave them as they are. Arguments of the constructor are hyper-parameters. A model
+    is built with a copy, so that one object may serve several models.
+    """
+
+    name: ClassVar[str]  # its class in lower case, unless it says otherwise
+    watches: ClassVar[bool] = False  # whether it is moved by the samples that are predicted, by itself
+    needs_batch: ClassVar[bool] = False  # whether a prediction depends on the other samples of its batch
+    fed_by: str | None = None  # whose forwards move running statistics in the network: "batch" or "memory"
+    rate: float = 0.05  # by which these move with one forward
+    follow: float = 0.0  # how fast the network's running statistics move with predictions
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
+
+    @property
+    def variances(self) -> Tensor | None:
+        """What they divide by, where they keep that themselves: exchanged as a whole when they move."""
+        return None
+
+    def attach(self, net: nn.Module) -> None:
+        """Begin at the source's statistics of this network."""
+
+    def predicting(self, net: nn.Module, moving: bool = True) -> Lent:
+        """Predictions inside. Unless `moving`, they leave the network's own statistics as they are."""
+        return nullcontext()
+
+    def training(self, net: nn.Module, moving: bool = True) -> Lent:
+        """Forwards inside are for a loss."""
+        return nullcontext()
+
+    def feeding(self, net: nn.Module) -> Lent:
+        """Forwards inside move running statistics and do nothing else."""
+        return nullcontext()
+
+    def watching(self, net: nn.Module) -> Lent:
+        """Look at the prediction of the next samples."""
+        return nullcontext()
+
+    def watch(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> Prediction:
+        """Predict the next samples, `x`, as often as it takes, and look on. The prediction to use."""
+        with self.watching(net):
+            return predict()
+
+    def know_home(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> None:
+        """See some clean samples, `x`, which the network was made for."""
+
+    @property
+    def counts(self) -> Tensor | None:
+        """Which of the samples that were watched count, [n], for the prior as well; all where None."""
+        return None
+
+    def resting(self) -> Lent:
+        """While the network predicts other samples, in the midst of what is watched."""
+        return nullcontext()
+
+    def learn(self, label: Tensor, num_classes: int) -> None:
+        """What was watched counts, now that its labels are known."""
+
+    def measure(self) -> dict[str, float]:
+        """What is thought of the stream, by name."""
+        return {}
+
+    def describe(self) -> list[str]:
+        """The same in words."""
+        return []
+
+
+statistics: Registry[type[Statistics]] = Registry(
+    "statistics",
+    "gotta.statistics",
+    lambda cls: issubclass(cls, Statistics),
+    "a subclass of gotta.statistics.Statistics",
+)

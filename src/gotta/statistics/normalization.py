@@ -1,0 +1,240 @@
+"""Normalisation layers of any model: finding and exchanging them, and deciding which statistics BatchNorm uses."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.utils.parametrize import is_parametrized
+
+AFFINE_LAYERS = (
+    _BatchNorm,
+    nn.LayerNorm,
+    nn.GroupNorm,
+    nn.InstanceNorm1d,
+    nn.InstanceNorm2d,
+    nn.InstanceNorm3d,
+    nn.RMSNorm,
+)
+CACHED = 2**17  # numbers that a processor's cache holds
+ONE_VALUE = "Expected more than 1 value per channel when training"  # how torch begins the message
+
+
+def batch_norms(model: nn.Module) -> list[_BatchNorm]:
+    return [module for module in model.modules() if isinstance(module, _BatchNorm)]
+
+
+def tracked_norms(net: nn.Module) -> list[_BatchNorm]:
+    """The BatchNorm layers that have statistics of the source; the others use those of each batch whatever is done."""
+    return [layer for layer in batch_norms(net) if layer.running_mean is not None]
+
+
+def has_batch_norm(model: nn.Module) -> bool:
+    return any(isinstance(module, _BatchNorm) for module in model.modules())
+
+
+def affine_parameters(model: nn.Module, skip: Callable[[str], bool] = lambda name: False) -> list[nn.Parameter]:
+    """Weight and bias of every normalisation layer that has them, each once."""
+    layers = (layer for name, layer in model.named_modules() if isinstance(layer, AFFINE_LAYERS) and not skip(name))
+    return list(dict.fromkeys(parameter for layer in layers for parameter in layer.parameters(recurse=False)))
+
+
+@contextmanager
+def batch_statistics(model: nn.Module, rate: float) -> Iterator[None]:
+    """BatchNorm normalises with the current batch; running statistics move towards it by `rate`.
+
+    Only BatchNorm changes its mode: train() on the whole model would switch dropout on.
+    """
+    with _modes_kept(model):
+        for layer in batch_norms(model):
+            layer.training, layer.momentum = True, rate
+            # A rate of 0 must leave the running statistics alone even if the batch's are not finite.
+            layer.track_running_stats = layer.track_running_stats and rate > 0
+        yield
+
+
+@contextmanager
+def running_statistics(model: nn.Module) -> Iterator[None]:
+    """BatchNorm normalises with its running statistics, which stay."""
+    with _modes_kept(model):
+        for layer in batch_norms(model):
+            layer.training = False
+        yield
+
+
+@contextmanager
+def source_statistics(model: nn.Module) -> Iterator[None]:
+    """Every BatchNorm, also an exchanged one, normalises as the source model does."""
+    exchanged = [layer for layer in batch_norms(model) if isinstance(layer, ReplacedBatchNorm)]
+    for layer in exchanged:
+        layer.plain = True
+    try:
+        with running_statistics(model):
+            yield
+    finally:
+        for layer in exchanged:
+            layer.plain = False
+
+
+@contextmanager
+def _modes_kept(model: nn.Module) -> Iterator[None]:
+    layers = batch_norms(model)
+    before = [(layer.training, layer.momentum, layer.track_running_stats) for layer in layers]
+    try:
+        yield
+    finally:
+        for layer, (training, momentum, track) in zip(layers, before, strict=True):
+            layer.training, layer.momentum, layer.track_running_stats = training, momentum, track
+
+
+class ReplacedBatchNorm(_BatchNorm):
+    """A BatchNorm whose normalisation is another. It takes over parameters, buffers and names of the layer it replaces.
+
+    `batch_statistics` steers it like any BatchNorm: `training` says whether the batch counts, `momentum` and
+    `track_running_stats` whether and how fast the running statistics follow.
+    """
+
+    def __init__(self, layer: _BatchNorm) -> None:
+        super().__init__(layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats)
+        self._parameters, self._buffers, self._modules = layer._parameters, layer._buffers, layer._modules
+        self.training = layer.training
+        self.plain = False  # normalise as the layer that was replaced
+        self.row_weight: Tensor | None = None  # how often each row of the batch counts; once each where None
+
+    def __getattr__(self, name: str) -> Any:
+        """Weight and bias of a layer that is parametrised are computed when they are asked for."""
+        if name in ("weight", "bias") and is_parametrized(self, name):
+            return self.parametrizations[name]()
+        return super().__getattr__(name)
+
+    @property
+    def sees_batch(self) -> bool:
+        return self.training or self.running_mean is None
+
+    @property
+    def moves(self) -> bool:
+        return self.training and self.track_running_stats and self.running_mean is not None
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        """Any number of dimensions will do."""
+
+    def batch_moments(self, x: Tensor, unbiased: bool = False) -> tuple[Tensor, Tensor]:
+        """Mean and variance of each channel of a batch."""
+        weight = self.row_weight
+        counts = weight is not None and len(weight) == len(x)
+        return moments(x, (0, *range(2, x.ndim)), unbiased, weight=weight if counts else None)
+
+    def with_running_statistics(self, x: Tensor) -> Tensor:
+        return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
+
+    def scaled(self, x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        """x times `scale` plus `shift`, [C] both, and then the layer's own weight and bias."""
+        if self.affine:
+            scale, shift = scale * self.weight, shift * self.weight + self.bias
+        # One product and one sum, so that the large tensor is written as rarely as can be.
+        return torch.addcmul(per_channel(shift, x), x, per_channel(scale, x)).to(x.dtype)
+
+
+def replace_batch_norms(model: nn.Module, make: Callable[[_BatchNorm], nn.Module]) -> None:
+    """Put a new layer in the place of every BatchNorm; one that is used in several places stays one."""
+    made: dict[nn.Module, nn.Module] = {}
+    for parent in list(model.modules()):
+        for name, child in parent._modules.items():
+            if isinstance(child, _BatchNorm):
+                parent._modules[name] = made.setdefault(child, make(child))
+
+
+def widen(x: Tensor) -> Tensor:
+    """Sums over many values need more than half precision."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def moments(
+    x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = False, weight: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance over some dimensions. Two passes of simple sums take a fraction of torch.var_mean on a CPU.
+
+    With a weight [N] a row of x [N, ...] counts as so many.
+    """
+    if weight is None:
+        mean = x.mean(dims, keepdim=True)
+        count = x.numel() // mean.numel()
+        var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
+    else:
+        rows = weight.to(x).reshape(-1, *([1] * (x.ndim - 1)))
+        total = rows.sum() * (x[0].numel() // x.shape[1])
+        mean = (rows * x).sum(dims, keepdim=True) / total
+        var = (rows * (x - mean).square()).sum(dims, keepdim=True) / (total - int(unbiased))
+    return (mean, var) if keepdim else (mean.flatten(), var.flatten())
+
+
+@contextmanager
+def seen_before(layers: Sequence[_BatchNorm], see: Callable[[int, _BatchNorm, Tensor], None]) -> Iterator[None]:
+    """Before each of these layers is called inside, `see` is given its number, itself and its input.
+
+    As a hook would be, at a fraction of its time.
+    """
+    own = [vars(layer).get("forward") for layer in layers]
+    try:
+        for at, layer in enumerate(layers):
+            vars(layer)["forward"] = partial(_see_and_call, partial(see, at, layer), layer.forward)
+        yield
+    finally:
+        for layer, forward in zip(layers, own, strict=True):
+            vars(layer).pop("forward", None)  # an interrupt may have come before it was there
+            if forward is not None:
+                vars(layer)["forward"] = forward
+
+
+def _see_and_call(see: Callable[[Tensor], None], forward: Callable[..., Tensor], input: Tensor) -> Tensor:
+    see(input)
+    return forward(input)
+
+
+def sample_moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and mean square of every sample and channel over its positions, in float32: [B, C] each.
+
+    The norm is the fastest way on a CPU unless the channels come last. Then it is to square a few samples at a time,
+    which stay in the cache.
+    """
+    x, places = x.float(), tuple(range(2, x.ndim))
+    if not places:
+        return x, x.square()
+    if x.is_contiguous():
+        return x.mean(places), torch.linalg.vector_norm(x, dim=places).square() / x.shape[2:].numel()
+    few = max(1, CACHED // x.shape[1:].numel())
+    if len(x) <= few or x.requires_grad or x.device.type != "cpu":
+        return x.mean(places), x.square().mean(places)
+    squared = torch.empty_like(x[:few])
+    means, squares = [], []
+    for part in torch.split(x, few):
+        means.append(part.mean(places))
+        squares.append(torch.mul(part, part, out=squared[: len(part)]).mean(places))
+    return torch.cat(means), torch.cat(squares)
+
+
+def per_channel(value: Tensor, like: Tensor) -> Tensor:
+    """[C] shaped so that it meets the channels of [B, C, ...]."""
+    return value.reshape(1, -1, *([1] * (like.ndim - 2)))
+
+
+def shield_group_norms(model: nn.Module) -> None:
+    """Keep the process alive where GroupNorm is trained on channels-last images behind frozen layers.
+
+    The CPU kernel of torch 2.13 crashes in the backward pass if the layer's own input needs no gradient.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.GroupNorm) and _with_gradient not in module._forward_pre_hooks.values():
+            module.register_forward_pre_hook(_with_gradient)
+
+
+def _with_gradient(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    x = inputs[0]
+    trained = any(parameter.requires_grad for parameter in module.parameters())
+    if not trained or not torch.is_grad_enabled() or x.requires_grad or x.device.type != "cpu":
+        return None
+    return (x.detach().requires_grad_(), *inputs[1:])

@@ -1,0 +1,33 @@
+"""A moving average that starts at the source's."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import nn
+
+from gotta.errors import GottaError, unknown
+from gotta.statistics.interface import Lent, Statistics, statistics
+from gotta.statistics.normalization import batch_statistics
+
+FEEDERS = ("batch", "memory")
+
+
+@statistics.register("running")
+@dataclass(frozen=True)
+class Running(Statistics):
+    """An average that moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's."""
+
+    fed_by: Literal["batch", "memory"] = "memory"
+    rate: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.fed_by not in FEEDERS:
+            raise unknown("fed_by", self.fed_by, FEEDERS)
+        if not 0 < self.rate <= 1:
+            raise GottaError(f"rate must be greater than 0 and at most 1 (got {self.rate}).")
+
+    def training(self, net: nn.Module, moving: bool = True) -> Lent:
+        return batch_statistics(net, self.rate if moving and self.fed_by == "memory" else 0.0)
+
+    def feeding(self, net: nn.Module) -> Lent:
+        return batch_statistics(net, self.rate)

@@ -1,0 +1,197 @@
+"""An exception at any line of a call leaves a model as it was before or as it is after, bit for bit."""
+
+import sys
+import warnings
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import seeded_net
+from whole_state import frozen_state
+
+import gotta
+from gotta import GottaError, adapt
+from gotta.core.undo import Undo
+
+SOURCE = str(Path(gotta.__file__).parent)
+SETUPS = {
+    "deskew": {},
+    "source": {},
+    "tent": {"memory": "fps", "capacity": 8},
+    "rotta": {"memory": "cstu", "capacity": 8, "guard": "rollback"},
+    "norm": {"memory": "fpsd", "capacity": 8, "statistics": "running"},
+    "cotta": {"copies": 2, "anchor_threshold": 0.5},
+}
+
+
+def images(size=8, seed=0):
+    return torch.rand(size, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def warm(method, **settings):
+    model = adapt(seeded_net(), method, seed=3, **settings)
+    for seed in range(2):
+        model(images(seed=seed))
+    return model
+
+
+class Lines:
+    """Counts the lines of gotta that are traced inside, and raises at one of them."""
+
+    def __init__(self, at=None):
+        self.at, self.seen = at, 0
+
+    def trace(self, frame, event, _):
+        if not frame.f_code.co_filename.startswith(SOURCE):
+            return None
+        if event == "line":
+            self.seen += 1
+            if self.seen == self.at:
+                raise KeyboardInterrupt
+        return self.trace
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self.trace)
+        return self
+
+    def __exit__(self, *_):
+        sys.settrace(self.before)
+
+
+def lines_of(call, model):
+    with Lines() as lines, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(model)
+    return lines.seen
+
+
+def cut(call, model, at):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(KeyboardInterrupt), Lines(at):
+            call(model)
+
+
+def step(model):
+    model(images(seed=9))
+
+
+def check(call, model, points):
+    before, after = frozen_state(model), deepcopy(model)
+    total = lines_of(call, after)
+    ends = before, frozen_state(after)
+    for number in range(points):
+        copy = deepcopy(model)
+        at = 1 + number * total // points
+        cut(call, copy, at)
+        assert frozen_state(copy) in ends, f"line {at} of {total}"
+        call(copy)  # and it goes on
+        if number % 7 == 0:
+            assert frozen_state(copy) in (ends[1], frozen_state(_twice(call, model))), f"line {at} of {total}"
+
+
+def _twice(call, model):
+    copy = deepcopy(model)
+    call(copy)
+    call(copy)
+    return copy
+
+
+@pytest.mark.parametrize("method", SETUPS)
+def test_a_step_that_is_cut_off_anywhere_has_happened_or_has_not(method):
+    check(step, warm(method, **SETUPS[method]), points=25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", SETUPS)
+def test_a_step_that_is_cut_off_at_every_line(method):
+    model = warm(method, **SETUPS[method])
+    check(step, model, points=lines_of(step, deepcopy(model)))
+
+
+@pytest.mark.parametrize("method", ["deskew", "rotta"])
+def test_resetting_freezing_and_loading_have_happened_or_have_not(method, tmp_path):
+    model = warm(method, **SETUPS[method])
+    saved = warm(method, **SETUPS[method])
+    saved(images(seed=5))
+    saved.save(tmp_path)
+    for call in (lambda m: m.reset(), lambda m: m.freeze(), lambda m: m.load(tmp_path)):
+        check(call, model, points=20)
+
+
+@pytest.mark.parametrize("method", ["deskew", "tent", "rotta"])
+def test_a_rollback_that_is_cut_off_is_finished_by_the_next_call(method):
+    model = warm(method, **SETUPS[method])
+    before = frozen_state(model)
+    last = "adapt" if model.method.adapts else "follow"
+    total = 60
+    for at in range(1, total, 3):
+        copy = deepcopy(model)
+        well = getattr(copy.method, last)
+
+        def badly(*given, well=well):
+            well(*given)
+            raise RuntimeError("no")
+
+        setattr(copy.method, last, badly)
+        with pytest.raises((KeyboardInterrupt, GottaError)), Rollback(at):
+            step(copy)
+        delattr(copy.method, last)
+        copy.freeze()
+        copy.unfreeze()
+        assert frozen_state(copy) == before, f"line {at} of the rollback"
+
+
+class Rollback(Lines):
+    """Raises at a line that is reached from `Undo.back`."""
+
+    def trace(self, frame, event, argument):
+        back, above = Undo.back.__wrapped__.__code__, frame
+        while above is not None and above.f_code is not back:
+            above = above.f_back
+        return super().trace(frame, event, argument) if above is not None else self.trace if event == "call" else None
+
+
+def test_what_is_asked_for_inside_a_step_is_refused(tmp_path):
+    model = warm("tent", memory="fps", capacity=8)
+    calls = {
+        "save()": lambda: model.save(tmp_path / "x"),
+        "reset()": model.reset,
+        "load()": lambda: model.load(tmp_path / "y"),
+        "a copy": lambda: deepcopy(model),
+        "a step": lambda: model(images(seed=4)),
+        "state_dict()": model.state_dict,
+        "freeze()": model.freeze,
+    }
+    model.save(tmp_path / "y")
+    before = frozen_state(model)
+    for name, call in calls.items():
+        hook = model.model.fc.register_forward_hook(lambda *_, call=call: call() and None)
+        with pytest.raises(GottaError, match="asked for inside a step") as told:
+            step(model)
+        hook.remove()
+        assert name in str(told.value)
+        assert frozen_state(model) == before, name
+    step(model)
+
+
+@pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("where", ["adapt", "predict", "expect_adaptation"])
+def test_what_is_not_our_error_reaches_the_caller_as_itself_and_nothing_changes(error, where, monkeypatch):
+    model = warm("tent", memory="fps", capacity=8)
+    before = frozen_state(model)
+
+    def fail(*_, **__):
+        raise error("none left")
+
+    if where == "expect_adaptation":
+        monkeypatch.setattr("gotta.core.undo.tensors", fail)
+    else:
+        monkeypatch.setattr(model.method, where, fail)
+    with pytest.raises(error, match="none left"):
+        step(model)
+    monkeypatch.undo()
+    assert frozen_state(model) == before
+    step(model)

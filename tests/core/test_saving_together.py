@@ -1,0 +1,165 @@
+"""Several writers and readers of one folder, forks, and states that ask for more room than a model can need."""
+
+import json
+import multiprocessing
+import os
+import threading
+import time
+
+import pytest
+import torch
+from tiny import seeded_net
+from torch.utils.data import DataLoader, Dataset
+
+import gotta
+from gotta import GottaError, adapt
+from gotta.core.saved import seal
+
+
+def images(size=8, seed=0):
+    return torch.rand(size, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def warm(seed=0, **settings):
+    model = adapt(seeded_net(), **{"method": "tent", "memory": "fps", "capacity": 8, **settings})
+    model(images(seed=seed))
+    return model
+
+
+def test_of_two_who_save_to_one_folder_the_last_is_what_loads(tmp_path):
+    models = [warm(seed) for seed in range(3)]
+    errors = []
+
+    def save(model):
+        try:
+            for _ in range(15):
+                model.save(tmp_path, {"who": models.index(model)})
+                gotta.load(tmp_path, seeded_net())
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=save, args=(model,)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    model = warm()
+    who = model.load(tmp_path)["who"]
+    assert torch.equal(model.memory.peek().x, models[who].memory.peek().x)
+    assert len(list(tmp_path.iterdir())) == 2, "what nobody needs is tidied away"
+
+
+def test_a_file_that_is_larger_than_its_header_says_is_not_read(tmp_path):
+    model = warm()
+    model.save(tmp_path)
+    (path,) = tmp_path.glob("*.safetensors")
+    with path.open("r+b") as file:
+        file.truncate(200 << 30)  # sparse
+    start = time.perf_counter()
+    with pytest.raises(GottaError, match="header says otherwise"):
+        model.load(tmp_path)
+    assert time.perf_counter() - start < 5
+
+
+def test_a_header_that_asks_for_more_than_such_a_model_needs_is_refused(tmp_path):
+    model = warm()
+    model.save(tmp_path)
+    (path,) = tmp_path.glob("*.safetensors")
+    size = 200 << 30
+    header = json.dumps({"x": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}}).encode()
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + size)
+    with pytest.raises(GottaError, match="are read for such a model"):
+        model.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sheltering", 1),
+        ("episodes", -1),
+        ("evidence", "x"),
+        ("company", 3),
+        ("snapshot", {"method": {}}),
+        ("snapshot", {"method": {}, "memory": None}),
+        ("kept", {"x": 1}),
+        ("kept", [1]),
+    ],
+)
+def test_what_the_guard_knows_is_checked(name, value, tmp_path):
+    model = warm(guard="rollback")
+    model.save(tmp_path)
+    path = tmp_path / "state.json"
+    record = json.loads(path.read_text())
+    record["state"]["guard"][name] = value
+    path.write_text(json.dumps(seal(record)))
+    with pytest.raises(GottaError, match=r"does not fit|not a readable state"):
+        model.load(tmp_path)
+
+
+class Labelled(Dataset):
+    """Asks an adapted model in the processes of a DataLoader."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, at):
+        self.model.freeze()
+        return self.model(images(2, at)).argmax(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_beside_a_stepping_thread_goes_on():
+    model = warm()
+    ends = threading.Event()
+
+    def serve():
+        while not ends.is_set():
+            model(images())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                model(images(2, 3))
+                os._exit(7)
+            deadline = time.monotonic() + 60
+            while (done := os.waitpid(child, os.WNOHANG)) == (0, 0):
+                if time.monotonic() > deadline:
+                    os.kill(child, 9)
+                    os.waitpid(child, 0)
+                    pytest.fail("the child hangs")
+                time.sleep(0.01)
+            assert os.waitstatus_to_exitcode(done[1]) == 7
+    finally:
+        ends.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_a_data_loader_takes_an_adapted_model(context):
+    model = warm()
+    labels = list(DataLoader(Labelled(model), num_workers=1, multiprocessing_context=context, batch_size=2))
+    assert [found.shape for found in labels] == [(2, 2), (2, 2)]
+
+
+def predict(model, answers):
+    answers.put(model(images(2, 1)).argmax(1).tolist())
+
+
+def test_spawn_takes_an_adapted_model():
+    model = warm(guard="rollback")
+    context = multiprocessing.get_context("spawn")
+    answers = context.SimpleQueue()
+    child = context.Process(target=predict, args=(model, answers))
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0
+    assert answers.get() == model(images(2, 1)).argmax(1).tolist()

@@ -1,0 +1,26 @@
+import pytest
+
+from gotta import GottaError
+from gotta.experiment.spec.spec_files import read_settings, read_spec
+
+
+def test_settings_stand_over_options_and_options_over_the_file(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("model: {name: a, weights: w}\nmethod: {name: tent, lr: 1}\nseed: 1")
+    given = [str(path), "seed=2", "method.lr=3"]
+    assert read_settings(given, {"model": {"name": "b"}, "seed": 5}) == {
+        "model": {"name": "b"},
+        "method": {"name": "tent", "lr": 3},
+        "seed": 2,
+    }
+    assert read_settings([], {"seed": 5}) == {"seed": 5}
+
+
+@pytest.mark.parametrize(("text", "words"), [("- 1", "got list"), ("a: [", "not YAML")])
+def test_a_file_that_is_no_spec(tmp_path, text, words):
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(GottaError, match=words):
+        read_spec(path)
+    with pytest.raises(GottaError, match="neither a spec file nor a setting"):
+        read_settings(["nowhere"])
