@@ -28,13 +28,14 @@ def warm(seed=0, **settings):
 
 def test_of_two_who_save_to_one_folder_the_last_is_what_loads(tmp_path):
     models = [warm(seed) for seed in range(3)]
+    net = seeded_net()  # seeded here: threads share the generator that its weights are drawn from
     errors = []
 
     def save(model):
         try:
             for _ in range(15):
                 model.save(tmp_path, {"who": models.index(model)})
-                gotta.load(tmp_path, seeded_net())
+                gotta.load(tmp_path, net)
         except Exception as error:
             errors.append(error)
 

@@ -187,7 +187,7 @@ def test_ranks_stand_beside_the_paper_and_levels_are_folded(visit):
     assert page.locator(".ranks tbody tr", has_text="fps").locator("td").first.text_content() == "1"
     assert not page.locator(".beside").is_visible()
     page.locator("summary", has_text="Levels").click()
-    assert page.locator(".beside").is_visible()
+    page.locator(".beside").wait_for(state="visible")
 
 
 def test_recordings_are_named_and_open(visit):
@@ -227,7 +227,7 @@ def test_a_cell_opens_its_run_by_keyboard(visit, store):
     assert "were not recorded" in dialog.text_content()  # of this run too
     assert page.evaluate("document.activeElement.tagName") == "SELECT"
     page.keyboard.press("Escape")
-    assert not dialog.is_visible()
+    dialog.wait_for(state="hidden")
     page.wait_for_url(lambda address: "run" not in address.rpartition("#")[2])
 
 
@@ -300,7 +300,7 @@ def test_long_names_leave_the_numbers_in_sight(browser, tmp_path, width):
     for box in (number.bounding_box() for number in numbers.all()):
         assert 0 < box["x"] < width - 40
     page.locator(".view:not([hidden]) td a").first.click()  # nothing lies over it
-    assert page.get_by_role("dialog").is_visible()
+    page.get_by_role("dialog").wait_for(state="visible", timeout=10_000)
     page.close()
 
 
