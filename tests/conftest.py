@@ -28,6 +28,7 @@ def ask_once() -> str:
     return os.environ[FOUND]
 
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # OpenMP with several threads does not survive a fork, with any network
 WITHOUT_BFLOAT16 = ask_once()
 os.environ["XDG_DATA_HOME"] = str(Path(__file__).parent / "nowhere")  # the data of whoever runs tests is not looked at
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from multiprocessing.context import get_spawning_popen
 from threading import RLock
+from time import monotonic
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
@@ -104,11 +105,32 @@ class Shared(nn.Module):
         return {name: value for name, value in self.__dict__.items() if name not in self.OWN}
 
 
-def _free_locks() -> None:
-    """In a forked process the thread that held a lock does not exist; what it left is taken back by the next call."""
+WAIT = 5.0  # seconds that a fork waits for the steps of other threads to end
+HELD: list[Any] = []
+
+
+def _hold_locks() -> None:
+    """Before a fork: no thread is inside a step, where torch holds locks that nobody would give back in the child.
+
+    A step that takes longer, or one that waits for whoever forks, is not waited for: its lock is renewed in the child,
+    and what it left is taken back there by the next call.
+    """
+    deadline = monotonic() + WAIT
+    for model in sorted(ALIVE, key=id):
+        if model.lock.acquire(timeout=max(0.0, deadline - monotonic())):
+            HELD.append(model.lock)
+
+
+def _give_back() -> None:
+    while HELD:
+        HELD.pop().release()
+
+
+def _renew_locks() -> None:
+    HELD.clear()
     for model in list(ALIVE):
         model.lock = RLock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free_locks)
+    os.register_at_fork(before=_hold_locks, after_in_parent=_give_back, after_in_child=_renew_locks)
