@@ -1,0 +1,135 @@
+"""What a request brings, read within limits: JSON, an array as .npy, or an image. Nothing is unpickled."""
+
+import base64
+import binascii
+import io
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+from PIL import Image
+
+from gotta.data.readers.pictures import FORMATS, decode
+from gotta.errors import GottaError
+from gotta.json_yaml import parse_json
+
+Inputs = npt.NDArray[np.float32]  # [B, ...]
+
+
+class TooLarge(GottaError):
+    """More than a request may bring."""
+
+
+class TooSlow(GottaError):
+    """A request took longer than it may."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one request."""
+
+    bytes: int = 8 << 20
+    samples: int = 64
+    pixels: int = 1 << 24  # of an image, before it is fitted
+    read_seconds: float = 10.0  # until the body is here
+    seconds: float = 30.0  # until it is answered
+
+
+async def read_body(parts: AsyncIterator[bytes], told: str | None, limits: Limits) -> bytes:
+    """The body of a request, given up as soon as it is too large or arrives too slowly.
+
+    `told` is the Content-Length. Without one the parts are counted, and with a wrong one too.
+    """
+    import asyncio
+
+    if told is not None and (not told.isdigit() or int(told) > limits.bytes):
+        raise TooLarge(f"the request has {told[:20]} bytes, at most {limits.bytes:,} are read. Send fewer samples.")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(limits.read_seconds):
+            async for part in parts:
+                body += part
+                if len(body) > limits.bytes:
+                    raise TooLarge(f"the request has more than {limits.bytes:,} bytes. Send fewer samples.")
+    except TimeoutError:
+        raise TooSlow(f"the request did not arrive within {limits.read_seconds:g} s. Send fewer samples.") from None
+    return bytes(body)
+
+
+def read_inputs(body: bytes, kind: str, limits: Limits, size: int | None = None) -> Inputs:
+    """The samples of a request. `kind` is its content type; images are fitted to `size` pixels a side, if given."""
+    kind = kind.partition(";")[0].strip().lower()
+    if kind.startswith("image/"):
+        inputs = read_image(body, limits, size)
+    elif kind == "application/x-npy":
+        inputs = as_inputs(read_npy(body))
+    elif kind == "application/json":
+        inputs = as_inputs(_from_json(body))
+    else:
+        raise GottaError(
+            f"content type {kind[:80]!r} is unknown. Expected application/json, application/x-npy, image/*."
+        )
+    if len(inputs) > limits.samples:
+        raise TooLarge(f"the request has {len(inputs):,} samples, at most {limits.samples:,} are taken. Send fewer.")
+    return inputs
+
+
+def read_npy(data: bytes) -> npt.NDArray[Any]:
+    """An array in .npy format that is exactly as long as its header says, of numbers and not of Python objects."""
+    stream = io.BytesIO(data)
+    try:
+        version = npy.read_magic(stream)
+        read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        shape, _, kind = read_header(stream)
+    except Exception as error:  # numpy raises anything for a damaged header, KeyError for an unknown version
+        raise GottaError(f"the array is not in .npy format: {type(error).__name__}: {str(error)[:200]}.") from None
+    expected = stream.tell() + prod(shape) * kind.itemsize
+    if kind.hasobject or expected != len(data):
+        raise GottaError(
+            f"the array of {kind} has {len(data):,} bytes, its header says {expected:,}. Expected numbers as np.save "
+            "writes them."
+        )
+    array: npt.NDArray[Any] = np.load(io.BytesIO(data), allow_pickle=False)
+    return array
+
+
+def read_image(data: bytes, limits: Limits, size: int | None) -> Inputs:
+    """One image as [1, 3, H, W] from 0 to 1. Its size is looked at before any pixel is decoded."""
+    try:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
+            width, height = opened.size
+    except Exception as error:  # Pillow raises anything for a damaged header
+        raise GottaError(f"the body is not a readable image: {str(error)[:200]}.") from None
+    if width * height > limits.pixels:
+        raise TooLarge(f"the image has {width * height:,} pixels, at most {limits.pixels:,} are decoded.")
+    image = decode(io.BytesIO(data), "the body")
+    if size is not None:
+        image = image.resize((size, size), Image.Resampling.BILINEAR)
+    return as_inputs(np.asarray(image).transpose(2, 0, 1)[None])
+
+
+def as_inputs(array: npt.NDArray[Any]) -> Inputs:
+    """Numbers as float32, of bytes from 0 to 1; a batch of at least one sample."""
+    if array.dtype == np.uint8:
+        array = array.astype(np.float32) / 255
+    if array.dtype.kind not in "fiu" or array.ndim < 2 or not len(array):
+        raise GottaError(f"the inputs are {array.dtype}{list(array.shape)}. Expected numbers [B, ...], B from 1.")
+    return np.ascontiguousarray(array, np.float32)
+
+
+def _from_json(body: bytes) -> npt.NDArray[Any]:
+    try:
+        said = parse_json(body)
+        if not isinstance(said, dict) or len(said.keys() & {"inputs", "npy"}) != 1:
+            raise ValueError("expected an object with either inputs (nested lists) or npy (base64)")
+        if "npy" in said:
+            return read_npy(base64.b64decode(said["npy"], validate=True))
+        return np.asarray(said["inputs"], np.float32)
+    except GottaError:
+        raise
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise GottaError(f"the request is not readable: {str(error)[:200]}.") from None
