@@ -1,6 +1,7 @@
 """The adapted model: one step is predict, observe, adapt. The only copy of that logic."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from gotta.core.between_steps import BetweenSteps
 from gotta.core.guard import Guard
-from gotta.core.inputs import MOST, check_batch, check_finite, check_shape, check_starts, is_finite
+from gotta.core.inputs import MOST, check_batch, check_finite, check_shape, check_starts, check_storable, is_finite
 from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
@@ -16,12 +17,13 @@ from gotta.errors import NotFinite, one_error
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.methods.parts.as_source import source_logits
+from gotta.methods.parts.calls import check_own
 from gotta.priors.prior import Starts
 from gotta.types import MemoryBatch, Prediction
 
 
 class Adapted(BetweenSteps):
-    """A model that adapts to the stream it predicts. Calling it gives logits; `step` tells what happened besides.
+    """A model that adapts to the stream it predicts. Call it as the network; `step` tells what happened besides.
 
     Every public call holds one lock, so that threads may share a model; each step comes whole or not at all.
     """
@@ -47,24 +49,33 @@ class Adapted(BetweenSteps):
         super().renew()
         self.method.peek = self.memory.peek if self.memory.lasts else None
 
-    def forward(self, x: Tensor, starts: Any = None) -> Tensor:
-        with self.lock:
-            logits = self.step(x, starts).prediction.logits
-            source = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
-            return logits if source.output_type is None else logits.to(source.output_type)
+    def forward(self, *inputs: Any, starts: Any = None, **named: Any) -> Any:
+        """Takes what the network takes and gives what it gives, with the adapted logits; `starts` as in `step`."""
+        return self.step(*inputs, starts=starts, **named).output
 
-    def step(self, x: Tensor, starts: Any = None) -> Outcome:
+    def step(self, *inputs: Any, starts: Any = None, **named: Any) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
 
         A step that would ruin the model is taken back as a whole: `outcome.diagnostics["undone"]` is 1 then. `starts`
         says of each sample, true or false, whether it begins a new clip: a prior restarts there.
         """
+        calls = self.method.calls
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
-            largest = check_batch(x, self.sample, self.method.needs_batch)
-            x = (x.clone() if x.is_inference() else x.detach()).as_subclass(Tensor)
-            begins = check_starts(starts, len(x))
-            return self.whole("a step", lambda undo: self._take(x, begins, largest, undo))
+            if starts is not None:
+                check_own("starts", self.model)
+            with calls.taking(self.model, inputs, named) as x:
+                check_storable(x, calls.batch_like, self.memory.lasts or self.guard is not None)
+                largest = check_batch(x, self.sample, self.method.needs_batch)
+                begins = check_starts(starts, len(x))
+                outcome = self.whole("a step", lambda undo: self._take(x, begins, largest, undo))
+                return replace(outcome, output=self._answer(outcome.prediction))
+
+    def _answer(self, prediction: Prediction) -> Any:
+        source = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
+        logits = prediction.logits
+        logits = logits if source.output_type is None else logits.to(source.output_type)
+        return self.method.calls.answer(logits, prediction.raw.logits)
 
     def _take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
         if self.frozen:

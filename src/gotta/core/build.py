@@ -18,6 +18,7 @@ from gotta.memory import Memory
 from gotta.memory.arguments import check_owner
 from gotta.memory.policy import Policy
 from gotta.methods import methods
+from gotta.methods.parts.calls import Calls
 from gotta.models.embedding import Embedding
 from gotta.priors import Prior
 from gotta.priors import priors as known_priors
@@ -35,6 +36,7 @@ def build(
     embedding: str = "probs",
     seed: int = 0,
     guard: str | None = None,
+    calls: Calls | None = None,
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
@@ -45,8 +47,10 @@ def build(
     if guard is not None:  # from a copy that is made before the method exchanges layers
         watcher = Guard(guard, methods.build("source", model=deepcopy(model), embed=embedding))
     built = methods.build(method, model=model, statistics=statistics, embed=embedding, seed=seed, **hyper)
+    built.calls = calls or built.calls
     if watcher is not None:
         watcher.source.cost = built.cost  # one account, in which the guard has a phase of its own
+        watcher.source.calls = built.calls
     return Adapted(built, memory, adapt_every, score or built.native_score, watcher)
 
 
@@ -73,6 +77,8 @@ def adapt(
     inplace: bool = False,
     head: Any = None,
     scale: float | None = None,
+    sample: str | None = None,
+    output: Any = None,
     **hyper: Any,
 ) -> Adapted:
     """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
@@ -102,6 +108,9 @@ def adapt(
         inplace: Adapt the given network itself and not a copy.
         head: For a network that gives features: class embeddings [C, D], whose inner products with them are the logits.
         scale: With a head: the logits are so many times the cosine.
+        sample: The name of the input that is the sample, such as `"pixel_values"`. Without it, it is the first tensor.
+        output: Where the logits are in what the network gives, if it is neither a tensor nor has `logits`: a key, an
+            attribute, a position; or a function of the output that gives them, and then they are all that comes back.
         **hyper: The method's hyper-parameters (`gotta show tent`), `preset`, `quirks`, `reset_every`; with a prior
             `labels` (what memory and statistics go by: `"filtered"` or `"raw"`) and `order_in_batch` (`"time"` or
             `"none"`).
@@ -132,8 +141,11 @@ def adapt(
         "guard": guard,
         "head": head,
         "scale": scale,
+        "sample": sample,
+        "output": output,
         **hyper,
     }
+    calls = Calls(sample, output)
     source_hash = saved.fingerprint(model)
     held = memory if isinstance(memory, Memory) else Memory(memory, capacity, num_classes, seed)
     cls = methods.take(method)
@@ -155,6 +167,7 @@ def adapt(
         embedding,
         seed,
         guard,
+        calls,
         prior=prior,
         **hyper,
     )

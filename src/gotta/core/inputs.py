@@ -15,6 +15,7 @@ from gotta.state import count, number
 
 MOST = 1e3  # nothing real grows by a larger factor from one batch to the next
 ENOUGH = 64  # samples in a row of another scale altogether, after which that is the scale
+TOKENS = (torch.int64, torch.int32)  # of texts; images of bytes are mistakes
 EXPECTED = "Expected a floating tensor [B, ...] of finite values"
 
 
@@ -45,17 +46,32 @@ class Scale:
         return Scale(max(self.largest, most)), False
 
 
+def check_storable(x: Tensor, beside: Sequence[str], stored: bool) -> None:
+    """Raises where samples would be stored, in a memory or by a guard, that cannot be predicted again alone."""
+    if stored and beside:
+        raise GottaError(
+            f"the network takes {', '.join(beside)} beside each sample, and a memory or a guard stores the sample "
+            "alone. Use memory='none' without a guard, or a network that takes one tensor."
+        )
+    if stored and x.dtype in TOKENS:
+        raise GottaError(
+            f"a memory or a guard stores samples of floating numbers (got {x.dtype}: token ids?). Use memory='none' "
+            "without a guard."
+        )
+
+
 def check_batch(x: Tensor, sample: tuple[int, ...] | None, batch_statistics: bool) -> list[float]:
     """Raises unless x is a batch like the earlier ones, whose samples had the shape `sample`.
 
     Gives the largest absolute value of each sample.
     """
-    if not isinstance(x, Tensor) or not x.is_floating_point():
+    tokens = isinstance(x, Tensor) and x.dtype in TOKENS
+    if not tokens and not (isinstance(x, Tensor) and x.is_floating_point()):
         got = x.dtype if isinstance(x, Tensor) else type(x).__name__
         raise GottaError(f"a batch of {got} cannot be predicted. {EXPECTED}; images go from 0 to 1.")
     if x.is_meta or x.is_nested or x.is_quantized or x.layout is not torch.strided:
         raise GottaError(f"a batch must be a dense tensor with values, not meta, nested or sparse. {EXPECTED}.")
-    if x.ndim < 2 or (sample is not None and x.shape[1:] != sample):
+    if x.ndim < 2 or (sample is not None and x.shape[1:] != sample and not tokens):  # texts differ in length
         wanted = "[B, ...]" if sample is None else f"[B, {', '.join(map(str, sample))}]"
         raise GottaError(f"a batch of shape {list(x.shape)} does not fit. Expected {wanted}, as before.")
     if x.numel() == 0:
@@ -65,6 +81,8 @@ def check_batch(x: Tensor, sample: tuple[int, ...] | None, batch_statistics: boo
             "a batch of one sample has no batch statistics to normalise with. Use batches of at least 2, a memory "
             "with pairing='memory', or statistics='running'."
         )
+    if tokens:
+        return [0.0] * len(x)  # ids have no size
     largest: list[float] = largest_values(x).tolist()
     if not all(map(isfinite, largest)):
         raise GottaError(f"the batch holds NaN or infinite values. {EXPECTED}.")
@@ -97,6 +115,11 @@ def largest_values(x: Tensor) -> Tensor:
 
 def check_shape(logits: Tensor, samples: int, classes: int | None) -> None:
     """Raises unless the logits are [samples, classes]; None where the number of classes is not known yet."""
+    if logits.ndim == 2 and logits.shape[1] == 1:
+        raise GottaError(
+            "the model gives one output for each sample, [B, 1], whose softmax is 1 whatever it says. Expected a logit "
+            "for each of two or more classes: for a sigmoid's logit z, output=lambda z: torch.cat([-z / 2, z / 2], 1)."
+        )
     if logits.ndim != 2 or classes not in (None, logits.shape[1]) or not logits.shape[1]:
         raise GottaError(f"the model gives outputs of shape {list(logits.shape)}. Expected [B, {classes or 'C'}].")
     if len(logits) != samples:

@@ -56,7 +56,7 @@ def evaluate(
                 adapted.memory.reveal(batch.truth.label)
             x, starts = batch.x.to(device), stream.told_starts(step)
             if clock.ready(step) and (exposed is None or exposed[step]):
-                outcome = adapted.step(x, starts)
+                outcome = adapted.step(x, starts=starts)
                 clock.spend(step, outcome.cost, len(x))
                 yield Record(step, batch.truth, outcome)
             else:
@@ -66,7 +66,7 @@ def evaluate(
 def _only_predicted(adapted: Adapted, x: Tensor, starts: NDArray[np.bool_] | None) -> Outcome:
     adapted.freeze()
     try:
-        return adapted.step(x, starts)
+        return adapted.step(x, starts=starts)
     finally:
         adapted.unfreeze()
         if starts is not None and starts.any():

@@ -18,6 +18,7 @@ class Outcome:
     adaptations: int
     cost: dict[str, Any] = field(default_factory=dict)  # seconds, forwards and backwards by phase
     diagnostics: dict[str, float] = field(default_factory=dict)
+    output: Any = None  # what the network gives for such a call, with the logits of the prediction
 
 
 def not_stored(count: int) -> Tensor:

@@ -126,7 +126,7 @@ class Foa(Method):
         vit = find_transformer(self.model)
         self.cost.count(forwards=1, samples=len(x))
         with tokens_watched(vit, prompts) as seen:
-            output = self.model(x)
+            output = self.calls(self.model, x)
         following = [*(block.norm1 for block in list(vit.blocks)[1:]), vit.norm]
         return output, torch.cat([norm(token) for norm, token in zip(following, seen, strict=True)], 1)
 

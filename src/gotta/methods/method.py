@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import unknown
+from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
-from gotta.methods.parts.outputs import find_logits, logits_of
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.parts.row_weights import counting_rows
 from gotta.methods.settings import (
@@ -94,6 +94,7 @@ class Method:
         **hyper: Any,
     ) -> None:
         self.model, self.embed = model, embed
+        self.calls = Calls()
         self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
         self.quirks = choose_quirks(type(self), quirks)
         self.statistics = deepcopy(statistics or self.usual_statistics(False, preset))
@@ -343,13 +344,13 @@ class Method:
         net = self.model if net is None else net
         self.cost.count(forwards=1, samples=len(x))
         try:
-            return self._read(net(x))
+            return self._read(self.calls(net, x))
         except ValueError as error:
             if len(x) > 1 or not str(error).startswith(ONE_VALUE):
                 raise
         # One row of 1 x 1 maps has no statistics of its own, so those there are must do.
         with running_statistics(net):
-            return self._read(net(x))
+            return self._read(self.calls(net, x))
 
     def training_logits(
         self, x: Tensor, net: nn.Module | None = None, moving: bool = True, weight: Tensor | None = None
@@ -396,12 +397,12 @@ class Method:
         if self.embed != "features" and not self.needs_features:
             return self.logits(x, net), None
         self.cost.count(forwards=1, samples=len(x))
-        output, features = forward_with_features(net, x)
+        output, features = forward_with_features(net, x, self.calls)
         return self._read(output), features
 
     def _read(self, output: Any) -> Tensor:
-        self.output_type = find_logits(output).dtype
-        return logits_of(output)
+        self.output_type = self.calls.find(output).dtype
+        return self.calls.read(output)
 
     def _prediction_mode(self, net: nn.Module) -> AbstractContextManager[Any]:
         return self.statistics.predicting(net, self.moving)

@@ -6,6 +6,7 @@ from tiny import seeded_net
 from torch import nn
 
 from gotta import GottaError, adapt
+from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
 
 
@@ -30,14 +31,14 @@ class Split(nn.Module):
 
 def test_a_network_with_features_is_asked_for_them():
     net = Split()
-    output, features = forward_with_features(net, images())
+    output, features = forward_with_features(net, images(), Calls())
     assert torch.equal(features, images().flatten(1))
     assert torch.equal(output, net(images()))
 
 
 def test_of_any_other_they_are_what_the_last_linear_layer_is_given():
     net = seeded_net()
-    output, features = forward_with_features(net, images())
+    output, features = forward_with_features(net, images(), Calls())
     assert features.shape == (4, 16)
     assert torch.equal(net.fc(features), output)
     assert not net.fc._forward_pre_hooks
@@ -46,7 +47,7 @@ def test_of_any_other_they_are_what_the_last_linear_layer_is_given():
 def test_a_network_without_a_linear_layer_has_none():
     net = nn.Sequential(nn.Conv2d(3, 5, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten())
     with pytest.raises(GottaError, match="no features"):
-        forward_with_features(net, images())
+        forward_with_features(net, images(), Calls())
 
 
 def test_the_memory_can_go_by_features_of_any_network():

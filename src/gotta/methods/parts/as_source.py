@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from gotta.methods.parts.outputs import logits_of
 from gotta.statistics.normalization import source_statistics
 
 if TYPE_CHECKING:
@@ -20,4 +19,6 @@ def source_logits(method: "Method", x: Tensor) -> Tensor:
     source = {name: value.to(here[name]) for name, value in saved.items()}
     method.cost.count(forwards=1, samples=len(x))
     with source_statistics(method.model):
-        return logits_of(torch.func.functional_call(method.model, source, (x,)))
+        inputs, named = method.calls.arrange(x)
+        output = torch.func.functional_call(method.model, source, inputs, named)
+        return method.calls.read(method.calls.keep(x, output))

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from gotta.errors import GottaError
+from gotta.methods.parts.calls import Calls
 
 
 def has_features(net: nn.Module) -> bool:
@@ -13,14 +14,14 @@ def has_features(net: nn.Module) -> bool:
     return _own(net) is not None or any(isinstance(module, nn.Linear) for module in net.modules())
 
 
-def forward_with_features(net: nn.Module, x: Tensor) -> tuple[Any, Tensor]:
+def forward_with_features(net: nn.Module, x: Tensor, calls: Calls) -> tuple[Any, Tensor]:
     """One forward: what the network gives back, and its features [B, D].
 
     A network with features(x) and classify(features) is asked for them. Of any other, the features are what the linear
     layer that is called last is given.
     """
     net = getattr(net, "_orig_mod", net)  # a compiled network may have been traced without the hooks
-    if own := _own(net):
+    if calls.alone and (own := _own(net)):
         features, classify = own
         found = features(x)
         return classify(found), found.detach()
@@ -28,7 +29,7 @@ def forward_with_features(net: nn.Module, x: Tensor) -> tuple[Any, Tensor]:
     layers = [module for module in net.modules() if isinstance(module, nn.Linear)]
     hooks = [layer.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0])) for layer in layers]
     try:
-        output = net(x)
+        output = calls(net, x)
     finally:
         for hook in hooks:
             hook.remove()
