@@ -104,3 +104,20 @@ def test_usual_preprocessing():
 def test_convolutional_networks_take_other_sides(name, side):
     with torch.inference_mode():
         assert architectures.build(name, num_classes=3).eval()(images(2, side)).shape == (2, 3)
+
+
+def test_first_published_resnet50_differs_in_stride_and_eps_alone():
+    with torch.device("meta"):
+        first, usual = architectures.build("resnet50-v1"), architectures.build("resnet50")
+    shapes = [{name: value.shape for name, value in net.state_dict().items()} for net in (first, usual)]
+    assert shapes[0] == shapes[1]
+    moved = {
+        name: (layer.stride, usual.get_submodule(name).stride)
+        for name, layer in first.named_modules()
+        if isinstance(layer, torch.nn.Conv2d) and layer.stride != usual.get_submodule(name).stride
+    }
+    one, two = (1, 1), (2, 2)
+    assert moved == {
+        f"layer{stage}.0.conv{n}": (two, one) if n == 1 else (one, two) for stage in (2, 3, 4) for n in (1, 2)
+    }
+    assert {layer.eps for layer in first.modules() if isinstance(layer, torch.nn.BatchNorm2d)} == {1e-3}

@@ -1,4 +1,4 @@
-"""The ImageNet ResNets (He et al., 2016) with the stride in the 3x3 convolution; key names as in torchvision."""
+"""The ImageNet ResNets (He et al., 2016); key names, and except for one the place of the stride, as in torchvision."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -7,6 +7,7 @@ from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 from gotta.models.resnet import conv3x3
 
 IMAGENET = Input(224, *PREPROCESSING["imagenet"])
+CAFFE = Input(224, *PREPROCESSING["caffe"])
 
 
 def conv1x1(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
@@ -57,6 +58,14 @@ class Bottleneck(Residual):
         narrow = F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
         out: Tensor = self.bn3(self.conv3(narrow))
         return out
+
+
+class FirstBottleneck(Bottleneck):
+    """As first published: the stride is in the first 1x1 convolution."""
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__(inputs, width, stride)
+        self.conv1.stride, self.conv2.stride = self.conv2.stride, self.conv1.stride
 
 
 class ImageNetResNet(Backbone):
@@ -111,3 +120,14 @@ class ResNet50(ImageNetResNet):
 
     def __init__(self, num_classes: int = 1000, input: Input = IMAGENET) -> None:
         super().__init__(Bottleneck, (3, 4, 6, 3), num_classes, input)
+
+
+@architectures.register("resnet50-v1")
+class ResNet50V1(ImageNetResNet):
+    """ResNet-50 as first published, and as Keras has it: another place of the stride, an eps of 1e-3, no deviation."""
+
+    def __init__(self, num_classes: int = 1000, input: Input = CAFFE) -> None:
+        super().__init__(FirstBottleneck, (3, 4, 6, 3), num_classes, input)
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.eps = 1e-3
