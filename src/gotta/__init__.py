@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from gotta import data, models, streams
     from gotta.core.adapted import Adapted
     from gotta.core.build import adapt, load
+    from gotta.filter import Filter
     from gotta.memory import Memory
     from gotta.workflow import Plan, Result, bench, plan, run
     from gotta.workflow.advice import advise
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 __all__ = [
     "Adapted",
+    "Filter",
     "GottaError",
     "Memory",
     "Plan",
@@ -38,6 +40,7 @@ _HOMES = {
     "gotta.workflow.advice": ("advise",),
     "gotta.core.adapted": ("Adapted",),
     "gotta.core.build": ("adapt", "load"),
+    "gotta.filter": ("Filter",),
     "gotta.memory": ("Memory",),
     "gotta.workflow": ("Plan", "Result", "bench", "plan", "run"),
 }

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gotta.priors.filters import Belief, Filter, average, share_of
+from gotta.hidden_markov import share_of
+from gotta.priors.filters import Belief, Filter
 from gotta.priors.prior import Floats, Starts, priors
 
 
@@ -18,5 +19,6 @@ class Ema(Filter):
         for part, begins in self.groups(starts):
             last = belief.marginal if begins else last
             factors[part] = last + self.floor
-            last = last + rate * (average(probs[part]) - last)
+            seen = probs[part] if self.order_in_batch == "time" else probs[part].mean(0)
+            last = last + rate * (seen - last)
         return factors, np.ones(probs.shape[:2]), belief._replace(last=last)

@@ -2,13 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gotta.errors import unknown
+from gotta.hidden_markov import Weighing
 from gotta.priors.prior import Floats, Prior, Starts
 
 ORDERS = ("time", "none")
@@ -29,20 +30,13 @@ class Belief(NamedTuple):
     proof: float = 0.0  # that classes stay: the sum of that logarithm, within limits
 
 
-class Filter(Prior):
+class Filter(Weighing, Prior):
     """A prior that multiplies the network's probabilities, softened by a temperature, by a factor per class.
 
     Of several temperatures each has its own belief, and the one that foresees the samples best answers: how sure of
     itself a network may be differs from one to the other, and nobody tells. `order_in_batch="none"` takes the samples
     of a batch all at once, for batches that are not in time order.
     """
-
-    start: ClassVar[float] = 0.0  # how often a class is thought to stay before anything was seen
-    temperatures: ClassVar[tuple[float, ...]] = (1.0,)
-    weigh = 0.002  # share of one sample in the evidence
-    margin = 0.1  # of evidence, by which another temperature must be better
-    bar: ClassVar[float | None] = None  # proof that classes stay without which the network answers alone
-    least_proof, most_proof = -2.0, 8.0  # so that a few samples are enough to start, and to stop
 
     def __init__(self, order_in_batch: Literal["time", "none"] = "time") -> None:
         if order_in_batch not in ORDERS:
@@ -91,32 +85,13 @@ class Filter(Prior):
         return enumerate(starts.tolist()) if self.order_in_batch == "time" else [(slice(len(starts)), any(starts))]
 
     def _choose(self, belief: Belief, foreseen: Floats) -> tuple[list[int], list[bool], Belief]:
-        """Which temperature answers each sample, and whether the prior has a say in it.
-
-        Another temperature is believed once it is clear that it foresees better.
-        """
+        """Which temperature answers each sample, and whether the prior has a say in it."""
         answers: list[int] = []
         acts: list[bool] = []
         evidence, chosen, proof = belief.evidence.tolist(), belief.chosen, belief.proof
         size = self.at_once(len(foreseen))
-        weight = share_of(self.weigh, size)
         for seen in foreseen.reshape(-1, size, len(evidence)).mean(1).tolist():
             answers += [chosen] * size
-            acts += [self.bar is None or proof > self.bar] * size
-            proof = min(self.most_proof, max(self.least_proof, proof + size * seen[chosen]))
-            evidence = [old + weight * (new - old) for old, new in zip(evidence, seen, strict=True)]
-            best = max(range(len(evidence)), key=evidence.__getitem__)
-            if evidence[best] > evidence[chosen] + self.margin:
-                chosen = best
+            acts += [self.acts(proof)] * size
+            evidence, chosen, proof = self.choose(seen, evidence, chosen, proof, size)
         return answers, acts, belief._replace(evidence=np.array(evidence), chosen=chosen, proof=proof)
-
-
-def share_of(of_one: float, count: int) -> float:
-    """What so many samples at once count for, given what one does."""
-    return float(1 - (1 - of_one) ** count)
-
-
-def average(values: Floats) -> Floats:
-    """Over the samples that come at once, [B, T, ...] to [T, ...], unless it is only one."""
-    mean: Floats = values if values.ndim == 2 else values.mean(0)
-    return mean

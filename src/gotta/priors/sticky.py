@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from gotta.priors.filters import Belief, Filter, average, share_of
+from gotta.hidden_markov import HiddenMarkov
+from gotta.priors.filters import Belief, Filter
 from gotta.priors.prior import Floats, Starts, priors
 from gotta.types import Prediction
 
@@ -16,7 +17,7 @@ class OrderWarning(UserWarning):
 
 
 @priors.register("sticky")
-class Sticky(Filter):
+class Sticky(HiddenMarkov, Filter):
     """A hidden Markov filter: a class stays with probability s, or is drawn anew from the network's long-run marginal.
 
     Dividing by that marginal is what makes it safe: what the network says all the time is no sign of a run. s is
@@ -25,12 +26,6 @@ class Sticky(Filter):
     lower temperature then has the greater evidence.
     """
 
-    start = 0.5
-    temperatures = (1.5, 3.0, 0.5)
-    learn, slow = 0.02, 0.005  # shares of one sample in s and in the marginal
-    least, most = 0.02, 0.99  # of s; without the first, thousands of samples would be needed to come back
-    least_marginal = 1e-3  # of a class, times the number of classes
-    bar = 2.0  # that is, classes that stay explain the samples seven times as well
     loud = 0.9  # above it one warning is given
 
     def __init__(self, order_in_batch: Any = "time") -> None:
@@ -58,25 +53,10 @@ class Sticky(Filter):
     def walk(self, belief: Belief, probs: Floats, starts: Starts) -> tuple[Floats, Floats, Belief]:
         last, marginal, stay = belief.last, belief.marginal, belief.stay[:, None]  # [T, C], [T, C], [T, 1]
         factors, totals = np.empty_like(probs), np.empty((*probs.shape[:2], 1))
-        # Arrays, with which numpy is twice as fast as with numbers.
-        least, most, one = (np.full_like(stay, value) for value in (self.least, self.most, 1.0))
-        size = self.at_once(len(probs))
-        learn, slow = (np.full_like(stay, share_of(share, size)) for share in (self.learn, self.slow))
-        floor = np.full_like(marginal, self.least_marginal / probs.shape[2])
-        for part, begins in self.groups(starts):
-            now = probs[part]  # [T, C], or [B, T, C]
-            anew = one - stay
-            factor = stay * (marginal if begins else last) / marginal + anew
-            joint = now * factor
-            total = np.add.reduce(joint, -1, keepdims=True)
-            factors[part], totals[part] = factor, total
-            marginal = np.maximum(floor, marginal + self.pace(anew, slow) * (average(now) - marginal))
-            marginal /= np.add.reduce(marginal, 1, keepdims=True)
-            stay = stay + learn * anew * (one - average(one / total))  # towards the probability that the class stayed
-            stay = np.minimum(most, np.maximum(least, stay))
-            last = average(joint / total)
+        shares, together = self.shares(probs.shape[2], self.at_once(len(probs))), self.order_in_batch == "none"
+        for part, begins in self.groups(starts):  # a part is [T, C], or [B, T, C]
+            last = marginal if begins else last
+            factors[part], totals[part], last, marginal, stay = self.advance(
+                shares, last, marginal, stay, probs[part], together
+            )
         return factors, totals[:, :, 0], belief._replace(last=last, marginal=marginal, stay=stay[:, 0])
-
-    def pace(self, anew: Floats, slow: Floats) -> Floats:
-        """How far the marginal moves: [T, 1], as are the probability of a new class and the usual pace."""
-        return slow
