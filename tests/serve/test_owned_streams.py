@@ -50,12 +50,12 @@ def test_a_stream_has_one_owner(store):
 
 def test_the_next_owner_goes_on_from_what_was_saved(store):
     lease = store.claim("a")
-    assert not store.restore(lease, Note())
+    assert store.restore(lease, Note()) is None
     store.save(lease, Note("first"))
-    store.save(lease, Note("second"))
+    store.save(lease, Note("second"), samples=12)
     store.release(lease)
     note, next_lease = Note(), store.claim("a")
-    assert store.restore(next_lease, note)
+    assert store.restore(next_lease, note) == 12
     assert (note.text, next_lease.number) == ("second", 2)
 
 
@@ -142,7 +142,7 @@ def test_forgetting_takes_a_stream_that_nobody_holds(store):
         StreamStore(store.root, beat=3600).forget("a")
     store.release(lease)
     store.forget("a")
-    assert not store.restore(store.claim("a"), Note())
+    assert store.restore(store.claim("a"), Note()) is None
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "a/b", "a\\b", "a b", "ü", "a" * 129, "a\n", "../x"])
@@ -169,7 +169,7 @@ def test_an_adapted_model_goes_on_bit_for_bit_with_its_fencing_number(store):
         model(x)
     store.save(lease, model)
     record = json.loads(next((store.root / "streams" / "a").rglob("*.json")).read_text())
-    assert record["state"]["beside"] == {"stream": "a", "fence": 1}
+    assert record["state"]["beside"] == {"stream": "a", "fence": 1, "samples": 0}
     store.release(lease)
     store.restore(store.claim("a"), again)
     for x in batches[2:]:
@@ -182,4 +182,4 @@ def test_a_state_of_another_network_is_refused_and_kept(store):
     with pytest.raises(GottaError, match="another network"):
         store.restore(lease, gotta.adapt(seeded_net(seed=1), num_classes=10))
     store.release(lease)
-    assert store.restore(store.claim("a"), gotta.adapt(seeded_net(seed=0), num_classes=10))
+    assert store.restore(store.claim("a"), gotta.adapt(seeded_net(seed=0), num_classes=10)) == 0

@@ -19,6 +19,7 @@ from gotta.cli.commands import (
     replay,
     report,
     run,
+    serve,
     show,
     status,
     stream,
@@ -56,6 +57,7 @@ app.command("check")(imports_from_here(check.check))
 app.command("advise")(imports_from_here(reads_data(advise.advise)))
 app.command("doctor")(imports_from_here(doctor.doctor))
 app.command("replay")(imports_from_here(replay.replay))
+app.command("serve")(imports_from_here(serve.serve))
 app.command("train")(imports_from_here(train.train))
 for group in (stream.app, data.app):
     for command in group.registered_commands:

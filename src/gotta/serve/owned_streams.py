@@ -64,32 +64,30 @@ class StreamStore:
     def release(self, lease: Lease) -> None:
         self.leases.release(lease, "released")
 
-    def save(self, lease: Lease, model: Saves) -> None:
+    def save(self, lease: Lease, model: Saves, samples: int = 0) -> None:
         """Write the state of a stream, with its fencing number; refused where the lease has a newer owner."""
         check_owner(lease)
-        model.save(self._folder(lease.id) / f"{lease.number:06}", {"stream": lease.id, "fence": lease.number})
+        model.save(self._folder(lease.id) / f"{lease.number:06}", _beside(lease, samples))
         for number in numbers(self._folder(lease.id)):
             if number < lease.number:
                 shutil.rmtree(self._folder(lease.id) / f"{number:06}", ignore_errors=True)
 
-    def restore(self, lease: Lease, model: Saves) -> bool:
-        """Go on from what the owner before saved last. Whether there was anything."""
+    def restore(self, lease: Lease, model: Saves) -> int | None:
+        """Go on from what the owner before saved last. Samples that it had seen; None if nothing was saved."""
         saved = [number for number in numbers(self._folder(lease.id)) if number <= lease.number]
-        if saved:
-            self._load(lease, model, self._folder(lease.id) / f"{saved[-1]:06}")
-        return bool(saved)
+        return self._load(lease, model, self._folder(lease.id) / f"{saved[-1]:06}") if saved else None
 
-    def snapshot(self, lease: Lease, model: Saves) -> int:
+    def snapshot(self, lease: Lease, model: Saves, samples: int = 0) -> int:
         """Keep the state of now under a number, to come back to."""
         check_owner(lease)
         number = max(self.snapshots(lease.id), default=0) + 1
-        model.save(self._snapshots(lease.id) / f"{number:06}", {"stream": lease.id, "fence": lease.number})
+        model.save(self._snapshots(lease.id) / f"{number:06}", _beside(lease, samples))
         return number
 
     def snapshots(self, stream: str) -> list[int]:
         return numbers(self._snapshots(stream))
 
-    def roll_back(self, lease: Lease, model: Saves, number: int) -> None:
+    def roll_back(self, lease: Lease, model: Saves, number: int, samples: int = 0) -> None:
         """Go on from a snapshot; it is saved at once, so that a kill does not bring back what was left."""
         check_owner(lease)
         if number not in (known := self.snapshots(lease.id)):
@@ -97,7 +95,7 @@ class StreamStore:
                 f"stream '{lease.id}' has no snapshot {number}. It has: {', '.join(map(str, known)) or '-'}."
             )
         self._load(lease, model, self._snapshots(lease.id) / f"{number:06}")
-        self.save(lease, model)
+        self.save(lease, model, samples)
 
     def forget(self, stream: str) -> None:
         """Remove the saved state of a stream that no other replica holds, and its snapshots."""
@@ -121,16 +119,21 @@ class StreamStore:
         """All replicas follow, and those that are started later."""
         write_atomically(self.root / "mode.json", json.dumps({"mode": mode}))
 
-    def _load(self, lease: Lease, model: Saves, folder: Path) -> None:
+    def _load(self, lease: Lease, model: Saves, folder: Path) -> int:
         beside = model.load(folder)
-        if beside.get("stream") != lease.id:
+        if beside.get("stream") != lease.id or type(beside.get("samples")) is not int:
             raise GottaError(f"{folder} is the state of stream {beside.get('stream')!r}. Expected '{lease.id}'.")
+        return int(beside["samples"])
 
     def _folder(self, stream: str) -> Path:
         return self.root / "streams" / stream / "states"
 
     def _snapshots(self, stream: str) -> Path:
         return self.root / "streams" / stream / "snapshots"
+
+
+def _beside(lease: Lease, samples: int) -> dict[str, Any]:
+    return {"stream": lease.id, "fence": lease.number, "samples": samples}
 
 
 def check_owner(lease: Lease) -> None:

@@ -1,0 +1,212 @@
+"""The application on Ray Serve: a gate that reads requests, and replicas that own streams. Only this file knows Ray."""
+
+import asyncio
+import contextvars
+import os
+import time
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gotta.errors import GottaError
+from gotta.models.own import find as check_model
+from gotta.serve.gate import TOKEN, Asked, Gate
+from gotta.serve.meters import Meters
+from gotta.serve.owned_streams import MODES, StreamStore
+from gotta.serve.predictor import Answer, Owned, Predictor, as_error
+from gotta.serve.reading import Inputs, Limits
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of a service."""
+
+    model: str  # module:function
+    state: Path  # a folder that all nodes see
+    replicas: int = 1
+    gates: int = 1
+    streams: int = 100  # at most, of one replica; the least recently used ones are saved and let go
+    batch: int = 16  # requests that are predicted together
+    wait: float = 0.005  # seconds that a request waits for others
+    save_every: float = 5.0  # seconds of a stream that a kill may lose
+    mode: str = "live"
+    waiting: int = 200  # requests that may wait at each gate
+    cpus: float = 1.0  # of a replica
+    gpus: float = 0.0
+    size: int | None = None  # to which images are fitted
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise GottaError(f"mode '{self.mode}' is unknown. Known: {', '.join(MODES)}.")
+
+
+def make_app(settings: Settings) -> Any:
+    """The application, to be run by `serve.run` or named in a configuration of Ray Serve."""
+    serve = import_serve()
+
+    class Replica(Served):
+        @serve.multiplexed(max_num_models_per_replica=settings.streams)  # type: ignore[untyped-decorator]
+        async def hold(self, stream: str) -> "Hold":
+            return Hold(self.predictor, await asyncio.to_thread(self.predictor.open, stream))
+
+        @serve.batch(max_batch_size=settings.batch, batch_wait_timeout_s=settings.wait)  # type: ignore[untyped-decorator]
+        async def batched(self, requests: list[tuple[Owned, Inputs]]) -> list[Answer]:
+            return await asyncio.to_thread(self.predictor.predict, requests)
+
+    resources = {"num_cpus": settings.cpus, "num_gpus": settings.gpus}
+    environment = {"env_vars": {TOKEN: os.environ.get(TOKEN, "")}}
+    replica = serve.deployment(
+        Replica,
+        name="Replica",
+        num_replicas=settings.replicas,
+        max_ongoing_requests=4 * settings.batch,
+        max_queued_requests=settings.waiting,
+        health_check_period_s=2,
+        graceful_shutdown_timeout_s=30,
+        ray_actor_options=resources,
+    )
+    gate = serve.deployment(
+        Door,
+        name="Gate",
+        num_replicas=settings.gates,
+        max_ongoing_requests=2 * settings.waiting,
+        max_queued_requests=settings.waiting,
+        ray_actor_options={"num_cpus": 0, "runtime_env": environment},
+    )
+    return gate.bind(replica.bind(settings), settings)
+
+
+class Served:
+    """A replica: the streams it owns, for Serve to call."""
+
+    def __init__(self, settings: Settings) -> None:
+        store, meters = StreamStore(settings.state), Meters(import_module("ray.util.metrics"))
+        self.predictor = Predictor(settings.model, store, meters, settings.save_every, settings.mode)
+
+    async def call(self, stream: str, call: str, *given: Any) -> Answer:
+        """Do something for a stream. What goes wrong with it is an answer too."""
+        try:
+            if call in ("promote", "demote", "forget"):
+                return await asyncio.to_thread(self._of_all, stream, call)
+            owned = await self._own(stream)
+            if call == "predict":
+                # Serve would not mix streams in a batch: without the context of this request it does not see any.
+                task = asyncio.create_task(self.batched((owned, *given)), context=contextvars.Context())  # type: ignore[attr-defined]
+                answer: Answer = await task
+                return answer
+            does = {"rollback": self.predictor.roll_back}.get(call) or getattr(self.predictor, call)
+            return await asyncio.to_thread(does, owned, *given)
+        except GottaError as error:
+            return as_error(error)
+
+    async def _own(self, stream: str) -> Owned:
+        hold = await self.hold(stream)  # type: ignore[attr-defined]
+        return await asyncio.to_thread(hold.owned_now)
+
+    def _of_all(self, stream: str, call: str) -> Answer:
+        """What is done to the service as a whole, or to a stream that need not be held."""
+        if call == "forget":
+            if stream in self.predictor.owned:
+                self.predictor.close(self.predictor.owned[stream])
+            self.predictor.store.forget(stream)
+            return {"forgotten": stream}
+        mode = {"promote": "live", "demote": "shadow"}[call]
+        self.predictor.store.set_mode(mode)
+        return {"mode": mode}
+
+    def check_health(self) -> None:
+        self.predictor.check_health()
+
+    def __del__(self) -> None:
+        if hasattr(self, "predictor"):
+            self.predictor.close_all()
+
+
+class Hold:
+    """What Serve's multiplexing keeps for a stream; it calls `__del__` when it lets go of it."""
+
+    def __init__(self, predictor: Predictor, owned: Owned) -> None:
+        self.predictor, self.owned = predictor, owned
+
+    def owned_now(self) -> Owned:
+        """The stream, asked for anew where it was lost meanwhile."""
+        if self.owned.lease.lost or not self.owned.lease.held:
+            self.owned = self.predictor.open(self.owned.lease.id)
+        return self.owned
+
+    def __del__(self) -> None:
+        self.predictor.close(self.owned)
+
+
+class Door:
+    """The gate, for Serve to call."""
+
+    def __init__(self, handle: Any, settings: Settings) -> None:
+        meters = Meters(import_module("ray.util.metrics"))
+        self.gate = Gate(Handle(handle), meters, settings.limits, settings.size)
+
+    async def __call__(self, request: Asked) -> Any:
+        status, said = await self.gate.answer(request)
+        respond = import_module("starlette.responses").JSONResponse
+        return respond(said, status, {"Retry-After": "1"} if status == 503 else None)
+
+
+class Handle:
+    """The way to the replica that owns a stream: Serve sends a stream where it was last, as well as it can."""
+
+    def __init__(self, handle: Any) -> None:
+        from ray import exceptions, serve
+
+        self.handle, self.full = handle, serve.exceptions.BackPressureError
+        self.gone = (exceptions.RayActorError, exceptions.NodeDiedError, exceptions.ObjectLostError)
+
+    async def __call__(self, stream: str, call: str, *given: Any) -> Answer:
+        routed = self.handle.options(multiplexed_model_id=stream)
+        answer: Answer = await routed.call.remote(stream, call, *given)
+        return answer
+
+    def may_retry(self, error: Exception) -> bool:
+        return isinstance(error, self.gone)
+
+    def is_full(self, error: Exception) -> bool:
+        return isinstance(error, self.full)
+
+
+def import_serve() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        return import_module("ray.serve")
+    except ImportError:
+        raise GottaError("gotta serve needs Ray Serve. Install it: pip install 'gotta-tta[serve]'.") from None
+
+
+def run(settings: Settings, host: str, port: int, address: str, path: list[str]) -> None:
+    """Serve until interrupted. `path` is where replicas find the caller's module."""
+    serve, ray = import_serve(), import_module("ray")
+    check_model(settings.model)
+    variables = {
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+    }
+    try:
+        ray.init(address=address or "local", runtime_env={"env_vars": variables}, log_to_driver=False)
+    except Exception as error:  # Ray raises anything here, Exception itself among it
+        what = f"no Ray cluster at '{address}'" if address else "Ray does not start here"
+        raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
+    options = {
+        "host": host,
+        "port": port,
+        "request_timeout_s": settings.limits.read_seconds + settings.limits.seconds + 5,
+    }
+    serve.start(proxy_location="EveryNode", http_options=options)
+    serve.run(make_app(settings), name="gotta", blocking=False)
+    print(f"Serving {settings.model} at http://{host}:{port}, states in {settings.state}. Ctrl-C ends it.", flush=True)
+    try:
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        serve.shutdown()  # replicas save their streams
+    finally:
+        ray.shutdown()

@@ -1,0 +1,197 @@
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from serve import fake_meters
+from tiny import seeded_net
+
+import gotta
+from gotta import GottaError
+from gotta.core.undo import UndoneWarning
+from gotta.experiment.sweep import leases as leases_module
+from gotta.serve.meters import Meters
+from gotta.serve.owned_streams import OwnedElsewhere, StaleOwner, StreamStore
+from gotta.serve.predictor import Predictor
+
+HERE = str(Path(__file__).parent)
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Makes replicas of one service."""
+    monkeypatch.syspath_prepend(HERE)
+    started = []
+
+    def start(save_every=3600.0, model="served_models:build"):
+        started.append(Predictor(model, StreamStore(tmp_path, beat=3600), Meters(fake_meters), save_every))
+        return started[-1]
+
+    yield start
+    for predictor in started:
+        predictor.stopping.set()
+    sys.modules.pop("served_models", None)
+
+
+def samples(seed, size=4, shape=(3, 8, 8)):
+    return np.random.default_rng(seed).random((size, *shape), np.float32)
+
+
+def fail_over(predictor, stream, other, patch):
+    """The replica is thought dead, and another one opens the stream."""
+    with patch.context() as inside:
+        inside.setattr(leases_module, "is_alive_here", lambda holder: False)
+        return other.open(stream)
+
+
+def test_each_stream_has_a_model_of_its_own_and_answers_as_one_would(start):
+    predictor = start()
+    a, b = predictor.open("a"), predictor.open("b")
+    alone = {name: gotta.adapt(seeded_net(), num_classes=10) for name in "ab"}
+    for seed in range(0, 6, 2):
+        xa, xb = samples(seed), samples(seed + 1)
+        answers = predictor.predict([(a, xa), (b, xb)])
+        for answer, name, x in zip(answers, "ab", (xa, xb), strict=True):
+            expected = alone[name].step(torch.from_numpy(x)).prediction.probs.max(1)
+            assert answer["labels"] == expected.indices.tolist()
+            assert answer["confidence"] == pytest.approx(expected.values.tolist())
+
+
+def test_requests_of_one_stream_are_one_batch(start):
+    predictor = start()
+    a = predictor.open("a")
+    first, second = predictor.predict([(a, samples(0, 3)), (a, samples(1, 2))])
+    together = gotta.adapt(seeded_net(), num_classes=10).step(
+        torch.from_numpy(np.concatenate([samples(0, 3), samples(1, 2)]))
+    )
+    assert first["labels"] + second["labels"] == together.prediction.label.tolist()
+    assert first["ids"] + second["ids"] == [f"a/1/{number}" for number in range(5)]
+
+
+def test_one_bad_request_harms_no_other(start):
+    predictor = start()
+    a, b = predictor.open("a"), predictor.open("b")
+    bad = samples(0)
+    bad[0, 0, 0, 0] = np.nan
+    odd = samples(0, shape=(1, 8, 8))
+    answers = predictor.predict([(a, samples(0)), (a, bad), (b, samples(1)), (a, odd), (b, samples(2))])
+    assert ["labels" in answer for answer in answers] == [True, False, True, False, True]
+    assert [answer.get("status") for answer in answers] == [None, 400, None, 400, None]
+
+
+def test_another_replica_goes_on_from_what_was_saved(start, monkeypatch):
+    first, second = start(), start()
+    a = first.open("a")
+    with pytest.raises(OwnedElsewhere):
+        second.open("a")
+    first.predict([(a, samples(0))])
+    first.close(a)
+    again = second.open("a")
+    alone = gotta.adapt(seeded_net(), num_classes=10)
+    alone(torch.from_numpy(samples(0)))
+    assert torch.equal(again.model(torch.from_numpy(samples(1))), alone(torch.from_numpy(samples(1))))
+
+
+def test_a_kill_loses_what_was_not_saved_and_no_more(start, monkeypatch):
+    first, second = start(), start()
+    a = first.open("a")
+    first.predict([(a, samples(0))])
+    first._save_due()
+    assert a.changed is not None, "not due yet"
+    first.save_every = 0.0
+    first._save_due()
+    assert a.changed is None
+    first.predict([(a, samples(1))])
+    again = fail_over(first, "a", second, monkeypatch)
+    assert (again.model.offered, again.samples) == (4, 4)
+
+
+def test_a_stale_owner_neither_predicts_nor_saves(start, monkeypatch):
+    first, second = start(), start()
+    a = first.open("a")
+    first.predict([(a, samples(0))])
+    new = fail_over(first, "a", second, monkeypatch)
+    second.predict([(new, samples(5))])
+    a.lease.check()  # as the next heartbeat does
+    assert first.predict([(a, samples(1))])[0]["status"] == 503
+    first.save_every = 0.0
+    first._save_due()
+    assert "a" not in first.owned
+    for change in (first.snapshot, first.reset, lambda owned: first.roll_back(owned, 1)):
+        with pytest.raises(StaleOwner):
+            change(a)
+    second.close(new)
+    assert second.open("a").model.offered == 4, "of the new owner alone"
+
+
+def test_saves_come_in_time_by_themselves(start):
+    predictor = start(save_every=0.2)
+    a = predictor.open("a")
+    predictor.predict([(a, samples(0))])
+    deadline = time.monotonic() + 20
+    while a.changed is not None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert list((predictor.store.root / "streams" / "a" / "states" / "000001").iterdir())
+    predictor.check_health()
+
+
+def test_a_full_disk_stops_no_prediction_and_no_saving_later(start, monkeypatch):
+    predictor = start(save_every=0.0)
+    a = predictor.open("a")
+    predictor.predict([(a, samples(0))])
+
+    def full(lease, model, samples):
+        raise GottaError("no room")
+
+    with monkeypatch.context() as inside:
+        inside.setattr(predictor.store, "save", full)
+        predictor._save_due()
+        assert a.changed is not None
+    assert "labels" in predictor.predict([(a, samples(1))])[0]
+    predictor._save_due()
+    assert a.changed is None
+
+
+def test_rolling_back_and_resetting(start):
+    predictor = start()
+    a = predictor.open("a")
+    predictor.predict([(a, samples(0))])
+    assert predictor.snapshot(a) == {"snapshot": 1}
+    predictor.predict([(a, samples(1))])
+    predictor.roll_back(a, 1)
+    assert a.model.offered == 4
+    predictor.reset(a)
+    assert a.model.offered == 0
+    predictor.close(a)
+    assert predictor.open("a").model.offered == 0
+    assert predictor.report(predictor.owned["a"])["snapshots"] == [1]
+
+
+def test_what_is_shown(start):
+    predictor = start()
+    a = predictor.open("a")
+    bad = samples(0)
+    predictor.predict([(a, bad)])
+    with pytest.warns(UndoneWarning):
+        predictor.predict([(a, bad * 1e7)])
+    predictor._show()
+    noted = {name: meter.noted for name, meter in predictor.meters.by_name.items()}
+    assert noted["gotta_streams"][-1] == (1, {})
+    assert noted["gotta_undone_steps"] == [(1.0, {})]
+    assert noted["gotta_unsaved_seconds"][-1][0] > 0
+    assert sum(count for count, _ in noted["gotta_samples"]) == 8
+    assert 0 <= noted["gotta_stickiness"][-1][0] <= 1
+
+
+def test_a_network_is_adapted_with_the_defaults(start):
+    assert isinstance(start(model="served_models:build_network").source, gotta.Adapted)
+
+
+def test_a_dead_keeper_is_not_healthy(start):
+    predictor = start(save_every=0.01)
+    predictor.stopping.set()
+    predictor.keeper.join(10)
+    with pytest.raises(RuntimeError, match="nobody saves"):
+        predictor.check_health()
