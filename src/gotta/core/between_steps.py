@@ -95,6 +95,21 @@ class BetweenSteps(Shared):
             self.whole("load()", lambda undo: resume.put_back(self, Path(path), state), everything=True)
             return dict(state["beside"])
 
+    def get_extra_state(self) -> Tensor:
+        """What `state_dict` has of this model beside the weights of its network: everything that `save` keeps."""
+        with self.alone("state_dict()"):
+            return resume.pack(self)
+
+    @torch.inference_mode(False)
+    def set_extra_state(self, packed: Tensor) -> None:
+        """Put back what `get_extra_state` gave, of a model built alike. What does not fit changes nothing."""
+        with self.lock:
+            state = resume.unpack(self, packed)
+            if self._undo is not None and self._undo.goes_on:  # that of `load_state_dict`
+                resume.put_back(self, resume.PACKED, state)
+            else:  # part of a larger module
+                self.whole("loading", lambda undo: resume.put_back(self, resume.PACKED, state), everything=True)
+
     def train(self, mode: bool = True) -> Self:
         """The method alone decides which layers are in which mode, so train() and eval() do not reach the model."""
         self.training = mode

@@ -16,6 +16,7 @@ from gotta.state import read_values, set_values, values_of
 if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
 
+PACKED = "the state dict"
 UNREADABLE = (  # what a misfit state raises
     RuntimeError,
     LookupError,
@@ -31,6 +32,21 @@ UNREADABLE = (  # what a misfit state raises
 def save(adapted: "BetweenSteps", path: Path, beside: Mapping[str, Any] | None = None) -> None:
     whole = {**state_of(adapted), "cost": sum_costs(adapted), "beside": dict(beside or {})}
     saved.write(path, identity(adapted), whole)
+
+
+def pack(adapted: "BetweenSteps") -> Tensor:
+    """What a state dict lacks: all but the network. Seconds are left out, so that equal models have equal ones."""
+    state = state_of(adapted)
+    method = {name: part for name, part in state["method"].items() if name != "model"}
+    return saved.pack(identity(adapted), {**state, "method": method, "cost": {}, "beside": {}})
+
+
+def unpack(adapted: "BetweenSteps", packed: Any) -> dict[str, Any]:
+    """A state that `pack` made of a model built alike, with the network as it is here."""
+    record, state = saved.unpack(PACKED, packed)
+    saved.check_fit(PACKED, record, identity(adapted))
+    method = {**state["method"], "model": dict(adapted.model.state_dict())}
+    return {**state, "method": method, "cost": sum_costs(adapted)}
 
 
 def read_fitting(adapted: "BetweenSteps", path: Path) -> dict[str, Any]:
@@ -66,7 +82,7 @@ def sum_costs(adapted: "BetweenSteps") -> dict[str, Any]:
     return {name: tally for name, tally in adapted.method.cost.summary().items() if name in PHASES}
 
 
-def put_back(adapted: "BetweenSteps", path: Path, state: Mapping[str, Any]) -> None:
+def put_back(adapted: "BetweenSteps", what: Path | str, state: Mapping[str, Any]) -> None:
     """Raises where a state does not fit; then some of it may have been put."""
     try:
         set_values(adapted, read_values(adapted, state["counters"]))
@@ -77,7 +93,7 @@ def put_back(adapted: "BetweenSteps", path: Path, state: Mapping[str, Any]) -> N
         _put_parts(adapted, state)
         adapted.method.cost.restart(state["cost"])
     except UNREADABLE as error:
-        raise GottaError(f"the state in {path} does not fit this model: {error}") from error
+        raise GottaError(f"the state in {what} does not fit this model: {error}") from error
 
 
 def _put_parts(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:

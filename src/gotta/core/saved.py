@@ -67,6 +67,28 @@ def write(folder: Path, record: Mapping[str, Any], state: Mapping[str, Any]) -> 
                 old.unlink(missing_ok=True)
 
 
+def pack(record: Mapping[str, Any], state: Mapping[str, Any]) -> Tensor:
+    """The same as one tensor of bytes, which every kind of checkpoint can hold."""
+    tensors: dict[str, Tensor] = {}
+    text = json.dumps({"format": FORMAT, **record, "state": encode(state, tensors)}, allow_nan=False).encode()
+    data = to_bytes({**tensors, RECORD: torch.frombuffer(bytearray(text), dtype=torch.uint8)})
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def unpack(what: str, packed: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The record and the state in such a tensor."""
+    try:
+        tensors = from_bytes(packed.cpu().numpy().tobytes())
+        record = parse_json(tensors.pop(RECORD).numpy().tobytes().decode())
+        if record["format"] != FORMAT:
+            raise ValueError(f"it has format {record['format']}, expected {FORMAT}")
+        state = decode(record.pop("state"), tensors)
+        _check(state)
+    except (SafetensorError, AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+        raise GottaError(f"{what} is not of an adapted model: {type(error).__name__}: {error}.") from None
+    return record, state
+
+
 def seal(record: Mapping[str, Any]) -> dict[str, Any]:
     """With a hash of everything in it, that of the tensors included."""
     said = {name: value for name, value in record.items() if name != "sha256"}

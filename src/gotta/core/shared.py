@@ -71,7 +71,7 @@ class Shared(nn.Module):
             return done
 
     def state_dict(self, *arguments: Any, **named: Any) -> Any:
-        """The weights, as they are between two steps: copies, unless `keep_vars`."""
+        """The whole state, as it is between two steps: copies of the weights, unless `keep_vars`."""
         with self.alone("state_dict()"):
             found = super().state_dict(*arguments, **named)
             if not named.get("keep_vars"):
@@ -80,8 +80,9 @@ class Shared(nn.Module):
             return found
 
     def load_state_dict(self, *arguments: Any, **named: Any) -> Any:
-        with self.alone("load_state_dict()"):
-            return super().load_state_dict(*arguments, **named)
+        """Go on from a state dict of a model built alike. One that does not fit changes nothing."""
+        load = super().load_state_dict
+        return self.whole("load_state_dict()", lambda undo: load(*arguments, **named), everything=True)
 
     def __getstate__(self) -> dict[str, Any]:
         """For a pickle, which is written after the lock is given back."""
