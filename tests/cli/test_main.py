@@ -44,6 +44,8 @@ def test_the_shell_completes_commands_and_recipes(typed, offered):
         (["stream", "show", "--data", "x"], "unknown"),
         (["data", "make", "cifar10-d", "--source", "x", "--out", "y"], "cifar10-c"),
         (["data", "make", "cifar10-c", "--source", "nowhere", "--out", "y"], "no CIFAR-10 at"),
+        (["data", "make", "cifar10-c", "--source", "x", "--out", "y", "--severity", "5"], "all five severities"),
+        (["data", "make", "cifar100-c", "--source", "x", "--out", "y", "--size", "64"], "Leave --size out"),
         (["train", "resnet20", "--data", "nowhere", "--out", "x.safetensors"], "nowhere"),
     ],
 )

@@ -111,3 +111,19 @@ def test_a_link_below_records_is_not_served(tmp_path):
     served = Served(tmp_path / "store")
     assert served.answer("/records/norm-fps-0.json") is served.answer("/records/norm-none-0.json") is None
     assert served.page()
+
+
+def test_two_hundred_readers_at_once_all_get_an_answer(tmp_path):
+    """All have connected before the first is answered: the system keeps none of them waiting outside."""
+    write(tmp_path, list(many_runs(seeds=(0,))))
+    with server(tmp_path) as made:
+        readers = [http.client.HTTPConnection(*made.server_address[:2], timeout=10) for _ in range(200)]
+        for reader in readers:
+            reader.request("GET", "/state.json")
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        assert [reader.getresponse().status for reader in readers] == [200] * 200
+        for reader in readers:
+            reader.close()
+        made.shutdown()
+        thread.join()

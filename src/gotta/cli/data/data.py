@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gotta.cli.data import data_calibrate, data_check, data_download, data_show
-from gotta.errors import unknown
+from gotta.errors import GottaError, unknown
 
 app = typer.Typer(help="Look for, fetch, make and show data sets.", no_args_is_help=True)
 app.command("calibrate")(data_calibrate.calibrate)
@@ -27,8 +27,8 @@ def make(
     out: Annotated[Path, typer.Option(help="The folder to write to.")],
     corruption: Annotated[str, typer.Option(help="Only these, by comma. Default: the 15 standard ones.")] = "",
     severity: Annotated[str, typer.Option(help="imagenet-c: only these, by comma. Default: 1 to 5.")] = "",
-    size: Annotated[int, typer.Option(help="imagenet-c: the side of the images to write.")] = 224,
-    format: Annotated[str, typer.Option(help="imagenet-c: jpeg (quality 85, as published) or png.")] = "jpeg",
+    size: Annotated[int | None, typer.Option(help="imagenet-c: the side of the images to write. Default: 224.")] = None,
+    format: Annotated[str, typer.Option(help="imagenet-c: jpeg (quality 85, as published; default) or png.")] = "",
     seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 0,
     workers: Annotated[int, typer.Option(help="Worker processes.")] = 1,
 ) -> None:
@@ -48,13 +48,18 @@ def make(
     readers = {"cifar10-c": cifar10, "cifar100-c": cifar100}
     if name not in (*readers, "imagenet-c"):
         raise unknown("data set to make", name, [*readers, "imagenet-c"])
+    for option, given in {"severity": severity, "size": size, "format": format}.items():
+        if given not in ("", None) and name in readers:
+            raise GottaError(
+                f"--{option} is for imagenet-c; each file of {name} holds all five severities of 32 x 32 pixels. "
+                f"Leave --{option} out, and name the severity where the data is used (severity=5)."
+            )
     chosen = [part for part in corruption.split(",") if part] or list(STANDARD)
     with counted("images corrupted") as progress:
         if name == "imagenet-c":
             chosen_severities = severities(severity)
-            make_imagenet_c(
-                source, out, chosen, chosen_severities, size, None, format, "imagenet", seed, workers, progress
-            )
+            shape = 224 if size is None else size, None, format or "jpeg"
+            make_imagenet_c(source, out, chosen, chosen_severities, *shape, "imagenet", seed, workers, progress)
         else:
             images, labels = readers[name](source, "test")
             make_cifar_c(images, labels, out, chosen, seed=seed, workers=workers, progress=progress)

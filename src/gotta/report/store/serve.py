@@ -142,6 +142,7 @@ def is_trusted(header: str | None, bound_to: str) -> bool:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 1024  # readers who may come at once; with the usual 5 the system turns the others away
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A reader who left is no news."""
