@@ -4,9 +4,13 @@ import json
 import os
 import sys
 import time
+import warnings
+from collections import Counter
 
+import numpy as np
 import pytest
 import torch
+from changed_fields import changed
 from tiny import seeded_net
 
 import gotta
@@ -234,3 +238,54 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path):
         with pytest.raises(GottaError, match="cannot be saved"):
             model.save(tmp_path / "state", beside)
     assert not (tmp_path / "state" / "state.json").exists()
+
+
+SETUPS = {
+    "tent": {"memory": "fifo", "capacity": 4},
+    "deskew": {},
+    "rotta": {"memory": "cstu", "capacity": 6, "guard": "rollback"},
+    "eata": {"memory": "fps", "capacity": 6},
+}
+
+
+def try_changes(method, numbers, folder):
+    """States with one field changed are refused by one error, or are states that go on; unsealed ones are refused."""
+    model = adapt(seeded_net(), method, num_classes=CLASSES, **SETUPS[method])
+    for seed in range(3):
+        model(torch.rand(6, 3, 8, 8, generator=torch.Generator().manual_seed(seed)))
+    model.save(folder)
+    record, found, net = json.loads((folder / "state.json").read_text()), Counter(), seeded_net()
+    for number in numbers:
+        other, place = changed(record, np.random.default_rng([27, number]))
+        if other == record:
+            continue
+        is_sealed = number % 4 > 0
+        (folder / "state.json").write_text(json.dumps(seal(other) if is_sealed else other))
+        began = time.monotonic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                loaded = gotta.load(folder, net)
+                assert is_sealed, (number, place)
+                loaded(torch.rand(6, 3, 8, 8, generator=torch.Generator().manual_seed(9)))
+                found["loaded"] += 1
+            except GottaError:
+                found["refused"] += 1
+            except Exception as error:
+                raise AssertionError((number, place)) from error
+        assert time.monotonic() - began < 20, (number, place)
+    return found
+
+
+@pytest.mark.parametrize("method", SETUPS)
+def test_a_changed_field_is_refused_or_is_a_state_that_goes_on(method, tmp_path):
+    found = try_changes(method, range(60), tmp_path)
+    assert found["refused"] > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", SETUPS)
+@pytest.mark.parametrize("part", range(5))
+def test_twenty_thousand_changed_fields(method, part, tmp_path):
+    found = try_changes(method, range(1000 * part, 1000 * part + 1000), tmp_path)
+    assert found["refused"] > 300

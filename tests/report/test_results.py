@@ -1,13 +1,18 @@
 """A store is read once and its runs are placed once."""
 
+import json
 import sys
+from collections import Counter
 
+import numpy as np
 import pytest
+from changed_fields import changed
 from made_runs import made, stored
+from made_store import many_runs, write
 
 from gotta.cli.__main__ import main
 from gotta.experiment.recipe.recipe import load_recipe
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.store import CHECKSUM, DOCUMENTS, IDENTITY, Store, _checksum
 from gotta.report import results as reading
 from gotta.report.results import read_results
 from gotta.report.write import write_report
@@ -68,3 +73,47 @@ def test_a_part_of_the_runs_is_placed_by_itself(tmp_path, calls):
     assert [part.title for part in few.parts] == [""]
     assert [part.title for part in results.parts] == ["capacity 8", "capacity 32"]
     assert placed == [1, 3]
+
+
+def try_changed_stores(numbers, root):
+    """A run with one field changed is among the damaged ones, or is a run that a report can show."""
+    store = write(root, list(many_runs(seeds=(0, 1)))[:6])
+    folders, found = sorted(store.folder.iterdir()), Counter()
+    for number in numbers:
+        rng = np.random.default_rng([31, number])
+        folder = folders[rng.integers(len(folders))]
+        documents = {name: json.loads((folder / name).read_text()) for name in (*DOCUMENTS, IDENTITY)}
+        before = {name: (folder / name).read_bytes() for name in documents}
+        name = list(documents)[rng.integers(len(documents))]
+        documents[name], place = changed(documents[name], rng)
+        is_sealed = number % 4 > 0
+        (folder / name).write_text(json.dumps(documents[name]))
+        if is_sealed and isinstance(documents["summary.json"], dict):
+            said = {key: value for key, value in documents["summary.json"].items() if key != CHECKSUM}
+            (folder / "summary.json").write_text(json.dumps({**said, CHECKSUM: _checksum(folder, said)}))
+        try:
+            results = read_results(Store(root))
+            assert is_sealed or len(results.damaged) == 1 or documents[name] == json.loads(before[name])
+            found["damaged" if results.damaged else "shown"] += 1
+            for part in results.parts:
+                assert part.panel.title is not None
+                assert part.answer.headline
+                assert part.tables("accuracy")
+        except Exception as error:
+            raise AssertionError((number, name, place)) from error
+        for name, content in before.items():
+            (folder / name).write_bytes(content)
+    return found
+
+
+def test_a_changed_field_of_a_run_is_damage_or_can_be_shown(tmp_path):
+    found = try_changed_stores(range(60), tmp_path)
+    assert found["damaged"] > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(6))
+def test_two_thousand_four_hundred_changed_fields(part, tmp_path):
+    found = try_changed_stores(range(100 + 400 * part, 500 + 400 * part), tmp_path)
+    assert found["damaged"] > 100
+    assert found["shown"] > 100

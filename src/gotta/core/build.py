@@ -13,7 +13,7 @@ from gotta.core.guard import Guard
 from gotta.core.inputs import check_batch
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
-from gotta.errors import GottaError, one_error
+from gotta.errors import GottaError, one_error, unknown
 from gotta.memory import Memory
 from gotta.memory.arguments import check_owner
 from gotta.memory.policy import Policy
@@ -24,6 +24,8 @@ from gotta.priors import Prior
 from gotta.priors import priors as known_priors
 from gotta.statistics import Statistics
 from gotta.statistics import statistics as known_statistics
+
+EMBEDDINGS = ("probs", "logits", "features")  # what a memory can compare samples by
 
 
 def build(
@@ -40,6 +42,8 @@ def build(
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
+    if embedding not in EMBEDDINGS:
+        raise unknown("embedding", str(embedding), EMBEDDINGS)
     if memory.policy.needs_probs and embedding != "probs":
         raise GottaError(f"memory {memory.policy!r} reads confidence from probabilities. Use embedding='probs'.")
     Regime(adapt_every=adapt_every, score=score or "before")  # type: ignore[arg-type]  # complains before anything is done

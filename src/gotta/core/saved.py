@@ -302,8 +302,12 @@ def _check(state: Any) -> None:
     absent = {"counters", "method", "memory", "guard", "cost", "beside"} - state.keys()
     if absent:
         raise KeyError(", ".join(sorted(absent)))
+    if not isinstance(state["beside"], dict):
+        raise ValueError("what was saved beside it has no names")
     memory = state["memory"]
-    if memory is not None and memory["num_classes"] != len(memory["seen"]) - 1:
+    if memory is not None and (
+        type(memory["num_classes"]) is not int or memory["num_classes"] != len(memory["seen"]) - 1
+    ):
         raise ValueError("its memory has another number of classes than it counts")
 
 

@@ -106,6 +106,8 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int, further
         raise ValueError(f"{', '.join(wrong)} do not have the length of the other columns")
     if np.dtype(saved["dtype"]).kind != "f" or not isinstance(saved["fields"], dict | NoneType):
         raise ValueError("what it says of its columns is damaged")
+    if not all(type(count) is int and count >= 0 for count in saved["stats"].values()):
+        raise ValueError("what it has counted is damaged")
     if "weight" in further and not (array(saved["weight"]) >= 1).all():
         raise ValueError("its weights are damaged")
     label = array(saved["label"])

@@ -89,6 +89,7 @@ class Run:
             spec = RunSpec.model_validate(stored.spec)
             summary = Summary.model_validate(stored.summary)
             identity = Identity.model_validate(stored.identity)
+            _ = spec.regime.exposure  # which raises where no run can have been so
             stream = StreamSpec(**spec.stream)  # names of parts are not looked up: they may be somebody else's
         except (ValidationError, TypeError) as error:
             raise GottaError(f"it does not fit this version of gotta: {_first(error)}") from None

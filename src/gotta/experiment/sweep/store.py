@@ -225,7 +225,8 @@ def checked(run: Run) -> Run:
     if not isinstance(run.summary.get("online", {}), dict):
         raise DamagedRun("its summary has no results under 'online'")
     _check_name(run.id, run.identity)
-    if not _agrees(run.spec, run.identity.get("settings", {})):
+    settings = run.identity.get("settings", {})
+    if not isinstance(settings, dict) or not _agrees(run.spec, settings):
         raise DamagedRun("its spec is not that of its name: it was edited")
     return run
 
@@ -234,8 +235,8 @@ def _agrees(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
     """Whether a spec says what the name of its run covers."""
     told = {name: settings.get(name, default) for name, default in WHOLE.items()} | dict(settings)
     return all(
-        all(spec.get(name, {}).get(key) == one for key, one in value.items())
-        if isinstance(value, dict)
+        all(spec[name].get(key) == one for key, one in value.items())
+        if isinstance(value, dict) and isinstance(spec.get(name), dict)
         else spec.get(name) == value
         for name, value in told.items()
     )

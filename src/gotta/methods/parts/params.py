@@ -74,7 +74,14 @@ def load_plain_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) ->
     numbered = {int(index): dict(held) for index, held in state.items()}
     trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for index, held in numbered.items():
-        shapes = {value.shape for value in held.values() if isinstance(value, Tensor) and value.ndim}
-        if shapes - {trained[index].shape}:
-            raise ValueError(f"what the optimizer remembers of parameter {index} has another shape than it")
+        shape = trained[index].shape
+        if held.keys() != numbered[min(numbered)].keys() or not all(_is_held(shape, *item) for item in held.items()):
+            raise ValueError(f"what the optimizer remembers of parameter {index} is not what it would")
     optimizer.load_state_dict({"state": numbered, "param_groups": groups})
+
+
+def _is_held(shape: torch.Size, name: str, value: Any) -> bool:
+    """Whether an optimizer may remember this: the number of its steps, and tensors of the parameter's shape."""
+    if name == "step":
+        return (isinstance(value, Tensor) and value.numel() == 1) or type(value) in (int, float)
+    return (value is None and name == "momentum_buffer") or (isinstance(value, Tensor) and value.shape == shape)
