@@ -230,17 +230,17 @@ def test_sar_leaves_the_top_alone():
     class Stages(nn.Module):
         def __init__(self):
             super().__init__()
-            self.layer3, self.layer4 = nn.BatchNorm2d(3), nn.Sequential(nn.BatchNorm2d(3))
+            self.denselayer4 = nn.BatchNorm2d(3)  # a name says nothing
             self.blocks = nn.ModuleList(nn.Module() for _ in range(12))
             for block in self.blocks:
                 block.norm1 = nn.LayerNorm(4)
             self.norm = nn.LayerNorm(4)
 
         def forward(self, x):
-            return self.layer3(x).mean((2, 3))
+            return self.denselayer4(x).mean((2, 3))
 
     trained = set(build("sar", net=Stages()).method.trained)
-    names = {"layer3"} | {f"blocks.{index}.norm1" for index in range(9)}
+    names = {"denselayer4"} | {f"blocks.{index}.norm1" for index in range(9)}
     assert trained == {f"{name}.{part}" for name in names for part in ("weight", "bias")}
 
 

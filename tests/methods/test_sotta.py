@@ -46,7 +46,12 @@ def test_an_empty_memory_is_not_adapted_on():
 
 def test_the_top_is_left_alone():
     net = nn.Sequential()
-    net.layer3 = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
+    net.layer1 = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
+    net.layer2, net.layer3 = (
+        nn.Sequential(nn.Sequential(nn.BatchNorm2d(8)), nn.Sequential(nn.BatchNorm2d(8))) for _ in "ab"
+    )
     net.layer4 = nn.Sequential(nn.BatchNorm2d(8), nn.Flatten(), nn.LazyLinear(10))
     net(torch.rand(2, 3, 16, 16))
-    assert set(build("sotta", net).method.trained) == {"layer3.1.weight", "layer3.1.bias"}
+    layers = ("layer1.1", "layer2.0.0", "layer2.1.0", "layer3.0.0", "layer3.1.0")
+    trained = {f"{layer}.{part}" for layer in layers for part in ("weight", "bias")}
+    assert set(build("sotta", net).method.trained) == trained

@@ -1,5 +1,7 @@
 """An adapted model in a few lines, for people."""
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gotta.safe_text import tell_number
@@ -7,12 +9,14 @@ from gotta.safe_text import tell_number
 if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
 
+MOST_TOLD = 8
+
 
 def describe(adapted: "BetweenSteps") -> str:
     """What adapts, how many parameters, which memory, the cost so far."""
     method, memory, trained = adapted.method, adapted.memory, adapted.method.trained
     spent = method.cost.summary()["total"]
-    names = ", ".join(list(trained)[:3]) + (", ..." if len(trained) > 3 else "")
+    names = tell_layers(trained)
     everything = sum(parameter.numel() for parameter in adapted.model.parameters())
     lines = [
         f"method={type(method).__name__.lower()}, statistics={method.statistics.name}"
@@ -29,3 +33,26 @@ def describe(adapted: "BetweenSteps") -> str:
         lines.append(repr(adapted.guard))
     lines += adapted.notes
     return f"Adapted {type(adapted.model).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def tell_layers(names: Iterable[str]) -> str:
+    """Where parameters are, briefly: each name up to its first number, and numbers that follow one another as a range.
+
+    >>> tell_layers(["bn1.weight", "blocks.0.norm1.weight", "blocks.1.norm1.weight", "norm.bias"])
+    'bn1, blocks.0-1, norm'
+    """
+    places: dict[str, list[int]] = {}
+    for name in names:
+        found = re.match(r"(\D*?)(\d+)(?=\.|$)", name)
+        place, number = (found[1], int(found[2])) if found else (name.rpartition(".")[0] or name, -1)
+        places.setdefault(place, []).append(number)
+    told = []
+    for place, numbers in places.items():
+        first, last = min(numbers), max(numbers)
+        whole = {*numbers} == {*range(first, last + 1)}
+        told += (
+            [place if first < 0 else f"{place}{first}" + (f"-{last}" if last > first else "")]
+            if whole
+            else [f"{place}{number}" for number in sorted({*numbers})]
+        )
+    return ", ".join(told[:MOST_TOLD]) + (", ..." if len(told) > MOST_TOLD else "")

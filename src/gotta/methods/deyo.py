@@ -49,7 +49,7 @@ class Deyo(Method):
         if self.hyper.destroy not in DESTROYERS:
             raise unknown("destroy", self.hyper.destroy, DESTROYERS)
         self.entropy = choose_entropy(self.hyper.loss)
-        return self.make_optimizer(train_affine(self.model, "deyo", near_the_top))
+        return self.make_optimizer(train_affine(self.model, "deyo", near_the_top(self.model)))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x, weight=batch.weight)

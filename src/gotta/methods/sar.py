@@ -50,7 +50,7 @@ class Sar(Method):
 
     def configure(self) -> torch.optim.Optimizer:
         self.entropy = choose_entropy(self.hyper.loss)
-        return self.make_optimizer(train_affine(self.model, "sar", near_the_top))
+        return self.make_optimizer(train_affine(self.model, "sar", near_the_top(self.model)))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x, weight=batch.weight)

@@ -40,7 +40,7 @@ class Sotta(Method):
 
     def configure(self) -> torch.optim.Optimizer:
         decay = self.hyper.weight_decay or (5e-4 if "weight_decay" in self.quirks else 0.0)
-        return self.make_optimizer(train_affine(self.model, "sotta", near_the_top), decay)
+        return self.make_optimizer(train_affine(self.model, "sotta", near_the_top(self.model)), decay)
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         loss = average(softened_entropy(self.training_logits(batch.x, weight=batch.weight)), batch.weight)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gotta.errors import GottaError, NoEffect, unknown
-from gotta.statistics.normalization import affine_parameters
+from gotta.statistics.normalization import AFFINE_LAYERS, affine_parameters
 
 OPTIMIZERS = ("adam", "nesterov", "sgd")
 
@@ -42,12 +42,56 @@ def train_affine(model: nn.Module, method: str, skip: Callable[[str], bool] = la
     return train(parameters)
 
 
-def near_the_top(name: str) -> bool:
-    """Layers that SAR and its followers do not train: last stage of a ResNet, last blocks and final norm of a ViT-B."""
-    for wrapper in ("_orig_mod.", "module.", "model."):  # compiled, data-parallel, behind its normalisation
-        name = name.removeprefix(wrapper)
-    top = ("layer4", "blocks.9", "blocks.10", "blocks.11", "norm.")
-    return name == "norm" or any(part in name for part in top)
+def near_the_top(model: nn.Module) -> Callable[[str], bool]:
+    """Which layers, by name, SAR and its followers do not train: the last stage of a ResNet, the last three blocks and
+    the final norm of a ViT-B.
+
+    By depth: the last quarter of the stages or blocks that a network repeats, and what is behind them. Of fewer than
+    four stages or eight blocks none is spared, only the norm behind blocks.
+    """
+    units = find_repeated(model)
+    if not units:
+        return lambda name: False
+    stages = any(is_stage(unit) for _, unit in units)
+    spared = len(units) // 4 if stages or len(units) >= 8 else 0
+    names = [name for name, _ in model.named_modules()]
+    if spared:
+        top = names[names.index(units[-spared][0]) :]
+    else:
+        last, unit = units[-1]
+        behind = names.index(last) + len(list(unit.modules()))
+        top = [] if stages or isinstance(unit, AFFINE_LAYERS) else names[behind:]
+    return set(top).__contains__
+
+
+def find_repeated(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    """The stages or blocks of a network, in order: the outermost three or more modules of one kind side by side, else
+    two.
+    """
+    waiting, pair = [("", model)], list[tuple[str, nn.Module]]()
+    while waiting:
+        name, module = waiting.pop(0)
+        inside = [(f"{name}.{key}".lstrip("."), child) for key, child in module.named_children() if has_affine(child)]
+        kinds = [type(child) for _, child in inside]
+        alike = [(key, child) for key, child in inside if type(child) is max(kinds, key=kinds.count)]
+        if len(alike) > 2:
+            return alike
+        pair = pair or (alike if len(alike) == 2 else [])
+        waiting += inside
+    return pair
+
+
+def is_stage(unit: nn.Module) -> bool:
+    """Whether blocks are repeated inside."""
+    for module in unit.modules():
+        inside = [child for child in module.children() if has_affine(child) and not isinstance(child, AFFINE_LAYERS)]
+        if len({type(child) for child in inside}) < len(inside):
+            return True
+    return False
+
+
+def has_affine(module: nn.Module) -> bool:
+    return any(isinstance(layer, AFFINE_LAYERS) for layer in module.modules())
 
 
 def train_all(model: nn.Module) -> list[nn.Parameter]:
