@@ -24,6 +24,7 @@ AXES = ("method", "above", "below", "capacity", "gamma")  # of which a claim may
 class Claim:
     """One comparison: with this method and capacity, the memory `above` is said to be better than `below`."""
 
+    page: str  # of docs/results: the table or figure it is about
     where: str
     says: str
     method: str
@@ -67,12 +68,17 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        estimate = self.found.estimate
-        if estimate is None or estimate.half is None:
-            return UNJUDGED
-        if not estimate.distinguishable:
-            return OPEN
-        return CONFIRMED if estimate.mean > 0 else REVERSED
+        return verdict_of(self.found)
+
+
+def verdict_of(found: Difference) -> str:
+    """Of what is said to be better less the other: by its interval, which too few runs do not have."""
+    estimate = found.estimate
+    if estimate is None or estimate.half is None:
+        return UNJUDGED
+    if not estimate.distinguishable:
+        return OPEN
+    return CONFIRMED if estimate.mean > 0 else REVERSED
 
 
 def claims() -> list[Claim]:

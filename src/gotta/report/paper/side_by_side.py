@@ -181,10 +181,10 @@ def _as_published(run: Run) -> bool:
     plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
     usual = usual and plain and "refresh_every" not in run.identity.settings.get("memory", {}) and not spec.control
     usual = usual and not spec.regime.exposure.is_limited and not stream.foreign
-    return usual and run.prior == "none" and _with_usual_statistics(spec)
+    return usual and run.prior == "none" and has_usual_statistics(spec)
 
 
-def _with_usual_statistics(spec: RunSpec) -> bool:
+def has_usual_statistics(spec: RunSpec) -> bool:
     """Does the method predict with the statistics, at the rate, that it has if nobody chooses others?"""
     chosen = spec.method
     if chosen.statistics is None or chosen.name not in methods.names():

@@ -1,0 +1,490 @@
+"""The paper in one screen, and a page for each of its tables and figures: ours, from the study, beside the printed."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gotta.experiment.sweep.kept import Kept
+from gotta.methods import methods
+from gotta.report.cells import measure, number
+from gotta.report.pairs import Difference, difference, fair_difference
+from gotta.report.paper.agreement import Agreement, agreement
+from gotta.report.paper.claims import CONFIRMED, NONE, UNJUDGED, VERDICTS, Claim, claims, verdict_of
+from gotta.report.paper.numbers import EPSILON, PaperTable, Published, tables, text_numbers
+from gotta.report.paper.side_by_side import has_usual_statistics
+from gotta.report.results import read_results
+from gotta.report.rows import MEMORIES
+from gotta.report.statistics import PAIRS, SEEDS
+from gotta.report.stored_run import Run
+from gotta.safe_text import tell_number
+from pages.parts import MADE, grid, join
+
+RUNNING, SAME, DOMAIN = "running_statistics", "same_samples", "domain_statistics"
+OURS = {
+    "cbfifo": "cbfifo",
+    RUNNING: "no memory, running statistics",
+    SAME: "no memory, steps of M",
+    DOMAIN: "statistics of the whole domain",
+}
+GUIDED = ("cds", "fps", "fpsd")
+NAMES = {
+    "norm": "Norm",
+    "rotta": "RoTTA",
+    "note": "NOTE",
+    "tent": "TENT",
+    "cotta": "CoTTA",
+    "energy": "Energy",
+    "source": "Source",
+}
+EMPTY = "·"
+# What stands for the paper's data and network: ours by data set and network.
+WORLDS = {
+    ("cifar10-c", "wrn-28-10"): ("cifar10_c", "resnet20"),
+    ("imagenet-c", "resnet50"): ("tinyimagenet", "resnet50-v1"),
+    ("imagenet-c", "vit"): ("cifar10_c", "vit-mini"),
+    ("itd", "resnet18"): ("gtsrb", "resnet18-signs"),
+}
+WORDS = yaml.safe_load((Path(__file__).parent / "study.yaml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which runs a printed cell stands for. `memory` may be a control."""
+
+    world: tuple[str, str]
+    method: str
+    memory: str
+    capacity: int | None
+    reset: str = "never"
+    gamma: float = 0.1
+    order: str = "dirichlet"
+    epsilon: float | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    claim: Claim
+    found: Difference
+    control: Difference | None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        one = self.claim
+        return one.method, one.above, one.below, one.capacity, one.gamma, one.reset, one.data, one.backbone
+
+    @property
+    def verdict(self) -> str:
+        return verdict_of(self.found)
+
+    @property
+    def passes(self) -> str:
+        """Does running statistics without a memory in the place of `above` pass the claim?"""
+        if self.claim.above == NONE or self.control is None or verdict_of(self.control) == UNJUDGED:
+            return EMPTY
+        return "yes" if verdict_of(self.control) == CONFIRMED else "no"
+
+
+class Study:
+    """The runs by what they are, and per cell those of the longest stream."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.cells: dict[Wanted, list[Run]] = {}
+        for run in runs:
+            if is_plain(run):
+                self.cells.setdefault(wanted_of(run), []).append(run)
+
+    def find(self, wanted: Wanted) -> tuple[Run, ...]:
+        found = self.cells.get(wanted, [])
+        longest = max((len(run.domains) for run in found), default=0)
+        return tuple(run for run in found if len(run.domains) == longest)
+
+    def values(self, wanted: Sequence[Wanted]) -> list[float | None]:
+        """Of cells that stand beside one another: means over the seeds that all of them have."""
+        found = [self.find(one) for one in wanted]
+        seeds = [{run.seed for run in runs} for runs in found if runs]
+        shared = set.intersection(*seeds) if seeds else set()
+        return [mean([run for run in runs if not shared or run.seed in shared]) for runs in found]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A table or figure of the paper."""
+
+    name: str
+    title: str
+    about: str = ""
+    table: str | None = None
+    world: str = "resnet20"  # by its network
+    linked: str = ""  # a page of other makers
+
+    @property
+    def command(self) -> str:
+        return f"    gotta bench {self.name} --study"
+
+    def fill(self, study: Study) -> list[str]:
+        if self.table is not None:
+            text = beside(self.cells(), study)
+            return [WORDS["legend"], text] if text else []
+        return FIGURES[self.name](study)
+
+    def cells(self) -> PaperTable:
+        """The printed table; of Table 3 the columns with the data of this page."""
+        table = tables()[self.table or ""]
+        kept = tuple(cell for cell in table.cells if WORLDS[cell.data, cell.backbone][1] == self.world)
+        return PaperTable(table.name, table.title, table.label, kept)
+
+
+def make(root: Path) -> dict[Path, str]:
+    files = [path for path in Kept(root / "results").files if path.stem.startswith("study-") or path.stem == "signs"]
+    study = Study([run for path in files for run in read_results(path).runs])
+    pages = [Page(name, **about) for name, about in WORDS["pages"].items()]
+    made = {root / "docs/results" / f"{page.name}.md": make_page(page, study) for page in pages if not page.linked}
+    return {root / "docs/results/paper.md": one_screen(pages, study), **made}
+
+
+def make_page(page: Page, study: Study) -> str:
+    parts = [MADE, f"# {page.title}", page.about]
+    filled, judged = page.fill(study), judge(page.name, study)
+    if not filled and not judged:
+        none = "None of these runs is kept yet. This command makes them, and `gotta keep` keeps them:"
+        return join([*parts, none, page.command])
+    parts += [page.command, f"Ours: {WORDS['stand_ins'][page.world]}. {tell_runs(page, study)}", *filled]
+    if judged:
+        parts += ["## What becomes of the claims", rule(), tell(judged), claims_table(judged), said(judged)]
+    return join(parts)
+
+
+def rule() -> str:
+    return str(WORDS["rule"]).format(pairs=PAIRS, seeds=SEEDS)
+
+
+def one_screen(pages: Sequence[Page], study: Study) -> str:
+    """What each table and figure of the paper comes to here."""
+    rows: dict[str, list[str]] = {}
+    everything: dict[Any, Judged] = {}  # a comparison that two pages make counts once
+    for page in pages:
+        judged = judge(page.name, study)
+        everything |= {one.key: one for one in judged}
+        counts = Counter(one.verdict for one in judged)
+        rows[f"[{page.title}]({page.linked or f'{page.name}.md'})"] = [
+            str(len(runs_of(page, study)) or EMPTY),
+            ", ".join(f"{name} {tau}" for name, tau in taus_of(page, study).items()) or EMPTY,
+            *(str(counts[verdict]) if judged else EMPTY for verdict in VERDICTS),
+            str(sum(one.passes == "yes" for one in judged)) if judged else EMPTY,
+        ]
+    parts = [
+        MADE,
+        "# The paper in one screen",
+        str(WORDS["first"]).format(stand_in=WORDS["stand_ins"]["resnet20"]),
+        grid("the paper's", ["runs", "rank agreement, Kendall's tau", *VERDICTS, "the control passes too"], rows),
+        tell(list(everything.values())),
+        rule(),
+        *headline(study),
+        "## What the paper leaves open",
+        WORDS["last"],
+    ]
+    return join(parts)
+
+
+def headline(study: Study) -> list[str]:
+    """Table 1 for the three methods that a memory can help."""
+    shown = beside(tables()["table1"], study, ("norm", "rotta", "note"))
+    return ["## Table 1, the methods that have running statistics", WORDS["legend"], shown] if shown else []
+
+
+def mean(runs: Sequence[Run]) -> float | None:
+    return measure(runs, number("accuracy")).value if runs else None
+
+
+def is_plain(run: Run) -> bool:
+    """Has it the usual pairing, statistics, rate and arguments, and no prior?"""
+    spec = run.spec
+    if run.prior != "none" or (spec.pairing, spec.regime.clock, spec.method.embedding) != ("paper", "none", "probs"):
+        return False
+    chosen = run.own_arguments("memory")
+    if set(chosen) - {"epsilon"} or "refresh_every" in run.identity.settings.get("memory", {}):
+        return False
+    if spec.control == RUNNING:
+        usual = getattr(methods.get(spec.method.name).paired, "rate", None)
+        return usual is None or spec.method.rate == usual
+    return bool(spec.control) or has_usual_statistics(spec)
+
+
+def wanted_of(run: Run) -> Wanted:
+    spec, name = run.spec, run.spec.control or run.spec.memory.name
+    bare = name == NONE or spec.method.name == "source"
+    return Wanted(
+        (spec.data.name, spec.model.name),
+        spec.method.name,
+        NONE if spec.method.name == "source" else name,
+        None if bare else spec.memory.capacity,
+        "never" if spec.method.name == "source" else spec.regime.reset,
+        0.1 if spec.method.name == "source" else run.stream.gamma,
+        "dirichlet" if spec.method.name == "source" else run.stream.order,
+        run.own_arguments("memory").get("epsilon", EPSILON) if name in GUIDED else None,
+    )
+
+
+def ours_of(cell: Published, memory: str | None = None) -> Wanted:
+    """What a printed cell is here; with `memory`, another row of its column."""
+    name = memory or cell.memory
+    return Wanted(
+        WORLDS[cell.data, cell.backbone],
+        cell.method,
+        name,
+        None if name == NONE or cell.method == "source" else cell.capacity,
+        "never" if cell.method == "source" else cell.reset,
+        cell.gamma,
+        epsilon=EPSILON if name in GUIDED else None,
+    )
+
+
+def beside(table: PaperTable, study: Study, only: Sequence[str] = ()) -> str:
+    """Ours and the printed number in each cell; below, rows that are ours alone, and the agreement of the ranking."""
+    columns = [column_of(cells, study) for cells in table.columns().values() if not only or cells[0].method in only]
+    columns = [column for column in columns if column.ours]
+    names = dict.fromkeys(name for column in columns for name in (*column.printed, *column.ours))
+    rows = {
+        row_name(name): [column.show(name) for column in columns]
+        for name in sorted(names, key=lambda name: (*MEMORIES, *OURS).index(name))
+    }
+    rows["tau"] = [str(column.tau) if column.tau.tau is not None else EMPTY for column in columns]
+    return grid("memory", [heading(column.cell, table) for column in columns], rows) if columns else ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One column: the printed numbers and ours, by memory or control."""
+
+    cell: Published
+    printed: Mapping[str, str]
+    ours: Mapping[str, float]
+    tau: Agreement
+
+    def show(self, name: str) -> str:
+        mine = f"{self.ours[name]:.1f}" if name in self.ours else EMPTY
+        memories = [value for memory, value in self.ours.items() if memory not in (NONE, *list(OURS)[1:])]
+        if name in self.ours and name not in (NONE, *OURS) and self.ours[name] == max(memories) and len(memories) > 1:
+            mine = f"**{mine}**"
+        return f"{mine} ({self.printed[name]})" if name in self.printed else mine
+
+
+def column_of(cells: Sequence[Published], study: Study) -> Shown:
+    names = [cell.memory for cell in cells] + ([] if cells[0].method == "source" else list(OURS))
+    values = study.values([ours_of(cells[0], name) for name in names])
+    ours = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    printed = {cell.memory: f"{cell.value:.{cell.decimals}f}" for cell in cells}
+    return Shown(cells[0], printed, ours, agreement(ours, {cell.memory: cell.value for cell in cells}))
+
+
+def row_name(name: str) -> str:
+    return f"*{OURS[name]}*" if name in OURS else "none, steps of 64" if name == NONE else name
+
+
+def heading(cell: Published, table: PaperTable) -> str:
+    name = NAMES.get(cell.method, cell.method.upper())
+    if table.name == "table2":
+        return f"{name} M={cell.capacity}"
+    return f"{name} {'ITD' if cell.data == 'itd' else f'gamma {cell.gamma:g}'}" if table.name == "table3" else name
+
+
+def taus_of(page: Page, study: Study) -> dict[str, Agreement]:
+    if page.table is None:
+        return {}
+    table = page.cells()
+    found = {heading(cells[0], table): column_of(cells, study).tau for cells in table.columns().values()}
+    return {name: tau for name, tau in found.items() if tau.tau is not None}
+
+
+def judge(page: str, study: Study) -> list[Judged]:
+    """The claims of a page both of whose cells have runs, each once."""
+    found: dict[Any, Judged] = {}
+    for claim in claims():
+        backbone = claim.backbone or next(name for data, name in WORLDS if data == claim.data)
+        setting = claim.capacity, claim.reset, claim.data, claim.gamma, backbone
+        cell = Published("", claim.method, "", 0.0, 0, *setting)
+        sides = [study.find(ours_of(cell, name)) for name in (claim.above, claim.below)]
+        if claim.page != page or not all(sides):
+            continue
+        same, control = (study.find(ours_of(cell, name)) for name in (SAME, RUNNING))
+        if same:  # no memory in steps of M, where those are not 64
+            sides = [
+                same if name == NONE else side for name, side in zip((claim.above, claim.below), sides, strict=True)
+            ]
+        against = fair_difference(control, sides[1]) if control else None
+        one = Judged(claim, fair_difference(*sides), against)
+        found[one.key] = one
+    return list(found.values())
+
+
+def claims_table(judged: Sequence[Judged]) -> str:
+    lines = ["| claim | method | paper | ours | verdict | the control passes too |", "|---|---|---:|---:|---|---|"]
+    for one in judged:
+        claim = one.claim
+        gamma = f", gamma {claim.gamma:g}" if claim.gamma != 0.1 else ""
+        reset = ", episodic" if claim.reset != "never" and claim.data == "cifar10-c" else ""
+        name = f"{claim.above} above {claim.below}, M={claim.capacity}{gamma}{reset}"
+        printed = EMPTY if claim.printed is None else f"{claim.printed:+.2f}"
+        cells = (name, NAMES.get(claim.method, claim.method), printed, show(one.found), one.verdict, one.passes)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def said(judged: Sequence[Judged]) -> str:
+    told = dict.fromkeys(f"{one.claim.where}: {one.claim.says}" for one in judged)
+    return "The paper says:\n\n" + "\n".join(f"- {sentence}." for sentence in told)
+
+
+def tell(judged: Sequence[Judged]) -> str:
+    """How many claims came to which end, and how many the control passes."""
+    if not judged:
+        return "No claim has runs of both sides yet."
+    counts = Counter(one.verdict for one in judged)
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    confirmed = [one for one in judged if one.verdict == CONFIRMED]
+    both = sum(one.passes == "yes" for one in confirmed)
+    against = sum(one.claim.printed is not None and one.claim.printed < 0 for one in confirmed)
+    text = f"**{tell_number(len(judged), 'comparison')}: {told}.**"
+    text += (
+        f" Of the {len(confirmed)} confirmed, the control without a memory passes {both} as well." if confirmed else ""
+    )
+    return text + (f" {against} of the confirmed contradict the paper's own printed numbers." if against else "")
+
+
+def show(found: Difference) -> str:
+    one = found.estimate
+    if one is None:
+        return "steps differ" if found.refused else EMPTY
+    spread = f" ± {one.half:.1f}" if one.half is not None else f" ({one.range[0]:+.1f} to {one.range[1]:+.1f})"
+    return f"{one.mean:+.1f}{spread}"
+
+
+def runs_of(page: Page, study: Study) -> list[Run]:
+    """The kept runs of what the page is about."""
+    known = [wanted for wanted in study.cells if wanted.world[1] == page.world and is_on(page.name, wanted)]
+    return [run for wanted in known for run in study.find(wanted)]
+
+
+def tell_runs(page: Page, study: Study) -> str:
+    runs = runs_of(page, study)
+    streams = sorted({len(run.domains) for run in runs}, reverse=True)
+    seeds = tell_number(len({run.seed for run in runs}), "seed")
+    told = f"{len(runs)} runs, {' and '.join(tell_number(count, 'corruption') for count in streams)}, {seeds}."
+    return told + (f" {WORDS['reduced']}" if {run.spec.method.name for run in runs} & {"cotta", "energy"} else "")
+
+
+def is_on(page: str, wanted: Wanted) -> bool:
+    """Is this cell of the study one of the page's?"""
+    if page in ("teaser", "table3", "itd", "table-vit"):
+        return page != "teaser"
+    sizes = {"table1": (32,), "table-m64": (64,), "epsilon": (32, 64), "settings": (32,)}.get(page, SIZES)
+    known = {"table2": ("norm", "rotta"), "capacity": ("norm", "note", "rotta"), "epsilon": ("norm", "rotta")}
+    if wanted.capacity not in (None, *sizes) or (page in known and wanted.method not in known[page]):
+        return False
+    if page == "settings":
+        return wanted.memory in IN_SETTINGS and wanted.method in ("norm", "tent", "rotta")
+    usual = wanted.order == "dirichlet"
+    return usual and (page == "epsilon" or (wanted.reset == "never" and wanted.epsilon in (None, EPSILON)))
+
+
+def fill_capacity(study: Study) -> list[str]:
+    """Accuracy by M for each method."""
+    parts = []
+    for method in ("norm", "note", "rotta"):
+        columns = {f"M = {size}": [at(method, name, size) for name in BY_SIZE] for size in SIZES}
+        parts += [f"## {NAMES[method]}", text] if (text := by_column(study, BY_SIZE, columns)) else []
+        gaps = {size: gap for size in SIZES if text and (gap := guided_gap(study, method, size)) is not None}
+        told = ", ".join(f"{gap:+.1f} at M = {size}" for size, gap in gaps.items())
+        parts += (
+            [f"The best of CDS, FPS and FPSD less the best of FIFO, Reservoir, PBRS and CSTU: {told}."] if told else []
+        )
+    return parts
+
+
+def guided_gap(study: Study, method: str, size: int) -> float | None:
+    """The best guided memory less the best classical one: the paper says that it closes as M grows."""
+    values = dict(zip(BY_SIZE, study.values([at(method, name, size) for name in BY_SIZE]), strict=True))
+    sides = [[value for name in names if (value := values[name]) is not None] for names in (GUIDED, CLASSICAL)]
+    return max(sides[0]) - max(sides[1]) if all(sides) else None
+
+
+def fill_epsilon(study: Study) -> list[str]:
+    """Accuracy by epsilon, for each method, reset and M; and what the default is worth."""
+    parts = []
+    for method, reset, size in product(("norm", "rotta"), ("never", "each_domain"), (32, 64)):
+        rows = {}
+        for memory in GUIDED:
+            cells = [Wanted(CIFAR, method, memory, size, reset, epsilon=value) for value in EPSILONS]
+            low, usual, high = (study.find(cell) for cell in cells)
+            if low or high:
+                gaps = [show(difference(usual, other)) if usual and other else EMPTY for other in (low, high)]
+                rows[memory] = [*map(shown, study.values(cells)), *gaps]
+        if rows:
+            others = [at(method, name, size, reset) for name in ("pbrs", "cstu", RUNNING)]
+            told = [
+                f"{row_name(one.memory)} {value:.1f}" for one in others if (value := mean(study.find(one))) is not None
+            ]
+            told += [
+                f"the paper prints {cell.memory} {cell.value:.1f} at {cell.epsilon or 'an epsilon not stated'}"
+                for cell in text_numbers()
+                if (cell.method, cell.capacity, cell.reset, cell.data) == (method, size, reset, "cifar10-c")
+                and "epsilon" in cell.where
+            ]
+            columns = [*(f"epsilon {value:g}" for value in EPSILONS), "0.005 less 0.001", "0.005 less 0.01"]
+            parts.append(f"## {NAMES[method]}, {'continual' if reset == 'never' else 'episodic'}, M = {size}")
+            parts += [grid("memory", columns, rows), *([f"Beside them: {'; '.join(told)}."] if told else [])]
+    return parts
+
+
+def fill_settings(study: Study) -> list[str]:
+    """Accuracy in each of the four settings."""
+    parts = []
+    for method in ("norm", "tent", "rotta"):
+        columns = {
+            words: [at(method, name, 32, reset, order) for name in IN_SETTINGS]
+            for words, (order, reset) in SETTINGS.items()
+        }
+        parts += [f"## {NAMES[method]}", text] if (text := by_column(study, IN_SETTINGS, columns)) else []
+    return parts
+
+
+def at(method: str, name: str, size: int, reset: str = "never", order: str = "dirichlet") -> Wanted:
+    """A cell of CIFAR-10-C by memory or control and M."""
+    epsilon = EPSILON if name in GUIDED else None
+    return Wanted(CIFAR, method, name, None if name == NONE else size, reset, 0.1, order, epsilon)
+
+
+def by_column(study: Study, names: Sequence[str], columns: Mapping[str, Sequence[Wanted]]) -> str:
+    """A table of accuracies; nothing unless two columns have a memory."""
+    values = [study.values(cells) for cells in columns.values()]
+    if sum(any(value is not None for value in column[1:]) for column in values) < 2:
+        return ""
+    rows = dict(zip(map(row_name, names), zip(*(map(shown, column) for column in values), strict=True), strict=True))
+    return grid("memory", list(columns), {name: row for name, row in rows.items() if set(row) != {EMPTY}})
+
+
+def shown(value: float | None) -> str:
+    return EMPTY if value is None else f"{value:.1f}"
+
+
+CIFAR = ("cifar10_c", "resnet20")
+SIZES, EPSILONS = (8, 16, 32, 64), (0.001, EPSILON, 0.01)
+CLASSICAL = ("fifo", "reservoir", "pbrs", "cstu")
+BY_SIZE = (*MEMORIES, RUNNING, SAME)
+SETTINGS = {
+    "i.i.d., reset": ("iid", "each_domain"),
+    "continual: i.i.d., never reset": ("iid", "never"),
+    "non-i.i.d.: Dirichlet, reset": ("dirichlet", "each_domain"),
+    "practical: Dirichlet, never reset": ("dirichlet", "never"),
+}
+IN_SETTINGS = (NONE, "fifo", "cstu", "fps", RUNNING)
+FIGURES: dict[str, Callable[[Study], list[str]]] = {
+    "capacity": fill_capacity,
+    "epsilon": fill_epsilon,
+    "settings": fill_settings,
+}
