@@ -13,7 +13,7 @@ from gotta.core.inputs import MOST, check_batch, check_finite, check_shape, chec
 from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
-from gotta.errors import NotFinite, one_error
+from gotta.errors import GottaError, NotFinite, one_error
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.methods.parts.as_source import source_logits
@@ -60,6 +60,8 @@ class Adapted(BetweenSteps):
         says of each sample, true or false, whether it begins a new clip: a prior restarts there.
         """
         calls = self.method.calls
+        if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
+            raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
             if starts is not None:

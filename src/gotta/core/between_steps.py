@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gotta.core import resume
+from gotta.core.fold import fold
 from gotta.core.guard import Guard
 from gotta.core.inputs import Scale, shape
 from gotta.core.shared import Shared
@@ -109,6 +110,16 @@ class BetweenSteps(Shared):
                 resume.put_back(self, resume.PACKED, state)
             else:  # part of a larger module
                 self.whole("loading", lambda undo: resume.put_back(self, resume.PACKED, state), everything=True)
+
+    @torch.inference_mode(False)
+    def fold(self) -> nn.Module:
+        """The network as it predicts now, as a plain module of its own class that adapts no more.
+
+        Levels and running statistics are in its BatchNorm layers; the prior is not, see `gotta.Filter`. For
+        `torch.export`, ONNX and `save_pretrained`: `model.model` has the weights without the levels.
+        """
+        with self.alone("fold()"):
+            return fold(self)
 
     def train(self, mode: bool = True) -> Self:
         """The method alone decides which layers are in which mode, so train() and eval() do not reach the model."""

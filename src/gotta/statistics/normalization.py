@@ -102,6 +102,8 @@ class ReplacedBatchNorm(_BatchNorm):
         super().__init__(layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats)
         self._parameters, self._buffers, self._modules = layer._parameters, layer._buffers, layer._modules
         self.training = layer.training
+        dimensions = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+        self.replaces = next((kind for kind in dimensions if isinstance(layer, kind)), nn.BatchNorm2d)
         self.plain = False  # normalise as the layer that was replaced
         self.row_weight: Tensor | None = None  # how often each row of the batch counts; once each where None
 

@@ -176,14 +176,18 @@ class Calls:
 
 def parameters_of(net: nn.Module) -> list[str]:
     """The names of a network's inputs, in its own order."""
-    while (inner := getattr(net, "_orig_mod", getattr(net, "module", None))) is not None and isinstance(
-        inner, nn.Module
-    ):
-        net = inner  # compiled, or data-parallel
     try:
-        return list(inspect.signature(net.forward).parameters)
+        return list(inspect.signature(unwrap(net).forward).parameters)
     except (TypeError, ValueError):
         return []
+
+
+def unwrap(net: nn.Module) -> nn.Module:
+    """The network that was compiled, or made data-parallel."""
+    parallel = (nn.DataParallel, nn.parallel.DistributedDataParallel)
+    while hasattr(net, "_orig_mod") or isinstance(net, parallel):
+        net = net._orig_mod if hasattr(net, "_orig_mod") else net.module  # type: ignore[assignment]
+    return net
 
 
 def check_own(name: str, net: nn.Module) -> None:
