@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 def existing(folder: Path) -> "Store | Kept":
     """The store in a folder, or the kept lines, that must be there."""
+    from gotta.experiment.sweep.bucket import is_folder
     from gotta.experiment.sweep.kept import open_runs
 
-    if not folder.exists():
+    if not folder.exists() and is_folder(folder):
         raise GottaError(f"there is no folder '{folder}'. Name one that 'gotta bench' wrote to, such as runs/mini.")
     return open_runs(folder)
 

@@ -12,6 +12,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.spec_files import read_spec
 from gotta.experiment.spec.text import merged, sections
 from gotta.experiment.spec.user_parts import permit
+from gotta.experiment.sweep.bucket import is_folder
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Store
 from gotta.workflow.bench_plan import Listener, Plan
@@ -165,7 +166,7 @@ def _recipe(recipe: str | Path | Mapping[str, Any]) -> Recipe:
 
 
 def _existing(path: str | Path) -> Store | Kept:
-    if not Path(path).exists():
+    if not Path(path).exists() and is_folder(path):
         raise GottaError(f"there are no runs to start from at '{path}'. Expected a folder of runs or kept lines.")
     return open_runs(path)
 

@@ -161,7 +161,7 @@ def bench(
             result = planned.run(jobs, threads, device, where, snapshot_every, log or [], listen)
     except KeyboardInterrupt:
         finished = sum(planned.store.has(spec.id) for spec in planned.specs)
-        told = f"\nStopped. {finished} of {len(planned.specs)} runs are finished and kept in {planned.store.root}."
+        told = f"\nStopped. {finished} of {len(planned.specs)} runs are finished and kept in {planned.store.address}."
         console.print(told, highlight=False)
         console.print("The same command continues where it was.")
         raise typer.Exit(130) from None
@@ -230,7 +230,7 @@ def show_result(console: "Console", result: "Result", details: bool) -> None:
     from gotta.cli.progress import show_parts
 
     show_parts(console, result.parts, details=details)
-    console.print(f"Runs: {result.store.root}   Report: {result.report()}", highlight=False, soft_wrap=True)
+    console.print(f"Runs: {result.store.address}   Report: {result.report()}", highlight=False, soft_wrap=True)
 
 
 def _numbers(text: str) -> list[int]:

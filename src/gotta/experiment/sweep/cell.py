@@ -20,6 +20,7 @@ from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.run.step_costs import recording
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.user_parts import permit
+from gotta.experiment.sweep.bucket import claims_of
 from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
@@ -94,7 +95,9 @@ class Computed:
     costs: str | None = None  # of a step, where the clock is measured: what the store's file of them holds
 
 
-_leases = lru_cache(maxsize=8)(Leases)  # one heartbeat per process, however many cells it runs
+@lru_cache(maxsize=8)  # one heartbeat per process, however many cells it runs
+def _leases(root: str, beat: float, limit: float) -> Leases:
+    return Leases(root, beat, limit, claims_of(root))
 
 
 class LeaseLost(Exception):

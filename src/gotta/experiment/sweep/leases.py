@@ -76,6 +76,9 @@ class Lease:
 class Claims(Protocol):
     """Where claims are kept, so that all who share a store see them."""
 
+    def cells(self) -> list[str]:
+        """The cells that somebody has claimed."""
+
     def numbers(self, id: str) -> list[int]:
         """The claims of a cell, upwards."""
 
@@ -242,6 +245,10 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    def cells(self) -> list[str]:
+        found = sorted(self.path.iterdir()) if self.path.is_dir() else []
+        return [path.name for path in found if path.is_dir() and not path.name.startswith(".")]
 
     def numbers(self, id: str) -> list[int]:
         return numbers(self.path / id)

@@ -7,14 +7,18 @@ import os
 import re
 import secrets
 import shutil
+import tarfile
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_id import FORMAT, run_id
+from gotta.experiment.sweep.bucket import bucket_of, pack, place_of, unpack
 from gotta.experiment.sweep.processes import alive, machine
 from gotta.files import digest, sync_folder, write_lines
 from gotta.json_yaml import open_plain, parse_json, plain, read_json
@@ -23,6 +27,7 @@ DOCUMENTS = ("spec.json", "summary.json", "environment.json")
 IDENTITY = "identity.json"  # what the run's name covers
 RECIPE = "recipe.json"  # of a run that was asked for by one
 STEPS = "steps.jsonl"
+PACKED = ".tar.gz"  # a run in object storage
 FOLDERS = ("runs", "leases", "snapshots", "clocks", "records", "figures")  # what is written below the root
 CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
 SIZE = "steps_bytes"  # stands with the environment and is for the store alone
@@ -64,10 +69,14 @@ class Run:
 
 
 class Store:
-    """The runs below `root`. With `writable` the folder is made and tried at once, before anything is computed."""
+    """The runs below `root`, a folder or an address of object storage.
+
+    With `writable` the folder is made and tried at once, before anything is computed.
+    """
 
     def __init__(self, root: str | Path, writable: bool = False) -> None:
-        self.root = Path(root)
+        self.root = place_of(root)
+        self.bucket = bucket_of(self.root)
         self.folder = self.root / "runs"
         for path in (self.root, self.folder):
             if path.exists() and not path.is_dir():
@@ -101,6 +110,8 @@ class Store:
 
     def scan(self) -> Iterator[tuple[str, Run | str]]:
         """Each run by id, or why it cannot be read."""
+        for name in [] if self.bucket is None else self.bucket.names("runs"):
+            self._fetch(name.removesuffix(PACKED))
         for path in _children(self.folder):
             if (path.is_dir() or path.is_symlink()) and not path.name.startswith("."):
                 try:
@@ -140,7 +151,7 @@ class Store:
             told = plain({name: value for name, value in summary.items() if name != CHECKSUM})
             _write_document(aside / DOCUMENTS[1], {**told, CHECKSUM: _checksum(aside, told)})
             sync_folder(aside)
-            return self._publish(aside, id)
+            return self._share(aside, id) and self._publish(aside, id)
         except OSError as error:
             raise GottaError(
                 f"run '{id}' could not be written to '{self.folder}': {error.strerror or error}. "
@@ -166,10 +177,46 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
             probe.touch()
             probe.unlink()
+            if self.bucket is not None:
+                self.bucket.replace(probe.name, b"")
+                self.bucket.remove(probe.name)
         except OSError as error:
             raise GottaError(
-                f"cannot write to '{self.root}': {error.strerror or error}. Name a folder that can be written."
+                f"cannot write to '{self.address}': {error.strerror or error}. Name a folder that can be written."
             ) from error
+
+    @property
+    def address(self) -> str:
+        """What people call it."""
+        return str(self.root) if self.bucket is None else self.bucket.address
+
+    def _share(self, aside: Path, id: str) -> bool:
+        """Let all have a run, unless they have it. Whoever is killed after this fetches it again."""
+        if self.bucket is None or self.bucket.create(f"runs/{id}{PACKED}", pack(aside)):
+            return True
+        if self.has(id):
+            return False
+        self.bucket.replace(f"runs/{id}{PACKED}", pack(aside))  # a damaged one
+        return True
+
+    def _fetch(self, id: str) -> None:
+        """Take over a run that others have stored, if there is one."""
+        final = self.folder / id
+        if self.bucket is None or not NAME.fullmatch(id) or final.exists():
+            return
+        aside = self.folder / _aside_name(id)
+        try:
+            if found := self.bucket.read(f"runs/{id}{PACKED}"):
+                aside.mkdir(parents=True)
+                with suppress(tarfile.TarError, EOFError, zlib.error):  # damaged, which shows when it is read
+                    unpack(found[0], aside, (*DOCUMENTS, IDENTITY, RECIPE, STEPS))
+                with suppress(FileExistsError):
+                    aside.rename(final)
+        except OSError as error:
+            if not final.exists():
+                raise GottaError(f"cannot read from '{self.address}': {error.strerror or error}.") from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
 
     def _publish(self, aside: Path, id: str) -> bool:
         final = self.folder / id
@@ -195,6 +242,7 @@ class Store:
 
     def _load(self, id: str) -> Run:
         folder = self.folder / _check_id(id)
+        self._fetch(id)
         if folder.is_symlink():
             raise DamagedRun("it is a link, not a folder")
         if not folder.is_dir():

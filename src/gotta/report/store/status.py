@@ -4,12 +4,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+from gotta.experiment.sweep.bucket import LEASES, Objects
 from gotta.experiment.sweep.kept import Kept
-from gotta.experiment.sweep.leases import Holder, is_alive_here, is_progress, numbers, read_claim, read_heart, read_log
+from gotta.experiment.sweep.leases import Claims, Folder, is_alive_here, is_progress, read_log
 from gotta.experiment.sweep.store import ASIDE, Store
 from gotta.report.stored_run import Damaged, Run, read_runs
 
@@ -47,7 +47,7 @@ def look(store: Store | Kept, now: float | None = None) -> State:
     now = time.time() if now is None else now
     runs, damaged = read_runs(store)
     finished = {run.id for run in runs}
-    under_way = (*_leases(store.root, now), *_asides(store, now)) if isinstance(store, Store) else ()
+    under_way = (*_leases(store, now), *_asides(store, now)) if isinstance(store, Store) else ()
     claims = [claim for claim in under_way if claim.id not in finished]
     by_id = {claim.id: claim for claim in reversed(claims)}
     ages = [now - run.stored.finished for run in runs if run.stored.finished is not None]
@@ -55,26 +55,25 @@ def look(store: Store | Kept, now: float | None = None) -> State:
     return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None), _estimate_left(runs, ordered))
 
 
-def _leases(root: Path, now: float) -> Iterator[Claim]:
-    folder = root / "leases"
-    events = {str(entry.get("id")): entry for entry in read_log(folder)}
-    for cell in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if not cell.is_dir() or cell.name.startswith("."):
-            continue
-        claims = numbers(cell)
-        holder, touched = read_claim(cell / f"{claims[-1]:06}") if claims else (None, 0.0)
+def _leases(store: Store, now: float) -> Iterator[Claim]:
+    folder = store.root / LEASES
+    kept: Claims = Folder(folder) if store.bucket is None else Objects(store.bucket)
+    events, told = {str(entry.get("id")): entry for entry in read_log(folder)}, kept.listen()
+    for id in kept.cells():
+        claims = kept.numbers(id)
+        holder, touched = kept.read(id, claims[-1]) if claims else (None, 0.0)
         if touched == inf:  # finished meanwhile
             continue
-        event = events.get(cell.name, {})
+        event = events.get(id, {})
         if touched == 0.0:  # given back without having finished
             age = now - float(event.get("time", now))
-            yield Claim(cell.name, "failed" if event.get("event") == "failed" else "waiting", age)
+            yield Claim(id, "failed" if event.get("event") == "failed" else "waiting", age)
             continue
         by = "?, process ?" if holder is None else f"{holder.node}, process {holder.pid}"
         known = is_alive_here(holder)
         state = "running" if (abs(now - touched) <= SILENT if known is None else known) else "silent"
-        noted = _progress(folder, holder, cell.name)
-        yield Claim(cell.name, state, now - touched, by, _show(noted), _share(noted))
+        noted = progress if holder and is_progress(progress := told.get(id)) else {}
+        yield Claim(id, state, now - touched, by, _show(noted), _share(noted))
 
 
 def _asides(store: Store, now: float) -> Iterator[Claim]:
@@ -94,12 +93,6 @@ def _estimate_left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None
     seconds = [run.numbers["seconds"] for run in runs if "seconds" in run.numbers]
     shares = [claim.done for claim in claims if claim.state == "running" and claim.done is not None]
     return float(median(seconds)) * (1 - min(shares)) if seconds and shares else None
-
-
-def _progress(folder: Path, holder: Holder | None, id: str) -> dict[str, Any]:
-    """What a holder told of a cell; nothing where that cannot be read."""
-    noted = read_heart(folder, holder.heart).get(id) if holder else None
-    return noted if is_progress(noted) else {}
 
 
 def _show(noted: dict[str, Any]) -> str:

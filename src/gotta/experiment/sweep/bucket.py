@@ -1,0 +1,219 @@
+"""Stores on object storage: `s3://bucket/runs`, or any address that fsspec knows.
+
+Such an address stands for a folder on this machine, in which everything works as in any other store. A finished run is
+also one object, created only if there is none of its name, and whoever lacks it fetches it. Claims are objects that are
+created exclusively. Snapshots, measured costs, films and reports stay with the machine that made them.
+"""
+
+import io
+import json
+import os
+import re
+import secrets
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import lru_cache
+from math import inf
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from gotta.errors import GottaError
+from gotta.experiment.sweep.leases import CLAIM, HEART, Claims, Folder, Holder
+from gotta.experiment.sweep.processes import alive, machine
+from gotta.json_yaml import parse_json
+
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}([^/].*)")  # a Path makes one slash of two; C: is a drive
+NOT_FIRST = "PreconditionFailed|ConditionalRequestConflict"  # what S3 says to who comes second
+LARGEST = 1 << 32  # bytes of a run
+LEASES = "leases"
+
+
+def place_of(root: str | Path) -> Path:
+    """The folder of a store: the one that is named, or the one on this machine that stands for an address."""
+    found = ADDRESS.fullmatch(str(root))
+    return Path(root) if found is None else copies() / quote(f"{found[1]}://{found[2].rstrip('/')}", safe="")
+
+
+def is_folder(root: str | Path) -> bool:
+    """Whether this names a folder or file, and not an address."""
+    return ADDRESS.fullmatch(str(root)) is None
+
+
+def copies() -> Path:
+    """Where the folders are that stand for addresses; their names say which."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache")
+    return cache / "gotta" / "stores"
+
+
+def bucket_of(root: Path) -> "Bucket | None":
+    """What a folder stands for. Only our own folders do, so that nobody's store makes this machine ask elsewhere."""
+    return Bucket(unquote(root.name)) if root.resolve().parent == copies().resolve() else None
+
+
+def claims_of(root: str | Path) -> Claims:
+    """Where the claims of a store are: with its runs, or in the folder if no object can be created exclusively. There
+    the engine that runs the cells sees to it that none is run twice."""
+    bucket = bucket_of(Path(root))
+    return Objects(bucket) if bucket is not None and _is_exclusive(bucket.address) else Folder(Path(root) / LEASES)
+
+
+class Bucket:
+    """The few things that are asked of object storage. Whatever goes wrong there is an OSError."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Write an object, unless there is one of this name."""
+        try:
+            with self._opened() as (files, root):
+                files.pipe_file(f"{root}/{name}", content, mode="create")
+            return True
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if re.search(NOT_FIRST, f"{error} {error.__cause__}"):
+                return False
+            raise
+
+    def replace(self, name: str, content: bytes) -> None:
+        with self._opened() as (files, root):
+            files.pipe_file(f"{root}/{name}", content)
+
+    def read(self, name: str) -> tuple[bytes, float] | None:
+        """The content and when it was written, by the clock there."""
+        try:
+            with self._opened() as (files, root):
+                return files.cat_file(f"{root}/{name}"), files.modified(f"{root}/{name}").timestamp()
+        except FileNotFoundError:
+            return None
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            with self._opened() as (files, root):
+                return sorted(Path(path).name for path in files.ls(f"{root}/{folder}", detail=False))
+        except FileNotFoundError:
+            return []
+
+    def remove(self, name: str) -> None:
+        try:
+            with self._opened() as (files, root):
+                files.rm_file(f"{root}/{name}")
+        except FileNotFoundError:
+            pass
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Any, str]]:
+        from fsspec.core import url_to_fs
+
+        try:
+            files, root = url_to_fs(self.address, use_listings_cache=False)  # kept by fsspec, for each process
+            files.invalidate_cache()
+            yield files, root
+        except (ImportError, ValueError) as error:
+            extra = " Install it with: pip install 'gotta-tta[s3]'" if self.address.startswith("s3:") else ""
+            raise GottaError(f"cannot open '{self.address}': {error}.{extra}") from error
+        except OSError:
+            raise
+        except Exception as error:  # of the library that speaks to the store
+            raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+@lru_cache
+def _is_exclusive(address: str) -> bool:
+    """Whether the second to create an object is refused. Some stores do not look at that condition."""
+    bucket, probe = Bucket(address), f".probe-{secrets.token_hex(8)}"
+    bucket.replace(probe, b"")
+    try:
+        return not bucket.create(probe, b"")
+    except OSError:
+        return False
+    finally:
+        bucket.remove(probe)
+
+
+def pack(folder: Path) -> bytes:
+    """The files of a run as one object."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for path in sorted(folder.iterdir()):
+            archive.add(path, path.name, recursive=False)
+    return packed.getvalue()
+
+
+def unpack(content: bytes, folder: Path, known: tuple[str, ...]) -> None:
+    """Only plain files that a run has, of bounded size."""
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isfile() and member.name in known else None
+            if file is None or member.size > LARGEST:
+                raise OSError(f"{member.name[:80]!r} is not a file of a run")
+            (folder / member.name).write_bytes(file.read(LARGEST))
+            os.utime(folder / member.name, (member.mtime, member.mtime))
+
+
+class Objects:
+    """Claims as objects of a bucket."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.bucket = bucket
+        self._told: dict[str, Any] = {}
+
+    def cells(self) -> list[str]:
+        return [name for name in self.bucket.names(LEASES) if not name.startswith(".")]
+
+    def numbers(self, id: str) -> list[int]:
+        return sorted(int(name) for name in self.bucket.names(f"{LEASES}/{id}") if CLAIM.fullmatch(name))
+
+    def create(self, id: str, number: int, holder: Holder) -> bool:
+        return self.bucket.create(_claim(id, number), json.dumps(asdict(holder)).encode())
+
+    def read(self, id: str, number: int) -> tuple[Holder | None, float]:
+        found = self.bucket.read(_claim(id, number))
+        if found is None:
+            return None, inf
+        if not found[0]:
+            return None, 0.0
+        try:
+            holder = Holder(**parse_json(found[0]))
+        except (ValueError, TypeError):
+            return None, found[1]
+        beat = self.bucket.read(f"{LEASES}/{holder.heart}") if HEART.fullmatch(str(holder.heart)) else None
+        return (holder if holder.is_somebody() else None), found[1] if beat is None else beat[1]
+
+    def beat(self, heart: str, told: dict[str, Any] | None) -> None:
+        self._told = self._told if told is None else told
+        self.bucket.replace(f"{LEASES}/{heart}", json.dumps(self._told).encode())
+
+    def listen(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for heart in filter(HEART.fullmatch, self.bucket.names(LEASES)):
+            try:
+                told = parse_json((self.bucket.read(f"{LEASES}/{heart}") or (b"{}",))[0])
+            except ValueError:
+                continue
+            found |= told if isinstance(told, dict) else {}
+        return found
+
+    def release(self, id: str, number: int) -> None:
+        self.bucket.replace(_claim(id, number), b"")
+
+    def clear(self, id: str, number: int | None = None) -> None:
+        for one in self.numbers(id) if number is None else [number]:
+            self.bucket.remove(_claim(id, one))
+
+    def stop(self, heart: str) -> None:
+        self.bucket.remove(f"{LEASES}/{heart}")
+
+    def tidy(self) -> None:
+        for heart in self.bucket.names(LEASES):
+            match = HEART.fullmatch(heart)
+            if match and match["machine"] == machine() and not alive(int(match["pid"])):
+                self.stop(heart)
+
+
+def _claim(id: str, number: int) -> str:
+    return f"{LEASES}/{id}/{number:06}"
