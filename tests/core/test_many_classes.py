@@ -36,3 +36,12 @@ def test_no_table_of_classes_by_classes_is_made(method, settings, monkeypatch):
 def test_what_would_take_minutes_is_refused():
     with pytest.raises(GottaError, match=r"compares each of 30,000 classes .* Expected at most 20,000"):
         adapt(net(), "t3a")(torch.rand(4, 3, 8, 8))
+
+
+def test_a_memory_that_no_machine_could_fill_is_one_message(monkeypatch):
+    model = adapt(net(100), "tent", memory="fifo", capacity=64)
+    monkeypatch.setattr(model.memory._table, "capacity", 1 << 50)  # more than there are addresses
+    with pytest.raises(
+        GottaError, match=r"1,125,899,906,842,624 samples with embeddings of 100 .* embedding='features'"
+    ):
+        model(torch.rand(4, 3, 8, 8))

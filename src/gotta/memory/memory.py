@@ -16,7 +16,7 @@ from gotta.memory.journal import Journal
 from gotta.memory.policy import NO_DESCRIPTOR, NOTHING, REJECT, UNEXPLAINED, Candidate, Decision, Policy, make_policy
 from gotta.memory.rewind import Rewind, all_or_nothing
 from gotta.memory.storage import Storage
-from gotta.memory.table import IntArray, Table
+from gotta.memory.table import Floats, IntArray, Table
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -254,7 +254,7 @@ class Memory:
         self._fields = list_given_fields(columns)
         if columns.embedding is not None:
             self._dtype = columns.embedding.dtype
-            self._table.embedding = np.zeros((self._table.capacity, columns.embedding.shape[1]))
+            self._table.embedding = _room(self._table.capacity, columns.embedding.shape[1])
             if "mean" in self.policy.keeps:
                 self._table.mean = np.zeros((self.num_classes + 1, columns.embedding.shape[1]))
         if columns.descriptor is not None:
@@ -354,3 +354,14 @@ def at_least_one(name: str, value: Any) -> int:
 
 def list_given_fields(columns: Columns) -> dict[str, bool]:
     return {name: getattr(columns, name) is not None for name in ("label", "uncertainty", "embedding")}
+
+
+def _room(rows: int, numbers: int) -> Floats:
+    """Room for embeddings. The system provides it as rows are filled, unless all of it is more than it ever could."""
+    try:
+        return np.zeros((rows, numbers))
+    except MemoryError:
+        raise GottaError(
+            f"a memory of {rows:,} samples with embeddings of {numbers:,} numbers may need {8e-9 * rows * numbers:,.0f} "
+            "GB, which this machine cannot give. Use a smaller capacity, or embedding='features', which are shorter."
+        ) from None
