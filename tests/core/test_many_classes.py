@@ -39,7 +39,7 @@ def test_what_would_take_minutes_is_refused():
 
 
 def test_a_memory_that_no_machine_could_fill_is_one_message(monkeypatch):
-    model = adapt(net(100), "tent", memory="fifo", capacity=64)
+    model = adapt(net(100), "tent", memory="fifo", capacity=64, num_classes=100)
     monkeypatch.setattr(model.memory._table, "capacity", 1 << 50)  # more than there are addresses
     with pytest.raises(
         GottaError, match=r"1,125,899,906,842,624 samples with embeddings of 100 .* embedding='features'"

@@ -362,6 +362,6 @@ def _room(rows: int, numbers: int) -> Floats:
         return np.zeros((rows, numbers))
     except MemoryError:
         raise GottaError(
-            f"a memory of {rows:,} samples with embeddings of {numbers:,} numbers may need {8e-9 * rows * numbers:,.0f} "
-            "GB, which this machine cannot give. Use a smaller capacity, or embedding='features', which are shorter."
+            f"{rows:,} samples with embeddings of {numbers:,} numbers may need {8e-9 * rows * numbers:,.0f} GB, which "
+            "this machine cannot give. Use a smaller capacity, or embedding='features', which are shorter."
         ) from None
