@@ -12,6 +12,19 @@ from gotta.core.guard import Guard
 from gotta.core.inputs import MOST, check_batch, check_finite, check_shape, check_starts, check_storable, is_finite
 from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
+from gotta.core.streams import (
+    Key,
+    begin,
+    check_keys,
+    check_rows,
+    hold,
+    join,
+    make_room,
+    pick,
+    predict_ahead,
+    put,
+    rows_of,
+)
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
 from gotta.errors import GottaError, NotFinite, one_error
 from gotta.memory import Memory
@@ -49,27 +62,33 @@ class Adapted(BetweenSteps):
         super().renew()
         self.method.peek = self.memory.peek if self.memory.lasts else None
 
-    def forward(self, *inputs: Any, starts: Any = None, **named: Any) -> Any:
-        """Takes what the network takes and gives what it gives, with the adapted logits; `starts` as in `step`."""
-        return self.step(*inputs, starts=starts, **named).output
+    def forward(self, *inputs: Any, starts: Any = None, stream: Any = None, **named: Any) -> Any:
+        """Takes what the network takes and gives what it gives, with the adapted logits; the others as in `step`."""
+        return self.step(*inputs, starts=starts, stream=stream, **named).output
 
-    def step(self, *inputs: Any, starts: Any = None, **named: Any) -> Outcome:
+    def step(self, *inputs: Any, starts: Any = None, stream: Any = None, **named: Any) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
 
         A step that would ruin the model is taken back as a whole: `outcome.diagnostics["undone"]` is 1 then. `starts`
-        says of each sample, true or false, whether it begins a new clip: a prior restarts there.
+        says of each sample, true or false, whether it begins a new clip: a prior restarts there. `stream` names the
+        stream that the batch, or each sample, belongs to: a camera, a user. Each is adapted to as if it were alone.
         """
         calls = self.method.calls
         if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
             raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
-            if starts is not None:
-                check_own("starts", self.model)
+            for name in [name for name, given in (("starts", starts), ("stream", stream)) if given is not None]:
+                check_own(name, self.model)
             with calls.taking(self.model, inputs, named) as x:
                 check_storable(x, calls.batch_like, self.memory.lasts or self.guard is not None)
                 largest = check_batch(x, self.sample, self.method.needs_batch)
                 begins = check_starts(starts, len(x))
+                keys = check_keys(stream, len(x))
+                if keys is not None:
+                    rows = rows_of(keys)
+                    check_rows(rows, self.limits, self)
+                    return self.whole("a step", lambda undo: self._take_streams(x, begins, largest, rows, undo))
                 outcome = self.whole("a step", lambda undo: self._take(x, begins, largest, undo))
                 return replace(outcome, output=self._answer(outcome.prediction))
 
@@ -78,6 +97,32 @@ class Adapted(BetweenSteps):
         logits = prediction.logits
         logits = logits if source.output_type is None else logits.to(source.output_type)
         return self.method.calls.answer(logits, prediction.raw.logits)
+
+    def _take_streams(
+        self, x: Tensor, starts: Starts | None, largest: list[float], rows: dict[Key, list[int]], undo: Undo
+    ) -> Outcome:
+        """A step of each stream in the batch, one after the other, after one forward for all where that will do."""
+        calls, order = self.method.calls, [row for own in rows.values() for row in own]
+        parts = torch.split(pick(x, order), [len(own) for own in rows.values()])
+        streams, home = make_room(self.held_streams, self.limits, rows), hold(self)
+        held = [streams.pop(key) if key in streams else begin(self) for key in rows]
+        with self.method.cost.phase("predict"):
+            ahead = predict_ahead(self, x, parts, held, order)
+        outcomes: dict[Key, Outcome] = {}
+        for (key, own), part, state, foreseen in zip(rows.items(), parts, held, ahead, strict=True):
+            put(self, state)
+            inner = undo.begin_part()
+            self.method.ahead = foreseen
+            largest_of, begins = [largest[row] for row in own], None if starts is None else starts[own]
+            with calls.of_rows(own, part):
+                outcome = self._take(part, begins, largest_of, inner)
+                outcomes[key] = replace(outcome, output=self._answer(outcome.prediction))
+            self.method.ahead = None
+            streams[key] = hold(self)
+        put(self, home)
+        self.held_streams = streams
+        whole = join(outcomes, order)
+        return whole if ahead[0] is None else replace(whole, output=self._answer(whole.prediction))
 
     def _take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
         if self.frozen:

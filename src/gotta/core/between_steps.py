@@ -12,11 +12,12 @@ from gotta.core.fold import fold
 from gotta.core.guard import Guard
 from gotta.core.inputs import Scale, shape
 from gotta.core.shared import Shared
+from gotta.core.streams import Held, Key, Limits
 from gotta.core.summary import describe
-from gotta.core.undo import Undo
+from gotta.core.undo import Place, Undo
 from gotta.memory import Memory
 from gotta.methods import Method
-from gotta.state import Reader, count, flag, optional
+from gotta.state import Reader, count, flag, optional, set_values
 
 
 class BetweenSteps(Shared):
@@ -28,6 +29,10 @@ class BetweenSteps(Shared):
     guard: Guard | None
     recipe: dict[str, Any] | None
     source_hash: str | None
+    offered: int
+    turns: int
+    adaptations: int
+    scale: Scale
     state: ClassVar[Mapping[str, Reader]] = {
         "offered": count,
         "turns": count,
@@ -40,13 +45,38 @@ class BetweenSteps(Shared):
     def __init__(self) -> None:
         super().__init__()
         self.frozen = False
-        self._start_counting()
-
-    def _start_counting(self) -> None:
-        # Samples; how often it was time to adapt, for whoever looks at samples again; how often it did.
-        self.offered = self.turns = self.adaptations = 0
-        self.scale = Scale()
+        self.limits = Limits()
+        self.one_forward = True  # for the samples of several streams, unless the network proves unfit for it
+        self.held_streams: dict[Key, Held] = {}  # by their last use; exchanged as a whole
         self.sample: tuple[int, ...] | None = None  # the shape of one
+        set_values(self, self.counters_at_start())
+
+    def counters_at_start(self) -> dict[str, Any]:
+        """Samples; how often it was time to adapt, for whoever looks at samples again; how often it did; their size."""
+        return {"offered": 0, "turns": 0, "adaptations": 0, "scale": Scale()}
+
+    @property
+    def streams(self) -> list[Key]:
+        """The streams that are held, the one that was used last at the end."""
+        with self.lock:
+            return list(self.held_streams)
+
+    def forget(self, stream: Key) -> bool:
+        """Drop all that is known of a stream; its next sample begins anew. Whether there was anything."""
+        with self.alone("forget()"):
+            left = {key: held for key, held in self.held_streams.items() if key != stream}
+            known, self.held_streams = len(left) < len(self.held_streams), left
+            return known
+
+    @property
+    def shares_weights(self) -> bool:
+        """Whether something is trained, which all streams then share."""
+        return bool(self._changeable.parameters)
+
+    @property
+    def moving_buffers(self) -> list[Place]:
+        """Where the buffers of the networks are, if they move."""
+        return self._changeable.moving
 
     def freeze(self) -> None:
         """From now on only predict, with the state as it is: nothing is observed, nothing adapts."""
@@ -73,9 +103,8 @@ class BetweenSteps(Shared):
         self.memory.reset()
         if self.guard is not None:
             self.guard.reset()
-        sample = self.sample
-        self._start_counting()
-        self.sample = sample  # the same network takes the same samples
+        self.held_streams = {}
+        set_values(self, self.counters_at_start())
 
     def save(self, path: str | Path, beside: Mapping[str, Any] | None = None) -> None:
         """Write everything needed to go on bit for bit into a folder, whole or not at all.

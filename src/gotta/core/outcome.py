@@ -19,6 +19,7 @@ class Outcome:
     cost: dict[str, Any] = field(default_factory=dict)  # seconds, forwards and backwards by phase
     diagnostics: dict[str, float] = field(default_factory=dict)
     output: Any = None  # what the network gives for such a call, with the logits of the prediction
+    streams: dict[str | int, dict[str, float]] = field(default_factory=dict)  # the diagnostics of each stream, if any
 
 
 def not_stored(count: int) -> Tensor:

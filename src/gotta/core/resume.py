@@ -1,6 +1,7 @@
 """What an adapted model needs to go on elsewhere bit for bit: gathered, written, and put back."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,11 @@ from torch import Tensor
 import gotta
 from gotta.core import saved
 from gotta.core.inputs import device_of
+from gotta.core.streams import Held, begin, check_key, state_of_stream
 from gotta.cost import PHASES
 from gotta.errors import GottaError
-from gotta.state import read_values, set_values, values_of
+from gotta.memory import Memory
+from gotta.state import read_values, set_values, simple, tensor, values_of
 
 if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
@@ -75,6 +78,7 @@ def state_of(adapted: "BetweenSteps") -> dict[str, Any]:
         "method": adapted.method.state_dict(),
         "memory": memory.state_dict() if memory.knows_classes else None,
         "guard": None if guard is None else guard.state_dict(),
+        "streams": [[key, state_of_stream(held)] for key, held in adapted.held_streams.items()],
     }
 
 
@@ -91,18 +95,18 @@ def put_back(adapted: "BetweenSteps", what: Path | str, state: Mapping[str, Any]
             if adapted.guard.snapshot is not None:  # to see that one can go back to it
                 _put_parts(adapted, adapted.guard.snapshot)
         _put_parts(adapted, state)
+        adapted.held_streams = {check_key(key): read_stream(adapted, part) for key, part in state["streams"]}
         adapted.method.cost.restart(state["cost"])
     except UNREADABLE as error:
         raise GottaError(f"the state in {what} does not fit this model: {error}") from error
 
 
 def _put_parts(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
-    _put_memory(adapted, state["memory"])
+    fill_memory(adapted, adapted.memory, state["memory"])
     adapted.method.load_state_dict(state["method"])
 
 
-def _put_memory(adapted: "BetweenSteps", state: Mapping[str, Any] | None) -> None:
-    memory = adapted.memory
+def fill_memory(adapted: "BetweenSteps", memory: Memory, state: Mapping[str, Any] | None) -> None:
     if state is None:
         memory.forget_classes()
         return
@@ -124,3 +128,36 @@ def move(adapted: "BetweenSteps", change: Callable[[Tensor], Tensor]) -> None:
         adapted.memory.load_state_dict({**memory, "x": change(memory["x"])})
     if adapted.guard is not None:
         adapted.guard.source.model._apply(change)  # type: ignore[no-untyped-call]
+    adapted.held_streams = {key: move_stream(held, change) for key, held in adapted.held_streams.items()}
+
+
+def read_stream(adapted: "BetweenSteps", state: Mapping[str, Any]) -> Held:
+    """A stream of this model from a saved state. Raises where it does not fit."""
+    held = begin(adapted)
+    readers = {name: adapted.state[name] for name in held.counters}
+    held.statistics.load_state_dict(state["statistics"])
+    held.prior.load_state_dict(state["prior"])
+    fill_memory(adapted, held.memory, state["memory"])
+    for name, generator in held.generators.items():
+        generator.set_state(tensor(state["generators"][name]).cpu())
+    buffers = [tensor(value).to(own, copy=True) for own, value in zip(held.buffers, state["buffers"], strict=True)]
+    if any(own.shape != value.shape for own, value in zip(held.buffers, buffers, strict=True)):
+        raise ValueError("its buffers are of another network")
+    return replace(
+        held,
+        counters={name: read(state["counters"][name]) for name, read in readers.items()},
+        remembered={name: simple(state["remembered"][name]) for name in held.remembered},
+        buffers=buffers,
+    )
+
+
+def move_stream(held: Held, change: Callable[[Tensor], Tensor]) -> Held:
+    """On the device, or of the type, that the network has now."""
+    held.statistics.load_state_dict(held.statistics.state_dict())
+    if len(held.memory):
+        memory = held.memory.state_dict()
+        held.memory.load_state_dict({**memory, "x": change(memory["x"])})
+    remembered = {
+        name: change(value) if isinstance(value, Tensor) else value for name, value in held.remembered.items()
+    }
+    return replace(held, remembered=remembered, buffers=[change(value) for value in held.buffers])

@@ -12,11 +12,13 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.core.copies import Copies
 from gotta.core.inputs import MOST, Scale, largest_values
+from gotta.core.streams import hold, put
 from gotta.state import set_values, values_of
 
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
 
+Place = tuple[dict[str, Tensor | None], str]  # the buffers of a module, and the name of one
 LEVELS_EPS = torch.tensor(1e-5)
 
 
@@ -42,6 +44,8 @@ class Changeable:
         self.parameters = method.changing()
         self.modules = [m for net in [*nets, *([] if guard is None else [guard.source.model])] for m in net.modules()]
         self.copies: Copies | None = None  # of the last step
+        moving = method.adapts or method.statistics.follow > 0 or method.moves_statistics
+        self.moving = self.places if moving else []  # as far as gotta moves them
 
     def buffers(self, moving: bool = True) -> list[Tensor]:
         """All of them, or those that can move although the method leaves the statistics alone."""
@@ -59,18 +63,19 @@ class Undo:
     adapt. Of the memory it is the rows that change.
     """
 
-    def __init__(self, adapted: "Adapted", changeable: Changeable, everything: bool = False) -> None:
+    def __init__(self, adapted: "Adapted", changeable: Changeable, everything: bool = False, lent: bool = True) -> None:
         self._adapted, self._changeable, self._method = adapted, changeable, adapted.method
         self._everything = everything  # whether the call can change more than a step can
         self.frame = sys._getframe(1)  # of the call, which is on the stack as long as it goes on
         self.adapting = False
+        self._held, self._streams, self._inner = hold(adapted), adapted.held_streams, list[Undo]()
         moving = self._may_move()
         self._places = changeable.places if moving else changeable.loose
         held = [*changeable.buffers(moving), *self._remembered_tensors()]
         self._state = changeable.copies = Copies(held, changeable.copies)
         self._variances = changeable.running_variances() if moving and changeable.variances else None
         self._levels = self._method.statistics.variances
-        self._lent = [_Lent(module) for module in changeable.modules]
+        self._lent = [_Lent(module) for module in changeable.modules] if lent else []
         guard = adapted.guard
         self._counters, self._parts = values_of(adapted), self._method.record()
         self._watched = [self._method.cost.record(), *([] if guard is None else [guard.record()])]
@@ -79,6 +84,11 @@ class Undo:
         self._rewind = None if untouched else adapted.memory.record()
         if everything:
             self.expect_adaptation()
+
+    def begin_part(self) -> "Undo":
+        """For the part of a call that belongs to the stream which is in the model now."""
+        self._inner.append(Undo(self._adapted, self._changeable, lent=False))
+        return self._inner[-1]
 
     @property
     def goes_on(self) -> bool:
@@ -90,6 +100,8 @@ class Undo:
 
     def stop(self) -> None:
         """What is there stays."""
+        for inner in self._inner:
+            inner.stop()
         self._method.undo_log = None
         if self._rewind is not None:
             self._rewind.stop()
@@ -100,11 +112,11 @@ class Undo:
         if self.adapting:
             return
         optimizer = self._method.optimizer
-        self._held = [] if optimizer is None else [(p, dict(held)) for p, held in optimizer.state.items()]
+        self._moments = [] if optimizer is None else [(p, dict(held)) for p, held in optimizer.state.items()]
         parameters = self._changeable.parameters
         if self._everything:
             parameters = [parameter for net in self._method.networks().values() for parameter in net.parameters()]
-        self._trained = Copies([*parameters, *tensors(held for _, held in self._held)])
+        self._trained = Copies([*parameters, *tensors(held for _, held in self._moments)])
         groups = [] if optimizer is None else optimizer.param_groups
         self._settings = [{name: value for name, value in group.items() if name != "params"} for group in groups]
         self.adapting = True
@@ -112,6 +124,10 @@ class Undo:
     @torch.no_grad()
     def back(self, entirely: bool = False) -> None:
         """What was spent, and what the guard knows, only `entirely`: a batch that is left out has been predicted."""
+        for inner in reversed(self._inner):
+            inner.back(entirely)
+        put(self._adapted, self._held)
+        self._adapted.held_streams = self._streams
         for lent in self._lent:
             lent.back()
         self._parts()
@@ -132,7 +148,7 @@ class Undo:
         if optimizer is None:
             return
         optimizer.zero_grad()
-        optimizer.state = defaultdict(dict, {parameter: dict(held) for parameter, held in self._held})
+        optimizer.state = defaultdict(dict, {parameter: dict(held) for parameter, held in self._moments})
         for group, settings in zip(optimizer.param_groups, self._settings, strict=True):
             group.update(settings)
 
@@ -163,8 +179,7 @@ class Undo:
 
     def _may_move(self) -> bool:
         """Whether this call can move the buffers of networks, as far as gotta moves them."""
-        method = self._method
-        return self._everything or method.adapts or method.statistics.follow > 0 or method.moves_statistics
+        return self._everything or bool(self._changeable.moving)
 
     def _remembered_tensors(self) -> list[Tensor]:
         method = self._method

@@ -1,6 +1,7 @@
 """Memory: the columns, the pixels and the generator of one policy. Decides on numbers, moves pixels once per batch."""
 
 from collections.abc import Callable
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
 from gotta.memory.policy import NO_DESCRIPTOR, NOTHING, REJECT, UNEXPLAINED, Candidate, Decision, Policy, make_policy
 from gotta.memory.rewind import Rewind, all_or_nothing
-from gotta.memory.storage import Storage
+from gotta.memory.storage import Storage, is_device
 from gotta.memory.table import Floats, IntArray, Table
 from gotta.types import MemoryBatch, Prediction
 
@@ -85,6 +86,18 @@ class Memory:
         """Back to before the first `expect`, for a memory that was late to know."""
         self.knows_classes = not self._late
         self.reset()
+
+    def begin_anew(self) -> "Memory":
+        """Another memory like this one, with nothing in it: for another stream."""
+        made = copy(self)
+        made._rng = deepcopy(self._rng)
+        made.forget_classes()
+        return made
+
+    @property
+    def in_file(self) -> bool:
+        """Whether its samples are in a file, which only one memory can use."""
+        return not is_device(self._where)
 
     def __len__(self) -> int:
         return len(self._table)

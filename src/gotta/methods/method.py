@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from types import SimpleNamespace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -53,6 +53,15 @@ class Methods(Registry[type["Method"]]):
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
 
 
+class Ahead(NamedTuple):
+    """A forward of a batch that was made before its turn."""
+
+    x: Tensor
+    logits: Tensor
+    features: Tensor | None
+    moments: dict[int, tuple[Tensor, Tensor]]  # what each BatchNorm layer saw of each sample, where anybody looks
+
+
 class Method:
     """The base of all methods: owns the adapted model, its optimizer, and the snapshot that `reset` goes back to.
 
@@ -76,7 +85,7 @@ class Method:
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[tuple[str, ...]] = ()  # attributes that are state: tensors, numbers or None
-    passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek")  # set for a while by contexts
+    passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek", "ahead")  # set for a while
     large: ClassVar[tuple[str, ...]] = ()  # those of them whose changes are told to `undo_log`, to spare a copy
 
     def __init__(
@@ -110,6 +119,7 @@ class Method:
         self.output_type: torch.dtype | None = None  # of what the network gave last, whatever is computed from it
         self.undo_log: list[Callable[[], object]] | None = None  # there while somebody may want changes back
         self.peek: Callable[[], MemoryBatch] | None = None  # at the memory it is joined with, if one lasts
+        self.ahead: Ahead | None = None  # the next forward, where it was made together with that of other streams
         self._kept: Tensor | None = None
         self.check(model)
         model.eval().requires_grad_(False)
@@ -254,6 +264,18 @@ class Method:
         source: Mapping[str, Any] = self._snapshot["model"]
         return source
 
+    @property
+    def start(self) -> Mapping[str, Any]:
+        """The state that `reset` goes back to. Nobody changes what is in it."""
+        return self._snapshot
+
+    @property
+    def foreseeable(self) -> bool:
+        """Whether a prediction is one forward of the network, which may be made together with that of other streams."""
+        cls = type(self)
+        plain = cls.predict is Method.predict and cls._prediction_mode is Method._prediction_mode
+        return plain and self.optimizer is None
+
     def drop_graph(self) -> None:
         """Forget the forward that `predict_to_adapt` kept."""
         self._kept = None
@@ -339,6 +361,10 @@ class Method:
     def fed_by_memory(self) -> bool:
         return self.moves_statistics and self.statistics.fed_by == "memory"
 
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Logits and, where they are wanted, features: one counted forward of the predictor as it is."""
+        return self._forward(self.predictor, x)
+
     def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
         """One counted forward, in whatever mode the network is."""
         net = self.model if net is None else net
@@ -394,6 +420,11 @@ class Method:
         return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)
 
     def _forward(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        ahead = self.ahead
+        if ahead is not None and ahead.x is x:
+            self.ahead = None
+            self.statistics.note(ahead.moments)
+            return ahead.logits, ahead.features
         if self.embed != "features" and not self.needs_features:
             return self.logits(x, net), None
         self.cost.count(forwards=1, samples=len(x))

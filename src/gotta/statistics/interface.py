@@ -1,6 +1,6 @@
 """What statistics are: they say what BatchNorm layers normalise with when a network predicts and is trained."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
@@ -60,6 +60,16 @@ class Statistics(Stateful):
         """Predict the next samples, `x`, as often as it takes, and look on. The prediction to use."""
         with self.watching(net):
             return predict()
+
+    def levels_for(self, net: nn.Module) -> tuple[Tensor, Tensor] | None:
+        """Mean and variance that a prediction normalises with, of all tracked layers side by side, [P] each.
+
+        None where there are none, such as where the batch decides: then each stream has forwards of its own.
+        """
+        return None
+
+    def note(self, moments: Mapping[int, tuple[Tensor, Tensor]]) -> None:
+        """What the layers saw of the next samples, in a forward that was made together with that of other streams."""
 
     def know_home(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> None:
         """See some clean samples, `x`, which the network was made for."""

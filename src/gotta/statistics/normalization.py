@@ -1,7 +1,7 @@
 """Normalisation layers of any model: finding and exchanging them, and deciding which statistics BatchNorm uses."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,13 @@ def batch_norms(model: nn.Module) -> list[_BatchNorm]:
 def tracked_norms(net: nn.Module) -> list[_BatchNorm]:
     """The BatchNorm layers that have statistics of the source; the others use those of each batch whatever is done."""
     return [layer for layer in batch_norms(net) if layer.running_mean is not None]
+
+
+def own_levels(net: nn.Module) -> tuple[Tensor, Tensor]:
+    """Running mean and variance of all tracked layers, side by side."""
+    held = [layer._buffers for layer in tracked_norms(net)]
+    mean, var = ([buffers[name] for buffers in held] for name in ("running_mean", "running_var"))
+    return (torch.cat(mean), torch.cat(var)) if held else (torch.zeros(0), torch.zeros(0))  # type: ignore[arg-type]
 
 
 def has_batch_norm(model: nn.Module) -> bool:
@@ -174,16 +181,25 @@ def moments(
     return (mean, var) if keepdim else (mean.flatten(), var.flatten())
 
 
-@contextmanager
-def seen_before(layers: Sequence[_BatchNorm], see: Callable[[int, _BatchNorm, Tensor], None]) -> Iterator[None]:
+def seen_before(
+    layers: Sequence[_BatchNorm], see: Callable[[int, _BatchNorm, Tensor], None]
+) -> AbstractContextManager[None]:
     """Before each of these layers is called inside, `see` is given its number, itself and its input.
 
     As a hook would be, at a fraction of its time.
     """
+    return instead(layers, lambda at, layer: partial(_see_and_call, partial(see, at, layer), layer.forward))
+
+
+@contextmanager
+def instead(
+    layers: Sequence[_BatchNorm], make: Callable[[int, _BatchNorm], Callable[[Tensor], Tensor]]
+) -> Iterator[None]:
+    """Inside, each of these layers computes what `make` makes of its number and itself."""
     own = [vars(layer).get("forward") for layer in layers]
     try:
         for at, layer in enumerate(layers):
-            vars(layer)["forward"] = partial(_see_and_call, partial(see, at, layer), layer.forward)
+            vars(layer)["forward"] = make(at, layer)
         yield
     finally:
         for layer, forward in zip(layers, own, strict=True):

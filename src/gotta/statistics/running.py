@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from gotta.errors import GottaError, unknown
 from gotta.statistics.interface import Lent, Statistics, statistics
-from gotta.statistics.normalization import batch_statistics
+from gotta.statistics.normalization import batch_statistics, own_levels
 
 FEEDERS = ("batch", "memory")
 
@@ -25,6 +25,9 @@ class Running(Statistics):
             raise unknown("fed_by", self.fed_by, FEEDERS)
         if not 0 < self.rate <= 1:
             raise GottaError(f"rate must be greater than 0 and at most 1 (got {self.rate}).")
+
+    def levels_for(self, net: nn.Module) -> tuple[Tensor, Tensor]:
+        return own_levels(net)
 
     def training(self, net: nn.Module, moving: bool = True) -> Lent:
         return batch_statistics(net, self.rate if moving and self.fed_by == "memory" else 0.0)

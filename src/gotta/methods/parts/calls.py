@@ -1,7 +1,7 @@
 """How a network is called and what it gives back: which of its inputs is the sample, and which output the logits."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import is_dataclass, replace
@@ -63,6 +63,19 @@ class Calls:
             yield self._batch
         finally:
             self.forget()
+
+    @contextmanager
+    def of_rows(self, rows: list[int], part: Tensor) -> Iterator[None]:
+        """Inside, the call is of some of its samples only, `part`, and so are the inputs beside them."""
+        before, (call, path) = (self._batch, self._call, self._given), self._call
+        if self._beside:
+            total, places = len(self._batch), torch.tensor(rows)  # type: ignore[arg-type]
+            call = map_tensors(call, lambda value: value[places] if value.ndim and len(value) == total else value)
+        self._batch, self._call, self._given = part, (call, path), []
+        try:
+            yield
+        finally:
+            self._batch, self._call, self._given = before
 
     @property
     def batch_like(self) -> list[str]:
@@ -270,3 +283,21 @@ def drop_labels(structure: Any) -> Any:
         del changed[LABELS]  # type: ignore[attr-defined]
         return changed
     return structure
+
+
+def join_outputs(parts: Sequence[Any], sizes: Sequence[int], place: Tensor) -> Any:
+    """One output of those of several pieces of a batch: rows in the order of `place`, numbers as their average."""
+    first = parts[0]
+    if isinstance(first, Tensor) and first.ndim:
+        by_row = all(len(part) == size for part, size in zip(parts, sizes, strict=True))
+        return torch.cat(list(parts))[place.to(first.device)] if by_row else first
+    if isinstance(first, Tensor):
+        return sum(part * size for part, size in zip(parts, sizes, strict=True)) / sum(sizes)
+    if isinstance(first, tuple | list):
+        return rebuild(first, [join_outputs(same, sizes, place) for same in zip(*parts, strict=True)])
+    if first is None or isinstance(first, str | int | float):
+        return first
+    names = list(first) if isinstance(first, Mapping) else list(vars(first))
+    for name in names:
+        first = put(first, (name,), join_outputs([look_up(part, (name,)) for part in parts], sizes, place))
+    return first

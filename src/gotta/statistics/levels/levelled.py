@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 from torch import Tensor, nn
 
@@ -10,7 +11,7 @@ from gotta.safe_text import tell_number
 from gotta.state import Back
 from gotta.statistics.interface import Lent, Statistics
 from gotta.statistics.levels.class_statistics import ClassStatistics
-from gotta.statistics.normalization import tracked_norms
+from gotta.statistics.normalization import own_levels, tracked_norms
 from gotta.types import Prediction
 
 
@@ -40,6 +41,19 @@ class Levelled(Statistics):
 
     def watch(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> Prediction:
         return predict() if self.levels is None else self.levels.watch(net, x, predict)
+
+    def levels_for(self, net: nn.Module) -> tuple[Tensor, Tensor]:
+        return own_levels(net) if self.levels is None else (self.levels.mean, self.levels.var)
+
+    def note(self, moments: Mapping[int, tuple[Tensor, Tensor]]) -> None:
+        if self.levels is not None:
+            self.levels.note(moments)
+
+    def __copy__(self) -> Self:
+        """Levels of the same network that go their own way."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self), levels=copy(self.levels))
+        return made
 
     def know_home(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> None:
         if self.levels is not None:

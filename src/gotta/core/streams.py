@@ -1,0 +1,322 @@
+"""Many streams, one network: what belongs to a stream is exchanged as a whole, and the network stays."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gotta.core.outcome import Outcome
+from gotta.cost import Tally
+from gotta.errors import GottaError
+from gotta.memory import Memory
+from gotta.methods.method import Ahead
+from gotta.methods.parts.calls import join_outputs
+from gotta.priors import Prior
+from gotta.safe_text import one_line
+from gotta.state import set_values
+from gotta.statistics import Statistics
+from gotta.statistics.each_sample import NotSamples, normalised_each, normalises_each
+from gotta.statistics.levels.level_jumps import Sight
+from gotta.types import Prediction
+
+if TYPE_CHECKING:
+    from gotta.core.between_steps import BetweenSteps
+
+Key = str | int
+COUNTED = ("offered", "turns", "adaptations", "scale")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many streams are held at once, and for how many seconds without a sample; None: for ever."""
+
+    streams: int = 1000
+    idle: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.streams, bool) or not isinstance(self.streams, int) or self.streams < 1:
+            raise GottaError(f"streams must be a whole number >= 1: how many are held at once (got {self.streams!r}).")
+        if self.idle is not None and (not isinstance(self.idle, int | float) or not self.idle > 0):
+            raise GottaError(f"idle must be seconds, greater than 0, or None (got {self.idle!r}).")
+
+
+@dataclass(frozen=True)
+class Held:
+    """What of an adapted model belongs to one stream.
+
+    Weights, optimizer and what a method remembers of them belong to all. Where nothing is trained, what the method
+    remembers belongs to the stream.
+    """
+
+    statistics: Statistics
+    prior: Prior
+    memory: Memory
+    counters: dict[str, Any]
+    remembered: dict[str, Any]
+    generators: dict[str, torch.Generator]
+    buffers: list[Tensor]  # of the networks, where they move
+    used: float = field(default_factory=monotonic)
+
+    @property
+    def num_bytes(self) -> int:
+        """Of its tensors and arrays."""
+        return _bytes_in([state_of_stream(self)])
+
+
+def hold(adapted: "BetweenSteps") -> Held:
+    """What is in the model now. Whoever changes it changes this too, until something else is put there."""
+    method, mine = adapted.method, not adapted.shares_weights
+    return Held(
+        method.statistics,
+        method.prior,
+        adapted.memory,
+        {name: getattr(adapted, name) for name in _counted(adapted)},
+        {name: getattr(method, name) for name in method.remembers} if mine else {},
+        method.generators if mine else {},
+        [held[name] for held, name in adapted.moving_buffers],  # type: ignore[misc]
+    )
+
+
+def put(adapted: "BetweenSteps", held: Held) -> None:
+    method = adapted.method
+    method.statistics, method.prior, adapted.memory = held.statistics, held.prior, held.memory
+    method.peek = held.memory.peek if held.memory.lasts else None
+    method.generators = held.generators or method.generators
+    set_values(adapted, held.counters)
+    set_values(method, held.remembered)
+    for (buffers, name), value in zip(adapted.moving_buffers, held.buffers, strict=True):
+        buffers[name] = value
+
+
+def begin(adapted: "BetweenSteps") -> Held:
+    """A stream that nothing was seen of: as `reset` would leave the model."""
+    method, start, mine = adapted.method, adapted.method.start, not adapted.shares_weights
+    statistics, prior = copy(method.statistics), deepcopy(method.prior)
+    statistics.load_state_dict(start["statistics"])
+    prior.load_state_dict(start["prior"])
+    fresh = adapted.counters_at_start()
+    return Held(
+        statistics,
+        prior,
+        adapted.memory.begin_anew(),
+        {name: fresh[name] for name in _counted(adapted)},
+        deepcopy(start["remembers"]) if mine else {},
+        {name: _generator(state) for name, state in start["generators"].items()} if mine else {},
+        _source_buffers(adapted),
+    )
+
+
+def _counted(adapted: "BetweenSteps") -> Iterable[str]:
+    """Adaptations of shared weights are counted together: so many of them are a reset."""
+    return [name for name in COUNTED if name != "adaptations" or not adapted.shares_weights]
+
+
+def _generator(state: Tensor) -> torch.Generator:
+    made = torch.Generator()
+    made.set_state(state.cpu())
+    return made
+
+
+def _source_buffers(adapted: "BetweenSteps") -> list[Tensor]:
+    if not adapted.moving_buffers:
+        return []
+    names = {
+        (id(module._buffers), name): (net_name, f"{module_name}.{name}".lstrip("."))
+        for net_name, net in adapted.method.networks().items()
+        for module_name, module in net.named_modules()
+        for name in module._buffers
+    }
+    found = []
+    for held, name in adapted.moving_buffers:
+        net_name, full_name = names[id(held), name]
+        now, saved = held[name], adapted.method.start[net_name].get(full_name)
+        assert now is not None
+        found.append(now.clone() if saved is None else saved.to(now, copy=True))  # the first: of no state_dict
+    return found
+
+
+def check_keys(stream: Any, samples: int) -> list[Key] | None:
+    """The stream of each sample; None if nothing was said."""
+    if stream is None:
+        return None
+    keys = stream
+    if isinstance(stream, Tensor | np.ndarray):
+        keys = stream.tolist()
+    if isinstance(keys, str | int):
+        keys = [keys] * samples
+    if not isinstance(keys, Sequence):
+        raise GottaError(f"stream must be a string or an integer, or one for each sample (got {_kind(stream)}).")
+    found: list[Any] = [key.item() if isinstance(key, np.generic | Tensor) and key.ndim == 0 else key for key in keys]
+    if len(found) != samples:
+        raise GottaError(
+            f"stream names {len(found)} streams for a batch of {samples} samples. Give one for each sample, or one for "
+            "the batch."
+        )
+    return [check_key(key) for key in found]
+
+
+def check_key(key: Any) -> Key:
+    if isinstance(key, bool) or not isinstance(key, str | int):
+        raise GottaError(f"a stream is named by a string or an integer (got {_kind(key)}: {one_line(repr(key))[:80]}).")
+    return str(key) if isinstance(key, str) else key
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def rows_of(keys: Sequence[Key]) -> dict[Key, list[int]]:
+    """The samples of each stream, in order of first appearance."""
+    found: dict[Key, list[int]] = {}
+    for row, key in enumerate(keys):
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def check_rows(rows: Mapping[Key, Sequence[int]], limits: Limits, adapted: "BetweenSteps") -> None:
+    """Raises where these streams cannot be in one batch."""
+    if adapted.guard is not None:
+        raise GottaError(
+            "a guard watches one stream beside the source, so it does not go with stream=.... Leave guard= out, or "
+            "build one model for each stream."
+        )
+    if len(rows) > limits.streams:
+        raise GottaError(
+            f"this batch is of {len(rows)} streams, and at most {limits.streams} are held. Raise it with "
+            f"adapt(..., streams={len(rows)}), or split the batch."
+        )
+    if adapted.memory.in_file:
+        raise GottaError("a memory that is kept in one file serves one stream. Leave storage= out.")
+    alone = [key for key, own in rows.items() if len(own) == 1]
+    if alone and adapted.method.needs_batch:
+        raise GottaError(
+            f"stream {alone[0]!r} has one sample in this batch, which has no batch statistics to normalise with. Give "
+            "at least 2 of each stream, or use statistics='running' or 'class'."
+        )
+
+
+def make_room(streams: Mapping[Key, Held], limits: Limits, now: Mapping[Key, Any]) -> dict[Key, Held]:
+    """The streams that stay when those of `now` are to be held: the others by their last use."""
+    since = -float("inf") if limits.idle is None else monotonic() - limits.idle
+    staying = {key: held for key, held in streams.items() if key in now or held.used >= since}
+    going = len(staying.keys() | now.keys()) - limits.streams
+    for key in [key for key in staying if key not in now][: max(0, going)]:
+        del staying[key]
+    return staying
+
+
+def pick(value: Tensor, order: Sequence[int]) -> Tensor:
+    """The rows of x in another order; x itself if it is their own."""
+    return value if order == sorted(order) else value[torch.tensor(order, device=value.device)]
+
+
+@torch.no_grad()
+def predict_ahead(
+    adapted: "BetweenSteps", x: Tensor, parts: Sequence[Tensor], held: Sequence[Held], order: Sequence[int]
+) -> Sequence[Ahead | None]:
+    """One forward of the samples of all streams, x, each normalised as its stream does. `parts` are x[order] in pieces.
+
+    None for each stream where the network or the method does not permit that, so that each has a forward of its own.
+    """
+    method, alone = adapted.method, [None] * len(parts)
+    net = method.predictor
+    together = adapted.one_forward and method.foreseeable and not adapted.shares_weights and normalises_each(net)
+    if len(parts) == 1 or not together:
+        return alone
+    levels = []
+    for stream in held:
+        put(adapted, stream)
+        levels.append(stream.statistics.levels_for(net))
+    found = [level for level in levels if level is not None]
+    if len(found) < len(parts):
+        return alone
+    mean, var = (torch.stack(part) for part in zip(*found, strict=True))
+    sizes, sight = [len(part) for part in parts], Sight(mean, var)
+    of_sample = torch.empty(len(x), dtype=torch.long)
+    of_sample[torch.tensor(order)] = torch.arange(len(parts)).repeat_interleave(torch.tensor(sizes))
+    try:
+        with normalised_each(
+            net, mean, var, of_sample.to(mean.device), sight.note if method.statistics.watches else None
+        ):
+            logits, features = method.forward(x)
+    except NotSamples:
+        adapted.one_forward = False
+        return alone
+    if len(logits) != len(x):
+        return alone
+
+    def cut(value: Tensor) -> Sequence[Tensor]:
+        return torch.split(pick(value, order), sizes)
+
+    seen = {layer: [cut(part) for part in found] for layer, found in sight.moments.items()}
+    answers, with_features = cut(logits), [None] * len(parts) if features is None else cut(features)
+    return [
+        Ahead(part, answers[at], with_features[at], {layer: (one[at], two[at]) for layer, (one, two) in seen.items()})
+        for at, part in enumerate(parts)
+    ]
+
+
+def join(outcomes: Mapping[Key, Outcome], order: Sequence[int]) -> Outcome:
+    """What a batch of several streams gave, its samples in their order."""
+    parts = list(outcomes.values())
+    if len(parts) == 1:
+        return replace(parts[0], streams={key: part.diagnostics for key, part in outcomes.items()})
+    place = torch.tensor(order).argsort()
+    cost: dict[str, Tally] = {}
+    for part in parts:
+        for phase, spent in part.cost.items():
+            cost.setdefault(phase, Tally()).add(Tally(**spent))
+    undone = max((part.diagnostics.get("undone", 0.0) for part in parts), default=0.0)
+    return Outcome(
+        _join_predictions([part.prediction for part in parts], place),
+        torch.cat([part.slots for part in parts])[place],
+        sum(part.adaptations for part in parts),
+        {phase: tally.as_dict() for phase, tally in cost.items()},
+        {"undone": undone} if undone else {},
+        join_outputs([part.output for part in parts], [len(part.slots) for part in parts], place),
+        {key: part.diagnostics for key, part in outcomes.items()},
+    )
+
+
+def _join_predictions(parts: Sequence[Prediction], place: Tensor) -> Prediction:
+    logits = torch.cat([part.logits for part in parts])
+    place = place.to(logits.device)
+    features = [part.features for part in parts if part.features is not None]
+    befores = [part.before_prior for part in parts if part.before_prior is not None]
+    return Prediction(
+        logits[place],
+        torch.cat(features)[place] if len(features) == len(parts) else None,
+        parts[0].embed if len(features) in (0, len(parts)) else "probs",
+        _join_predictions(befores, place) if len(befores) == len(parts) else None,
+    )
+
+
+def state_of_stream(held: Held) -> dict[str, Any]:
+    """What `read_stream` goes on from."""
+    memory = held.memory
+    return {
+        "counters": dict(held.counters),
+        "statistics": held.statistics.state_dict(),
+        "prior": held.prior.state_dict(),
+        "memory": memory.state_dict() if memory.knows_classes else None,
+        "remembered": dict(held.remembered),
+        "generators": {name: generator.get_state() for name, generator in held.generators.items()},
+        "buffers": list(held.buffers),
+    }
+
+
+def _bytes_in(values: Iterable[Any]) -> int:
+    total = 0
+    for value in values:
+        if isinstance(value, Tensor | np.ndarray):
+            total += value.nbytes
+        elif isinstance(value, Mapping):
+            total += _bytes_in(value.values())
+        elif isinstance(value, list | tuple):
+            total += _bytes_in(value)
+    return total
