@@ -13,6 +13,7 @@ from gotta.core.guard import Guard
 from gotta.core.inputs import check_batch
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
+from gotta.core.streams import Limits
 from gotta.errors import GottaError, one_error, unknown
 from gotta.memory import Memory
 from gotta.memory.arguments import check_owner
@@ -83,6 +84,8 @@ def adapt(
     scale: float | None = None,
     sample: str | None = None,
     output: Any = None,
+    streams: int = 1000,
+    idle: float | None = None,
     **hyper: Any,
 ) -> Adapted:
     """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
@@ -115,6 +118,9 @@ def adapt(
         sample: The name of the input that is the sample, such as `"pixel_values"`. Without it, it is the first tensor.
         output: Where the logits are in what the network gives, if it is neither a tensor nor has `logits`: a key, an
             attribute, a position; or a function of the output that gives them, and then they are all that comes back.
+        streams: How many streams are held at once, where calls name them: `model(x, stream=camera)`. Of more, the least
+            recently used one is dropped.
+        idle: Seconds without a sample after which a stream is dropped.
         **hyper: The method's hyper-parameters (`gotta show tent`), `preset`, `quirks`, `reset_every`; with a prior
             `labels` (what memory and statistics go by: `"filtered"` or `"raw"`) and `order_in_batch` (`"time"` or
             `"none"`).
@@ -147,9 +153,11 @@ def adapt(
         "scale": scale,
         "sample": sample,
         "output": output,
+        "streams": streams,
+        "idle": idle,
         **hyper,
     }
-    calls = Calls(sample, output)
+    calls, limits = Calls(sample, output), Limits(streams, idle)
     source_hash = saved.fingerprint(model)
     held = memory if isinstance(memory, Memory) else Memory(memory, capacity, num_classes, seed)
     cls = methods.take(method)
@@ -180,6 +188,7 @@ def adapt(
         if not chosen.watches:
             raise GottaError(f"clean samples are for class and gated statistics, and these are {chosen.name!r}.")
         adapted.method.know_home(clean)
+    adapted.limits = limits
     adapted.recipe, adapted.source_hash = {**given, "prior": prior or cls.native_prior}, source_hash
     return adapted
 

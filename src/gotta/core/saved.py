@@ -248,7 +248,7 @@ def check_fit(path: str | Path, record: Mapping[str, Any], mine: Mapping[str, An
     check_source(path, record, mine["source"])
     saved = {"method": record["method"], "guard": record["guard"], **(record["recipe"] or {})}
     own = {"method": mine["method"], "guard": mine["guard"], **(mine["recipe"] or {})}
-    for name in saved.keys() & own.keys() - {"num_classes"}:
+    for name in saved.keys() & own.keys() - {"num_classes", "streams", "idle"}:
         if saved[name] != own[name]:
             raise GottaError(f"{path} was saved with {name}={saved[name]}, this model has {own[name]}. Build it alike.")
 

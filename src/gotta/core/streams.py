@@ -60,7 +60,7 @@ class Held:
     remembered: dict[str, Any]
     generators: dict[str, torch.Generator]
     buffers: list[Tensor]  # of the networks, where they move
-    used: float = field(default_factory=monotonic)
+    used: float = field(default_factory=lambda: monotonic())
 
     @property
     def num_bytes(self) -> int:
@@ -144,12 +144,10 @@ def check_keys(stream: Any, samples: int) -> list[Key] | None:
     """The stream of each sample; None if nothing was said."""
     if stream is None:
         return None
-    keys = stream
-    if isinstance(stream, Tensor | np.ndarray):
-        keys = stream.tolist()
+    keys = stream.tolist() if isinstance(stream, Tensor | np.ndarray | np.generic) else stream
     if isinstance(keys, str | int):
         keys = [keys] * samples
-    if not isinstance(keys, Sequence):
+    if not isinstance(keys, Sequence) or isinstance(keys, bytes | bytearray):
         raise GottaError(f"stream must be a string or an integer, or one for each sample (got {_kind(stream)}).")
     found: list[Any] = [key.item() if isinstance(key, np.generic | Tensor) and key.ndim == 0 else key for key in keys]
     if len(found) != samples:

@@ -209,12 +209,6 @@ class ClassStatistics:
         )
         return prediction
 
-    def note(self, moments: Mapping[int, Moments]) -> None:
-        """What a forward saw that was made before it is watched."""
-        if self._sight is not None:
-            for at, found in moments.items():
-                self._sight.note(at, found)
-
     @property
     def counts(self) -> Tensor | None:
         """Which of the samples that were watched last count, [n]; all where None."""

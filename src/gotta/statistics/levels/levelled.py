@@ -46,8 +46,9 @@ class Levelled(Statistics):
         return own_levels(net) if self.levels is None else (self.levels.mean, self.levels.var)
 
     def note(self, moments: Mapping[int, tuple[Tensor, Tensor]]) -> None:
-        if self.levels is not None:
-            self.levels.note(moments)
+        sight = None if self.levels is None else self.levels._sight
+        for at, found in moments.items() if sight is not None else ():
+            sight.note(at, found)  # type: ignore[union-attr]
 
     def __copy__(self) -> Self:
         """Levels of the same network that go their own way."""
