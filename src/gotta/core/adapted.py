@@ -84,9 +84,8 @@ class Adapted(BetweenSteps):
                 check_storable(x, calls.batch_like, self.memory.lasts or self.guard is not None)
                 largest = check_batch(x, self.sample, self.method.needs_batch)
                 begins = check_starts(starts, len(x))
-                keys = check_keys(stream, len(x))
-                if keys is not None:
-                    rows = rows_of(keys)
+                if stream is not None:
+                    rows = rows_of(check_keys(stream, len(x)))
                     check_rows(rows, self.limits, self)
                     return self.whole("a step", lambda undo: self._take_streams(x, begins, largest, rows, undo))
                 outcome = self.whole("a step", lambda undo: self._take(x, begins, largest, undo))
@@ -104,14 +103,15 @@ class Adapted(BetweenSteps):
         """A step of each stream in the batch, one after the other, after one forward for all where that will do."""
         calls, order = self.method.calls, [row for own in rows.values() for row in own]
         parts = torch.split(pick(x, order), [len(own) for own in rows.values()])
-        streams, home = make_room(self.held_streams, self.limits, rows), hold(self)
+        streams = make_room(self.held_streams, self.limits, rows)
+        home = undo.held = hold(self)
         held = [streams.pop(key) if key in streams else begin(self) for key in rows]
         with self.method.cost.phase("predict"):
             ahead = predict_ahead(self, x, parts, held, order)
         outcomes: dict[Key, Outcome] = {}
         for (key, own), part, state, foreseen in zip(rows.items(), parts, held, ahead, strict=True):
             put(self, state)
-            inner = undo.begin_part()
+            inner = undo.begin_part(state)
             self.method.ahead = foreseen
             largest_of, begins = [largest[row] for row in own], None if starts is None else starts[own]
             with calls.of_rows(own, part):

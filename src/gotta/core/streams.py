@@ -140,10 +140,8 @@ def _source_buffers(adapted: "BetweenSteps") -> list[Tensor]:
     return found
 
 
-def check_keys(stream: Any, samples: int) -> list[Key] | None:
-    """The stream of each sample; None if nothing was said."""
-    if stream is None:
-        return None
+def check_keys(stream: Any, samples: int) -> list[Key]:
+    """The stream of each sample."""
     keys = stream.tolist() if isinstance(stream, Tensor | np.ndarray | np.generic) else stream
     if isinstance(keys, str | int):
         keys = [keys] * samples

@@ -12,7 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.core.copies import Copies
 from gotta.core.inputs import MOST, Scale, largest_values
-from gotta.core.streams import hold, put
+from gotta.core.streams import Held, put
 from gotta.state import set_values, values_of
 
 if TYPE_CHECKING:
@@ -63,19 +63,22 @@ class Undo:
     adapt. Of the memory it is the rows that change.
     """
 
-    def __init__(self, adapted: "Adapted", changeable: Changeable, everything: bool = False, lent: bool = True) -> None:
+    def __init__(
+        self, adapted: "Adapted", changeable: Changeable, everything: bool = False, held: Held | None = None
+    ) -> None:
         self._adapted, self._changeable, self._method = adapted, changeable, adapted.method
         self._everything = everything  # whether the call can change more than a step can
         self.frame = sys._getframe(1)  # of the call, which is on the stack as long as it goes on
         self.adapting = False
-        self._held, self._streams, self._inner = hold(adapted), adapted.held_streams, list[Undo]()
+        self.held = held  # the stream that is in the model, where calls exchange it
+        self._streams, self._inner = adapted.held_streams, list[Undo]()
         moving = self._may_move()
         self._places = changeable.places if moving else changeable.loose
-        held = [*changeable.buffers(moving), *self._remembered_tensors()]
-        self._state = changeable.copies = Copies(held, changeable.copies)
+        kept = [*changeable.buffers(moving), *self._remembered_tensors()]
+        self._state = changeable.copies = Copies(kept, changeable.copies)
         self._variances = changeable.running_variances() if moving and changeable.variances else None
         self._levels = self._method.statistics.variances
-        self._lent = [_Lent(module) for module in changeable.modules] if lent else []
+        self._lent = [_Lent(module) for module in changeable.modules] if held is None else []
         guard = adapted.guard
         self._counters, self._parts = values_of(adapted), self._method.record()
         self._watched = [self._method.cost.record(), *([] if guard is None else [guard.record()])]
@@ -85,9 +88,9 @@ class Undo:
         if everything:
             self.expect_adaptation()
 
-    def begin_part(self) -> "Undo":
-        """For the part of a call that belongs to the stream which is in the model now."""
-        self._inner.append(Undo(self._adapted, self._changeable, lent=False))
+    def begin_part(self, held: Held) -> "Undo":
+        """For the part of a call that belongs to a stream, which is in the model now."""
+        self._inner.append(Undo(self._adapted, self._changeable, held=held))
         return self._inner[-1]
 
     @property
@@ -126,7 +129,8 @@ class Undo:
         """What was spent, and what the guard knows, only `entirely`: a batch that is left out has been predicted."""
         for inner in reversed(self._inner):
             inner.back(entirely)
-        put(self._adapted, self._held)
+        if self.held is not None:
+            put(self._adapted, self.held)
         self._adapted.held_streams = self._streams
         for lent in self._lent:
             lent.back()
