@@ -36,6 +36,20 @@ def tell_number(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def tell_bytes(size: int | None) -> str:
+    """A number of bytes as people say it; a question mark for what nobody knows.
+
+    >>> tell_bytes(1234567), tell_bytes(None)
+    ('1.2 MB', '?')
+    """
+    if size is None:
+        return "?"
+    number, units = float(size), ["bytes", "kB", "MB", "GB", "TB"]
+    while number >= 1000 and len(units) > 1:
+        number, units = number / 1000, units[1:]
+    return f"{number:.0f} {units[0]}" if units[0] == "bytes" or number >= 100 else f"{number:.1f} {units[0]}"
+
+
 def csv_value(value: object) -> object:
     """A value for a line of CSV. Text that a spreadsheet would take for a formula gets an apostrophe in front.
 

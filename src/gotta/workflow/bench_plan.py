@@ -99,6 +99,12 @@ class Plan:
         finished = [self._read(spec.id) for spec in self.specs if self._has(spec.id)]
         return estimate(self.todo if everything else self.looked_at, self.processes(jobs), finished, device)
 
+    def estimate_unseen(self, jobs: int = 1, device: str = "cpu") -> "Estimate | None":
+        """How long it will take once everything is here; None where nobody can say."""
+        from gotta.experiment.recipe.estimate import estimate_unseen
+
+        return estimate_unseen(self.looked_at, self.processes(jobs), device)
+
     def count(self, everything: bool = True) -> "Count":
         """How much it computes, for where cells run on other machines than this."""
         from gotta.experiment.recipe.estimate import count

@@ -49,12 +49,20 @@ def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
     shown = gotta("bench", "mini", "--data", "cifar10", "--model", "none.safetensors", "--out", tmp_path / "o", code=2)
     assert "2 things are missing" in shown
     assert "cifar-10-python.tar.gz" in shown
-    assert "\n    gotta data download cifar10\n" in shown
+    assert "\n    gotta data download cifar10  # 170 MB\n" in shown
     assert "none.safetensors" in shown
     told = gotta("bench", "mini", "--data", "cifar10", "--dry-run", "--out", tmp_path / "o", code=1, stream="out")
     assert told.startswith("1 thing is missing for these runs:")
     assert told.index("gotta data download") < told.index("runs per seed")
     assert not (tmp_path / "o").exists()
+
+
+def test_hours_are_estimated_of_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
+    small = ("table1", "--model", "resnet20", "--method", "norm", "--memory", "fps", "--seeds", "0")
+    told = gotta("bench", *small, "--dry-run", "--out", tmp_path / "o", code=1, stream="out")
+    assert told.startswith("1 thing is missing for these runs:")
+    assert "Once everything is here: about " in told
 
 
 @pytest.mark.thorough

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gotta.experiment.recipe.estimate import count, count_passes, duration, estimate
+from gotta.experiment.recipe.estimate import count, count_passes, duration, estimate, estimate_unseen
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
@@ -101,3 +101,16 @@ def test_a_walk_and_a_stream_with_foreign_images_can_be_estimated():
 )
 def test_every_kind_of_stream_can_be_timed(stream):
     assert estimate([spec(stream={"per_class": 4, "domains": ["snow", "fog"], **stream})], 1).seconds > 0
+
+
+def test_what_is_not_here_is_timed_on_bundled_images():
+    lacking = {"data": {"name": "cifar10_c"}, "model": {"name": "resnet20", "weights": "nowhere.pt"}}
+    whole = {"domains": ["snow"]}
+    one = estimate_unseen([spec(**lacking, stream=whole)], 1)
+    both = estimate_unseen([spec(**lacking, stream=whole)] * 2, 1)
+    assert one is not None
+    assert both is not None
+    assert both.computing == pytest.approx(2 * one.computing)
+    assert one.told().endswith("in 1 process")
+    assert estimate_unseen([spec(**lacking, stream=SMALL)], 1) is None, "a part of the images: how many is not known"
+    assert estimate_unseen([spec(data={"name": "itd"}, stream=whole)], 1) is None

@@ -49,14 +49,14 @@ def test_each_thing_comes_with_the_command_that_gets_it(monkeypatch, tmp_path):
     data = ({"name": "cifar10_c"}, {"name": "cifar10"}, {"name": "folder", "path": "Mine"})
     found = [one.command for one in missing(specs(*({"data": d, "model": wrn} for d in data), {"model": resnet}))]
     assert found[:3] == [
-        "gotta data download cifar10-c --unpack",
-        "gotta data download cifar10",
+        "gotta data download cifar10-c --unpack  # 2.9 GB",
+        "gotta data download cifar10  # 170 MB",
         "",
     ]
     assert "robustbench" in found[3]
-    assert found[4] == "gotta data download resnet50-imagenet"
+    assert found[4] == "gotta data download resnet50-imagenet  # 103 MB"
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
-    assert missing(specs({"data": {"name": "cifar10_c"}}))[0].command == "gotta data download cifar10-c --unpack"
+    assert missing(specs({"data": {"name": "cifar10_c"}}))[0].command == "gotta data download cifar10-c --unpack  # 2.9 GB"
     assert str(tmp_path) in missing(specs({"model": wrn}))[0].command
 
 

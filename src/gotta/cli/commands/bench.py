@@ -181,6 +181,8 @@ def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: boo
     for spec in plan.todo if ids else ():
         console.print(f"  {spec.id}  {plan.labels[spec.id]}", highlight=False, markup=False, soft_wrap=True)
     if plan.missing:
+        if engine == "local" and (time := plan.estimate_unseen(jobs, device)):
+            console.print(f"Once everything is here: about {time.told()} (timed with random weights)", highlight=False)
         raise typer.Exit(1)
     if plan.looked_at:
         console.print(told_cost(plan, jobs, device, engine, everything=False), highlight=False)

@@ -65,7 +65,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
     from rich.table import Table
     from rich.text import Text
 
-    from gotta.cli.words import human
+    from gotta.safe_text import tell_bytes
     from gotta.safe_text import one_line
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -74,7 +74,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
             column, justify="right" if column == "size" else "left", overflow="fold", no_wrap=column == "state"
         )
     for finding in (finding for finding in findings if finding.path):
-        size = "" if finding.size is None else human(finding.size)
+        size = "" if finding.size is None else tell_bytes(finding.size)
         state = Text(finding.state, style=COLOURS[finding.state])
         table.add_row(
             finding.name,

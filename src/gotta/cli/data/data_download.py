@@ -48,24 +48,24 @@ def download(
 
 
 def _list() -> None:
-    from gotta.cli.words import human
+    from gotta.safe_text import tell_bytes
     from gotta.data.local.catalogue import catalogue
 
     for entry in catalogue().values():
-        parts = ", ".join(f"{form.part} {human(form.size)}" for form in entry.downloads)
+        parts = ", ".join(f"{form.part} {tell_bytes(form.size)}" for form in entry.downloads)
         print(f"{entry.name:<20} {entry.title}: {parts or entry.hint or 'no address'}")
 
 
 def _announce(title: str, forms: "list[Form]", folder: "Path") -> None:
-    from gotta.cli.words import human
+    from gotta.safe_text import tell_bytes
     from gotta.data.local.remote import host
 
     total = sum(form.size or 0 for form in forms)
-    print(f"{title}: {len(forms)} file{'s' if len(forms) > 1 else ''}, {human(total)}, into {folder}")
+    print(f"{title}: {len(forms)} file{'s' if len(forms) > 1 else ''}, {tell_bytes(total)}, into {folder}")
     for form in forms:
         checked = "sha256" if form.sha256 else "md5" if form.md5 else "no checksum published"
         there = "  (there already)" if (folder / form.name).exists() else ""
-        print(f"  {form.name}  {human(form.size)}  from {host(form.address)}  ({checked}){there}")
+        print(f"  {form.name}  {tell_bytes(form.size)}  from {host(form.address)}  ({checked}){there}")
 
 
 def _fetch(form: "Form", folder: "Path") -> None:

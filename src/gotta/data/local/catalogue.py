@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gotta.data.home import named_home
 from gotta.errors import GottaError, unknown
+from gotta.safe_text import tell_bytes
 
 FACTS = Path(__file__).with_name("catalogue.yaml")
 
@@ -46,6 +47,7 @@ class Entry:
     hint: str = ""  # another way to get it
     fetch: tuple[str, ...] = ()  # the parts that are downloaded if nothing else is asked for
     command: str = ""  # what gets it where gotta does not; {home} stands for the data home
+    images: int = 0  # in each domain, where that is known without a look at them
 
     @property
     def downloads(self) -> tuple[Form, ...]:
@@ -69,13 +71,15 @@ def entry(name: str) -> Entry:
 
 
 def command_for(name: str) -> str:
-    """The command that gets a data set or a file by its name; nothing if no command is known to."""
+    """The command that gets a data set or a file by its name, with its size; nothing if no command is known to."""
     found = [e for e in catalogue().values() if e.name == name or any(name in form.names for form in e.forms)]
     named = shlex.quote(str(named_home()))
     for one in found:
         if one.downloads:
-            unpack = any(form.packed for form in one.downloads if form.part in one.fetch)
-            return f"gotta data download {one.name.replace('_', '-')}{' --unpack' if unpack else ''}"
+            fetched = [form for form in one.downloads if form.part in one.fetch]
+            unpack = " --unpack" if any(form.packed for form in fetched) else ""
+            size = tell_bytes(sum(form.size or 0 for form in fetched) or None)
+            return f"gotta data download {one.name.replace('_', '-')}{unpack}  # {size}"
         if one.command:
             return one.command.format(home=named)
     return ""

@@ -11,6 +11,7 @@ from torch import nn
 
 from gotta.core.build import build
 from gotta.core.clock import forwards
+from gotta.data.local.catalogue import catalogue
 from gotta.errors import GottaError, NoEffect
 from gotta.experiment.run.loaded import data_of, model_of
 from gotta.experiment.run.run import run
@@ -20,10 +21,12 @@ from gotta.experiment.sweep.store import Run
 from gotta.memory import Memory
 from gotta.models.backbone import Input
 from gotta.models.vit import VisionTransformer
+from gotta.models.zoo import RANDOM
 from gotta.statistics import statistics
 from gotta.statistics.normalization import has_batch_norm
 from gotta.streams import Stream
 
+BUNDLED = "cifar10-mini"
 START = 4.0  # seconds until a new process has imported torch
 LARGE = 5_000_000  # parameters of a network that is timed on very few images
 IMAGES = (  # settings of a stream that decide which images it has, in whatever order
@@ -44,7 +47,10 @@ class Estimate:
         return self.computing / self.processes + START
 
     def __str__(self) -> str:
-        return f"about {duration(self.seconds)} (estimated from passes counted and a short timing of the network here)"
+        return f"about {self.told()} (estimated from passes counted and a short timing of the network here)"
+
+    def told(self) -> str:
+        return f"{duration(self.seconds)} in {self.processes} process{'' if self.processes == 1 else 'es'}"
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,22 @@ def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = 
     # Each process reads what it needs once; small data sets remember what they corrupted.
     reading = {_images(spec): _samples(spec) * _pace(spec, device).first_read for spec in todo}
     return Estimate(computing + processes * sum(reading.values()), processes)
+
+
+def estimate_unseen(todo: Sequence[RunSpec], processes: int, device: str = "cpu") -> Estimate | None:
+    """The time for runs whose data or weights are not here: timed on bundled images, with random weights.
+
+    None where it is not known how many images there are, or their size is another.
+    """
+    total = 0.0
+    for spec in todo:
+        known = catalogue().get(spec.data.name)
+        if not (known and known.images) or spec.stream["per_class"] or spec.stream["limit"]:
+            return None
+        given = {**spec.model_dump(), "data": {"name": BUNDLED}, "model": {"name": spec.model.name, "weights": RANDOM}}
+        bundled = RunSpec.of(given)
+        total += _seconds(bundled, device) * known.images / len(data_of(bundled).labels)
+    return Estimate(total, processes)
 
 
 def count(todo: Sequence[RunSpec]) -> Count:
@@ -172,19 +194,7 @@ def _convolution(num_classes: int) -> nn.Sequential:
 
 def _pace(spec: RunSpec, device: str) -> Pace:
     """In whichever order images come, they take the same time."""
-    others = (
-        "domain_order",
-        "domains",
-        "severity",
-        "classes",
-        "per_class",
-        "limit",
-        "clips",
-        "frames",
-        "choose",
-        "redraws",
-    )
-    stream = {name: spec.stream[name] for name in others} | {"order": "iid"}
+    stream = {name: spec.stream[name] for name in IMAGES} | {"order": "iid"}
     return _time_run(json.dumps({**spec.model_dump(include={"data", "model"}), "stream": stream}), device)
 
 
@@ -234,4 +244,5 @@ def duration(seconds: float) -> str:
     """Seconds as one would say them."""
     if seconds < 100:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+    hours = seconds / 3600
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{hours:.1f} h" if hours < 100 else f"{hours:,.0f} h"
