@@ -50,7 +50,7 @@ def test_all_files_of_a_report_come_from_one_placing_and_one_reading(tmp_path, c
 def test_a_bench_with_nothing_left_to_run_places_once(tmp_path, calls, monkeypatch, capsys):
     placed, _ = calls
     specs = load_recipe("mini").runs()
-    assert len(specs) == 42
+    assert len(specs) == 45
     store = Store(tmp_path)
     for spec in specs:
         parts = {"spec": spec.model_dump(), "summary": made().stored.summary, "identity": spec.identity}
@@ -61,7 +61,7 @@ def test_a_bench_with_nothing_left_to_run_places_once(tmp_path, calls, monkeypat
         main()
     assert left.value.code == 0
     assert "Report: " in capsys.readouterr().out
-    assert placed == [42]
+    assert placed == [45]
 
 
 def test_a_part_of_the_runs_is_placed_by_itself(tmp_path, calls):

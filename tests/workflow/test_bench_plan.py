@@ -22,7 +22,7 @@ def test_what_is_missing_comes_first_and_stops_a_run_before_a_folder_is_made(tmp
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     planned = plan(ONE, data="cifar10_c", out=tmp_path / "out")
     assert str(planned).startswith("1 thing is missing for these runs:\n  - data set 'cifar10_c'")
-    assert planned.missing[0].command == "gotta data download cifar10-c --unpack"
+    assert planned.missing[0].command == "gotta data download cifar10-c --unpack  # 2.9 GB"
     with pytest.raises(GottaError, match=r"1 thing is missing(.|\n)*gotta data download"):
         planned.run()
     assert not (tmp_path / "out").exists()

@@ -59,7 +59,7 @@ TABLES = {
 
 @cache
 def specs_of(name):
-    weights = {} if name in ("itd", "long", "signs", "full", "mini") else {"model": {"weights": "random"}}
+    weights = {} if name in ("itd", "long", "signs", "full", "mini", "short") else {"model": {"weights": "random"}}
     return load_recipe(name).runs(seeds=[0], **weights)
 
 
@@ -173,7 +173,7 @@ def test_the_orders_of_the_domains_are_the_published_ones():
     assert DOMAIN_ORDERS["standard"] == tuple(USUAL.split())
 
 
-@pytest.mark.parametrize("name", [*FACTS, "controls", "statistics", "long", "signs", "full", "mini"])
+@pytest.mark.parametrize("name", [*FACTS, "controls", "statistics", "long", "signs", "full", "mini", "short"])
 def test_the_control_has_the_rate_of_the_memory_rows(name):
     found = {}
     for spec in specs_of(name):
@@ -184,6 +184,6 @@ def test_the_control_has_the_rate_of_the_memory_rows(name):
     for method, rates in found.items():
         paper = {0.01 if method == "note" else 0.05}
         own = best_rates().get((method, "running_statistics"))
-        at_best = {own} if own and name in ("long", "signs", "full", "mini") else set()
+        at_best = {own} if own and name in ("long", "signs", "full", "short") else set()
         assert rates == (swept if name == "statistics" else paper | at_best)
     assert bool(found) == (name not in ("epsilon", "capacity", "settings"))

@@ -12,6 +12,23 @@ from gotta.json_yaml import parse_yaml
 
 def test_mini_is_what_its_description_says():
     specs = load_recipe("mini").runs()
+    assert {spec.seed for spec in specs} == {0, 1, 2}
+    assert {(spec.stream["per_class"], spec.stream["redraws"], spec.stream["severity"]) for spec in specs} == {(200, 3, 5)}
+    norm = [spec for spec in specs if spec.method.name == "norm"]
+    assert {spec.control for spec in norm} == {None, "running_statistics", "same_samples"}
+    memories = {name: {spec.memory.name for spec in specs if spec.method.name == name} for name in ("norm", "rotta")}
+    assert memories["norm"] == {"none", "fifo", "cbfifo", "reservoir", "pbrs", "cstu", "cds", "fps"}
+    assert memories["rotta"] == {"none", "cstu", "fps"}
+    assert {spec.regime.batch_size for spec in specs if spec.method.name in ("source", "deskew")} == {32}
+    quick = load_recipe("mini").runs("quick")
+    assert {(spec.stream["per_class"], spec.stream["redraws"], spec.seed) for spec in quick} == {(200, 3, 0)}
+    assert {spec.control or spec.memory.name for spec in quick if spec.method.name == "norm"} == {
+        *("none", "fifo", "pbrs", "cstu", "fps", "running_statistics")
+    }
+
+
+def test_short_is_what_its_description_says():
+    specs = load_recipe("short").runs()
     streams = {order: [spec for spec in specs if spec.stream["order"] == order] for order in ("dirichlet", "iid")}
     assert sum(map(len, streams.values())) == len(specs)
     assert {spec.seed for spec in streams["dirichlet"]} == {0, 1}
@@ -36,17 +53,12 @@ def test_mini_is_what_its_description_says():
     assert {spec.regime.batch_size for spec in specs if spec.method.statistics in ("gated", "class")} == {32}
     assert all(spec.stream["per_class"] == 200 and spec.stream["severity"] == 5 for spec in specs)
     assert {len(spec.stream["domains"]) for spec in specs} == {4}
-    quick = load_recipe("mini").runs("quick")
-    assert {(spec.stream["per_class"], spec.stream["redraws"], spec.seed) for spec in quick} == {(200, 3, 0)}
-    assert {spec.control or spec.memory.name for spec in quick if spec.method.name == "norm"} == {
-        *("none", "fifo", "pbrs", "cstu", "fps", "running_statistics")
-    }
 
 
-def test_mini_has_the_control_and_the_best_memory_at_their_best_rates():
+def test_short_has_the_control_and_the_best_memory_at_their_best_rates():
     measured = parse_yaml(FILE.read_text())["rates"]["norm"]
     rates = {}
-    for spec in load_recipe("mini").runs(seeds=[0]):
+    for spec in load_recipe("short").runs(seeds=[0]):
         if spec.method.rate is not None and spec.stream["order"] == "dirichlet":
             rates.setdefault(spec.control or spec.memory.name, set()).add(spec.method.rate)
     best = max(

@@ -42,7 +42,7 @@ def test_every_table_and_figure_has_its_recipe():
     assert all(load_recipe(name).paper for name in PAPER)
     assert all(load_recipe(name).note for name in (*PAPER, "itd"))
     fewer = {name for name in recipes() if len(load_recipe(name).seeds) < 3}
-    assert fewer == {"advise", "choosing", "full-statistics", "mini", "prior", "statistics", "when"}
+    assert fewer == {"advise", "choosing", "full-statistics", "prior", "short", "statistics", "when"}
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_every_method_has_every_control(name):
         assert controls - {None} == set(CONTROLS) - (set() if method == "norm" else {"domain_statistics"}), method
 
 
-def test_the_default_benchmark_has_every_control_for_norm():
-    cells = [cell for cell in load_recipe("mini").sections() if cell["method"]["name"] == "norm"]
+def test_one_recipe_of_bundled_images_has_every_control_for_norm():
+    cells = [cell for cell in load_recipe("short").sections() if cell["method"]["name"] == "norm"]
     assert {cell.get("control") for cell in cells} == {None, *CONTROLS}
 
 
