@@ -25,7 +25,7 @@ NOTES = """\
 `gotta.adapt`, its margin and its cost ([which method?](dropin.md#which-method)).
 
 - **Rows with a prior use the order of samples.** They win where a class comes many times in a row and are of no use
-  elsewhere. Where each sample must be judged for itself take the best row
+  elsewhere. Where each sample must be judged on its own, take the best row
   without one. [When not to use it](deskew.md#what-it-assumes-and-when-not-to-use-it).
 - Longer class runs, longer domains: [when is what worth it](results/when.md). Real video:
   [deskew](deskew.md#what-it-reaches). Does a memory add to it? [On top](results/on-top.md).
@@ -114,7 +114,7 @@ def _tell(one: Situation) -> str:
     best, alone = one.choose(), one.choose(order=False)
     assert best is not None
     where = str(one).partition(", ")[2].capitalize()
-    text = f"- {where}: `{best.call}` reaches {best.accuracy:.1f} % where the network as it is has {one.source:.1f}"
+    text = f"- {where}: `{best.call}` raises accuracy from {one.source:.1f} to {best.accuracy:.1f} %"
     if best.arguments == SOURCE:
         text = f"- {where}: leave the network as it is ({one.source:.1f} %)"
     if best.uses_order and alone is not None:

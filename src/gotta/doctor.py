@@ -58,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found. `problems` is what to mend before adapting."""
+    """What was found. `problems` is what to fix before adapting."""
 
     layers: dict[str, int]
     train_mode: bool

@@ -26,7 +26,7 @@ class NotFinite(GottaError):
 def one_error(what: str) -> Iterator[None]:
     """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`.
 
-    What is no such mistake passes: an interrupt, a lack of memory, a warning that the caller made an error.
+    Anything else passes: an interrupt, a lack of memory, a warning that the caller made an error.
     """
     try:
         yield

@@ -164,7 +164,7 @@ def _facts_hold(data: Any) -> None:
     assert not isinstance(domains, str), "domains are one text, expected a sequence of names"
     assert len(domains), "there are no domains"
     odd = [name for name in domains if not isinstance(name, str) or not name or one_line(name) != name]
-    assert not odd, f"domains that are no names: {odd[:3]!r}"
+    assert not odd, f"domains that are not names: {odd[:3]!r}"
     assert len(set(domains)) == len(domains), "two domains have one name"
     reading = getattr(data, "reading", READING[0])
     assert reading in READING, f"reading={reading!r}, expected one of {', '.join(READING)}"

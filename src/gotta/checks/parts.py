@@ -39,7 +39,7 @@ def find_kinds(name: str) -> list[str]:
         if not found:
             expected = "; ".join(f"{kind}: {registry.expected}" for kind, registry in KINDS.items())
             what = "class" if isinstance(thing, type) else type(thing).__name__
-            raise GottaError(f"'{name}' is a {what} that is no part of gotta's. Expected one of {expected}.")
+            raise GottaError(f"'{name}' is a {what} that is not a part of gotta's. Expected one of {expected}.")
     return found
 
 

@@ -96,7 +96,7 @@ def looking_changes_nothing(subject: Subject, case: Case) -> None:
         assert torch.equal(given, prior.look(Prediction(logits), again=True).logits), "asked again it answers otherwise"
 
 
-@named("restarts alike whether it is told between two batches or by the first sample of one")
+@named("restarts alike between two batches and at the first sample of one")
 def restarts(subject: Subject, case: Case) -> None:
     *stream, last = case.stream()
     told, marked = subject.make(), subject.make()

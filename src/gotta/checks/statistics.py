@@ -76,7 +76,7 @@ def run(
         statistics.check_arguments(part, arguments)
     made = found(**arguments) if isinstance(found, type) and issubclass(found, Statistics) else found
     if not isinstance(made, Statistics):
-        raise GottaError(f"{part!r} are no statistics. Expected {statistics.expected}.")
+        raise GottaError(f"{part!r} are not statistics. Expected {statistics.expected}.")
     name = part if isinstance(part, str) else getattr(part, "__name__", repr(part))
     subject = Subject(made)
     results = [

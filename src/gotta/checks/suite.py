@@ -1,4 +1,4 @@
-"""How properties are tried: on random cases, of which the smallest failing one is told."""
+"""How properties are tried: on random cases, reporting the smallest one that fails."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -72,7 +72,7 @@ def check_one(
     examples: int,
     seed: int,
 ) -> Result:
-    """Try a property on random cases; of those on which it fails, the smallest is told."""
+    """Try a property on random cases; report the smallest on which it fails."""
     found: dict[Case, str] = {}
     tried_since = 0
 

@@ -245,7 +245,9 @@ class Adapted(BetweenSteps):
         outcome = self._untouched(x, starts, prediction, {"undone": 1.0})
         if not self.warned:
             self.warned = True
-            text = f"a batch was predicted, and everything else that it did taken back: {harm}. This is told once."
+            text = (
+                f"a batch was predicted, and everything else that it did taken back: {harm}. This warning comes once."
+            )
             warnings.warn(text, UndoneWarning, stacklevel=6)
         return outcome
 

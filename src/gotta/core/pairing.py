@@ -52,7 +52,7 @@ def name_statistics(method: type[Method], name: str | None, usual: Statistics) -
 
 
 def set_running(chosen: Statistics, told: dict[str, Any]) -> Statistics:
-    """With what was told of running statistics; others that move by themselves have none of that."""
+    """With what was given for running statistics; others that move by themselves take none of it."""
     if chosen.watches and "rate" in told:
         raise GottaError(f"statistics='{chosen.name}' has no rate to choose. Leave it out.")
     if chosen.watches and told.get("fed_by") == "memory":

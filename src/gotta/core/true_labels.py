@@ -1,4 +1,4 @@
-"""Memories that are told the true labels: what a policy would do if the predicted ones were right."""
+"""Memories that know the true labels: what a policy would do if the predicted ones were right."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ TRUE_LABELS = {"true_kcenter": "kcenter", "true_cstu": "cstu", "true_pbrs": "pbr
 class TrueLabelMemory(Memory):
     """A memory that goes by true labels instead of predicted ones: what a policy would do if the labels were right.
 
-    It exists for the evaluation only, because nobody else knows the truth. It is no upper bound: where a method does
-    not care for classes, other samples may serve it better.
+    It exists for the evaluation only, because nobody else knows the truth. It is not an upper bound: a method that does
+    not care for classes may do better with other samples.
     """
 
     def __init__(self, policy: str, capacity: int, num_classes: int, seed: int = 0, journal: bool = False) -> None:

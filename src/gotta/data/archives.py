@@ -35,7 +35,7 @@ def tar_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def read_tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes | None:
-    """The content of a file; None of what is no file."""
+    """The content of a file; None for anything else."""
     if not member.isfile():
         return None
     _check_size(member.name, member.size)

@@ -146,7 +146,7 @@ class Foa(Method):
 
 
 def find_transformer(model: nn.Module) -> Any:
-    """The vision transformer in a model: tokens, of which the first is classified by a linear layer."""
+    """The vision transformer in a model: tokens, the first classified by a linear layer."""
     for module in model.modules():
         parts = [getattr(module, name, None) for name in ("cls_token", "pos_embed", "blocks", "norm", "head")]
         plain = all(isinstance(getattr(module, name, nn.Identity()), nn.Identity) for name in ("norm_pre", "fc_norm"))

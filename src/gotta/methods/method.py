@@ -316,7 +316,7 @@ class Method:
         return {"model": self.model}
 
     def changing(self) -> list[Tensor]:
-        """The parameters that `adapt` may change. Buffers, optimizer and `remembers` need not be told."""
+        """The parameters that `adapt` may change. Buffers, optimizer and `remembers` need not be named."""
         others = [net for name, net in self.networks().items() if name != "model"]
         return [*self.trained.values(), *(parameter for net in others for parameter in net.parameters())]
 

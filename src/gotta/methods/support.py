@@ -51,7 +51,7 @@ class Reader(Method):
 
 
 def find_classifier(net: nn.Module, width: int) -> Callable[[Tensor], Tensor] | None:
-    """What makes logits of features [N, width], if it can be told."""
+    """What makes logits of features [N, width], if known."""
     if hasattr(net, "classify"):
         return net.classify  # type: ignore[return-value]
     head = find_head(net)

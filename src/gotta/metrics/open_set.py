@@ -1,4 +1,4 @@
-"""Can known samples be told from foreign ones by how sure the model is? AUC, and the H-score with the accuracy."""
+"""Does the model's confidence separate known samples from foreign ones? AUC, and the H-score with the accuracy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -18,7 +18,7 @@ CLASSIFIER = "classifier"  # the name of a head: the rows of the network's own l
 class Head(nn.Module):
     """Class embeddings [C, D]. With a scale the logits are so many times the cosine, else the inner product.
 
-    They are no parameters, so no method can train them.
+    They are not parameters, so no method can train them.
     """
 
     def __init__(self, weight: Tensor, scale: float | None) -> None:
@@ -129,6 +129,6 @@ def check_names(head: str | None, scale: float | None) -> None:
         raise GottaError(f"scale must be greater than 0 (got {scale}).")
     if head is not None and head != CLASSIFIER and not head.endswith(".safetensors"):
         raise GottaError(
-            f"head='{head}' is no head. Expected a .safetensors file with a matrix of class embeddings, or "
+            f"head='{head}' is not a head. Expected a .safetensors file with a matrix of class embeddings, or "
             f"'{CLASSIFIER}' for the rows of the network's own last layer."
         )

@@ -57,7 +57,7 @@ def find(name: str) -> Any:
 
 
 def build_network(name: str, num_classes: int | None = None) -> nn.Module:
-    """What the caller's function gives, or the network itself. A function that asks for `num_classes` is told."""
+    """What the caller's function gives, or the network itself. A function that asks for `num_classes` receives it."""
     found = find(name)
     try:
         network: Any = deepcopy(found) if isinstance(found, nn.Module) else found(**_asked(found, num_classes))

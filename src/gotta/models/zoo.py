@@ -157,7 +157,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         record = parse_json(metadata["gotta"])
         if not isinstance(record, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
     except ValueError as error:
         raise GottaError(f"the gotta record of {path} is damaged: {error}. Fetch or train it again.") from None
     return record, state

@@ -25,7 +25,7 @@ Starts = NDArray[np.bool_]
 def named_values(saved: Any) -> dict[str, Any]:
     """Arrays and numbers by name."""
     if not isinstance(saved, Mapping):
-        raise ValueError(f"a {type(saved).__name__} is no belief")
+        raise ValueError(f"a {type(saved).__name__} is not a belief")
     return {name: value.cpu().numpy() if isinstance(value, Tensor) else value for name, value in saved.items()}
 
 
@@ -53,7 +53,7 @@ class Prior(Stateful):
     def judge(self, logits: Tensor, belief: Any, starts: Starts) -> tuple[Tensor, Any]:
         """The logits to use for samples in order, [B, C] in float64, and the belief after them.
 
-        `starts` says of each sample whether it has nothing to do with the one before. What is given stays as it is.
+        `starts` says of each sample whether it has nothing to do with the one before. The input is left as it is.
         """
         raise NotImplementedError
 

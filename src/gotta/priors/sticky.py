@@ -20,7 +20,7 @@ class OrderWarning(UserWarning):
 class Sticky(HiddenMarkov, Filter):
     """A hidden Markov filter: a class stays with probability s, or is drawn anew from the network's long-run marginal.
 
-    Dividing by that marginal is what makes it safe: what the network says all the time is no sign of a run. s is
+    Dividing by that marginal is what makes it safe: what the network says all the time does not signal a run. s is
     learned by one step of online EM per sample; it falls towards 0 on streams without runs, and the filter with it.
     A network that is too sure of its errors would overrule it, and one that is never sure would follow: a higher or a
     lower temperature then has the greater evidence.
@@ -44,7 +44,7 @@ class Sticky(HiddenMarkov, Filter):
             warnings.warn(
                 f"successive samples share their class so often (stickiness {stay:.2f}) that predictions "
                 "lean on the order of the samples. Right for video and other streams; on a test set sorted by class "
-                "the score is no accuracy. prior='none' switches it off.",
+                "it inflates the score. prior='none' switches it off.",
                 OrderWarning,
                 stacklevel=2,
             )

@@ -80,7 +80,7 @@ def subtract(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
 def same_stream(a: Run, b: Run) -> bool:
     """Did both see the same samples in the same order? How they were cut into batches may differ.
 
-    Stores written before the order had a hash of its own are told by the hash with the cuts, or else by their specs.
+    Stores written before the order had a hash of its own are matched by the hash with the cuts, or else by their specs.
     """
     first, second = a.summary.stream, b.summary.stream
     if a.spec.data != b.spec.data or _other_content(a, b):

@@ -297,7 +297,7 @@ def _cell_and_seed(run: Run) -> tuple[Row, Column, int]:
 
 
 def _told(run: Run, axes: Sequence[str]) -> Settings:
-    """The settings that tell it from others; where statistics have no rate, none is told."""
+    """The settings that tell it from others; where statistics have no rate, none is shown."""
     told = [(axis, _value_of(run, axis)) for axis in axes]
     return tuple((axis, value) for axis, value in told if (axis, value) != ("method.rate", "none"))
 

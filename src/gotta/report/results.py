@@ -32,7 +32,7 @@ EXPLAINING = ("domains", "stream")  # kinds of figures, the better one first
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Number `number` of the `of` tables of a report: what is told of one panel, each thing computed once."""
+    """Number `number` of the `of` tables of a report: everything about one panel, computed once."""
 
     panel: Panel
     number: int = 1

@@ -93,7 +93,7 @@ class Predictor:
         return [answers[at] for at in range(len(requests))]
 
     def _predict_alike(self, requests: Sequence[tuple[Owned, Inputs]]) -> list[Answer]:
-        """Requests of one stream and shape, in one step; where that is refused, each for itself."""
+        """Requests of one stream and shape, in one step; where that is refused, one by one."""
         owned = requests[0][0]
         x = torch.from_numpy(np.concatenate([x for _, x in requests]))  # a copy: what Ray gives cannot be written
         try:

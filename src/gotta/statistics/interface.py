@@ -84,7 +84,7 @@ class Statistics(Stateful):
         return nullcontext()
 
     def learn(self, label: Tensor, num_classes: int) -> None:
-        """What was watched counts, now that its labels are known."""
+        """Count what was watched, now that its labels are known."""
 
     def measure(self) -> dict[str, float]:
         """What is thought of the stream, by name."""

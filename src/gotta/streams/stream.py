@@ -134,7 +134,7 @@ class Stream:
         return np.concatenate([[0], np.flatnonzero(new) + 1]).astype(np.int64)
 
     def told_starts(self, k: int) -> NDArray[np.bool_] | None:
-        """Which samples of step k begin a clip, where a model is told; else None."""
+        """Which samples of step k begin a clip, where a model may know; else None."""
         if self.spec.boundaries != "told":
             return None
         at = self.batches[k]

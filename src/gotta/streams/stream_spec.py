@@ -77,7 +77,7 @@ class StreamSpec:
 
     @classmethod
     def of(cls, **arguments: Any) -> "StreamSpec":
-        """A spec from named arguments; an unknown name is told with the nearest known one."""
+        """A spec from named arguments; an error for an unknown name suggests the nearest known one."""
         known = [field.name for field in fields(cls)]
         for name in arguments:
             if name not in known:

@@ -164,7 +164,7 @@ def advise(
 
 
 def list_arguments(run: Run) -> dict[str, Any]:
-    """What `gotta.adapt` is to be told so that it does what the run did, besides its defaults."""
+    """The arguments with which `gotta.adapt` does what the run did, besides its defaults."""
     method, memory = run.spec.method, run.spec.memory
     found: dict[str, Any] = {"method": method.name}
     if run.spec.has_memory:

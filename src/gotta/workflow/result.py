@@ -64,7 +64,7 @@ class Result:
 
     @property
     def parts(self) -> "tuple[Part, ...]":
-        """What a report tells of the runs, set-up by set-up."""
+        """What a report says about the runs, set-up by set-up."""
         if not self.runs:
             raise GottaError(f"no run is finished, so there is nothing to show.{self.told_failures(' ')}")
         return self._asked.parts
@@ -74,7 +74,7 @@ class Result:
         return Tables(table for part in self.parts for table in part.tables(metric))
 
     def answers(self) -> list[str]:
-        """For each set-up the sentence that says what can be told from it."""
+        """For each set-up the sentence that says what it shows."""
         return [str(part.answer) for part in self.parts]
 
     def compare(self, first: str, second: str) -> "Comparisons":

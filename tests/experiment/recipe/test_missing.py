@@ -56,7 +56,9 @@ def test_each_thing_comes_with_the_command_that_gets_it(monkeypatch, tmp_path):
     assert "robustbench" in found[3]
     assert found[4] == "gotta data download resnet50-imagenet  # 103 MB"
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
-    assert missing(specs({"data": {"name": "cifar10_c"}}))[0].command == "gotta data download cifar10-c --unpack  # 2.9 GB"
+    assert (
+        missing(specs({"data": {"name": "cifar10_c"}}))[0].command == "gotta data download cifar10-c --unpack  # 2.9 GB"
+    )
     assert str(tmp_path) in missing(specs({"model": wrn}))[0].command
 
 

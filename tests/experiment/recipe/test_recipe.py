@@ -13,7 +13,9 @@ from gotta.json_yaml import parse_yaml
 def test_mini_is_what_its_description_says():
     specs = load_recipe("mini").runs()
     assert {spec.seed for spec in specs} == {0, 1, 2}
-    assert {(spec.stream["per_class"], spec.stream["redraws"], spec.stream["severity"]) for spec in specs} == {(200, 3, 5)}
+    assert {(spec.stream["per_class"], spec.stream["redraws"], spec.stream["severity"]) for spec in specs} == {
+        (200, 3, 5)
+    }
     norm = [spec for spec in specs if spec.method.name == "norm"]
     assert {spec.control for spec in norm} == {None, "running_statistics", "same_samples"}
     memories = {name: {spec.memory.name for spec in specs if spec.method.name == name} for name in ("norm", "rotta")}

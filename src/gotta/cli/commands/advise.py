@@ -76,7 +76,7 @@ def _place(text: str, data: str) -> str:
     name, equals, _ = text.partition("=")
     if not equals:
         if not data:
-            raise GottaError(f"'{text}' is no setting. The path of data needs its kind: --data folder {text}")
+            raise GottaError(f"'{text}' is not a setting. The path of data needs its kind: --data folder {text}")
         return f"data.path={text}"
     if "." in name:
         return text

@@ -212,7 +212,7 @@ def told_cost(plan: "Plan", jobs: int, device: str, engine: str, everything: boo
 
 
 def conclude(console: "Console", result: "Result", details: bool = False) -> None:
-    """Print the tables and what can be told from them, say where everything is, and what went wrong."""
+    """Print the tables and what they show, say where everything is, and what went wrong."""
     unwritten = ""
     try:
         if result.runs:

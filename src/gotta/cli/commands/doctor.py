@@ -25,7 +25,7 @@ def doctor(
 ) -> None:
     """Look a model over: normalisation layers, inputs, outputs, which methods would do nothing, the cost of a step.
 
-    Exit code 1 if something is to mend. Example: `gotta doctor my_module:build_model`
+    Exit code 1 if something needs fixing. Example: `gotta doctor my_module:build_model`
     """
     from gotta.doctor import examine
 

@@ -32,7 +32,7 @@ def make(
     seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 0,
     workers: Annotated[int, typer.Option(help="Worker processes.")] = 1,
 ) -> None:
-    """Corrupt clean images into the layout of CIFAR-10-C, CIFAR-100-C or ImageNet-C. What is finished is kept.
+    """Corrupt clean images into the layout of CIFAR-10-C, CIFAR-100-C or ImageNet-C. Finished parts are kept.
 
     Examples:
 

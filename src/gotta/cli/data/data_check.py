@@ -65,8 +65,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
     from rich.table import Table
     from rich.text import Text
 
-    from gotta.safe_text import tell_bytes
-    from gotta.safe_text import one_line
+    from gotta.safe_text import one_line, tell_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "state", "where", "size", "what was seen"):

@@ -48,8 +48,8 @@ def download(
 
 
 def _list() -> None:
-    from gotta.safe_text import tell_bytes
     from gotta.data.local.catalogue import catalogue
+    from gotta.safe_text import tell_bytes
 
     for entry in catalogue().values():
         parts = ", ".join(f"{form.part} {tell_bytes(form.size)}" for form in entry.downloads)
@@ -57,8 +57,8 @@ def _list() -> None:
 
 
 def _announce(title: str, forms: "list[Form]", folder: "Path") -> None:
-    from gotta.safe_text import tell_bytes
     from gotta.data.local.remote import host
+    from gotta.safe_text import tell_bytes
 
     total = sum(form.size or 0 for form in forms)
     print(f"{title}: {len(forms)} file{'s' if len(forms) > 1 else ''}, {tell_bytes(total)}, into {folder}")

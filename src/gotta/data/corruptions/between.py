@@ -1,7 +1,7 @@
 """Corruptions at severities between the published ones, and two of them on one image.
 
-As in the generator of CCC (Press et al., 2023) parameters are linear between two severities, and severity 0 is no
-corruption at all; photons go by their reciprocal. Numbers that count something are cut to whole ones.
+As in the generator of CCC (Press et al., 2023) parameters are linear between two severities, and severity 0 leaves
+the image alone; photons go by their reciprocal. Numbers that count something are cut to whole ones.
 """
 
 from collections.abc import Sequence

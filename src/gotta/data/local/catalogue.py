@@ -15,7 +15,7 @@ FACTS = Path(__file__).with_name("catalogue.yaml")
 
 @dataclass(frozen=True)
 class Form:
-    """One way in which a data set or checkpoint may lie in a folder. What is not known is empty."""
+    """One way in which a data set or checkpoint may lie in a folder. Unknown fields are empty."""
 
     kind: str  # file, files, cifar-c, imagenet-c, classes
     names: tuple[str, ...]  # any of these, relative to the folder

@@ -137,7 +137,7 @@ def is_image(name: str) -> bool:
 
 
 def _in_folder(root: Path) -> dict[str, list[str]]:
-    """The image files by class, both sorted; hidden folders are no classes."""
+    """The image files by class, both sorted; hidden folders are not classes."""
     folders = sorted(root.iterdir()) if root.is_dir() else []
     return {
         folder.name: sorted(f"{folder.name}/{path.name}" for path in folder.iterdir() if is_image(path.name))

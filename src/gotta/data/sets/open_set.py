@@ -40,7 +40,9 @@ class OpenSet:
         for domain in dict.fromkeys(domains):
             check_request(domain, none, self.domains, self._count)
             if domain not in self._others.domains:
-                raise GottaError(f"foreign images cannot be shown in '{domain}': it is no corruption that can be made.")
+                raise GottaError(
+                    f"foreign images cannot be shown in '{domain}': it is not a corruption that can be made."
+                )
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         yield self.labels

@@ -44,7 +44,7 @@ class Score(BaseModel):
 class Protocol(BaseModel):
     """`data` are the data sets it allows, `domains` the list that all domains are of; `controls` go with a memory.
 
-    `choices` are settings of the stream that may have any of some values, of which each is a table of its own.
+    `choices` are settings of the stream that may have any of some values; each value is a table of its own.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

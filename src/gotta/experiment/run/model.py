@@ -48,7 +48,7 @@ def share_model(
     head: str | None = None,
     scale: float | None = None,
 ) -> Backbone:
-    """The network of a spec. Untrained ones and the caller's own are told the classes of the data."""
+    """The network of a spec. Untrained ones and the caller's own receive the number of classes of the data."""
     check_permitted({"model": {"name": name}})
     found = find_weights(weights)
     told = num_classes if weights == RANDOM or is_own(name) else None

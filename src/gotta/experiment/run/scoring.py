@@ -47,7 +47,7 @@ class Scoring:
         self._right, self._seen = self._right + scored["correct"], self._seen + scored["samples"]
 
     def _score(self, truth: Truth, prediction: Prediction) -> dict[str, Any]:
-        """Accuracy is that of the known samples; how foreign ones are told from them is scored for itself."""
+        """Accuracy is that of the known samples; how well foreign ones are recognised is scored separately."""
         logits = prediction.logits.cpu().numpy()
         if self.open_set is None:
             return self.online.update(truth, logits)

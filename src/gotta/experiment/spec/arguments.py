@@ -16,7 +16,7 @@ FROM_ELSEWHERE = ("model", "statistics", "embed", "seed")  # arguments of a meth
 
 
 def list_arguments(section: str, name: Any) -> list[str] | None:
-    """What the chosen memory or method takes as arguments; None if that cannot be told."""
+    """What the chosen memory or method takes as arguments; None if unknown."""
     if is_outside(section, name):
         return None
     try:
@@ -50,7 +50,7 @@ def _name(section: str, content: Mapping[str, Any]) -> Any:
 
 
 def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the arguments are that nobody gave: the preset's values, and the defaults; {} if that cannot be told."""
+    """What the arguments are that nobody gave: the preset's values, and the defaults; {} if unknown."""
     if name in TRUE_LABELS or is_outside(section, name):
         return {}
     try:
@@ -65,7 +65,7 @@ def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[s
 
 
 def usual_refresh(memory: str) -> int | None:
-    """After how many adaptations a memory refreshes its rows by itself; None if it never does, or cannot be told."""
+    """After how many adaptations a memory refreshes its rows by itself; None if it never does, or if unknown."""
     if memory in TRUE_LABELS or is_outside("memory", memory):
         return None
     return getattr(policies.get(memory), "refresh_every", None)

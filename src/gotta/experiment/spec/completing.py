@@ -47,7 +47,7 @@ def complete(spec: "RunSpec") -> "RunSpec":
 
 
 def _boundaries(told: str | None, prior: str | None, data: str) -> str | None:
-    """A prior is told where the clips of a video begin, unless the spec hides it."""
+    """A prior knows where the clips of a video begin, unless the spec hides it."""
     if told is not None or prior in (None, "none") or user_parts.is_outside("data", data) or not has_clips(data):
         return told
     return "told"

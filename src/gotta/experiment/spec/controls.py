@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 CONTROLS = {  # names, and what each of them is
     "running_statistics": "no memory; the method predicts with running statistics that the batches move",
     "same_samples": "no memory, and as many samples per step as the rows with a memory",
-    "true_kcenter": "a memory that is told the true labels: k-centre within each class",
+    "true_kcenter": "a memory that knows the true labels: k-centre within each class",
     "true_cstu": "the same with RoTTA's rule, CSTU",
     "true_pbrs": "the same with NOTE's rule, PBRS",
     "domain_statistics": "no memory; the statistics of each whole domain, known beforehand: the limit of statistics",

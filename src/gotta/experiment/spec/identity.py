@@ -32,7 +32,7 @@ def identity_of(spec: "RunSpec") -> dict[str, Any]:
 
 
 def name_parts(spec: "RunSpec") -> dict[str, str]:
-    """The parts of a run by kind. A network by name is told by its weights, and has no version."""
+    """The parts of a run by kind. A network by name is identified by its weights, and has no version."""
     stream = {**asdict(StreamSpec()), **spec.stream}
     memory, model = spec.memory.name, spec.model.name
     named = {

@@ -9,7 +9,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 
 
 def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
-    """A label for each run by its id; runs of one label are told apart by the settings they differ in."""
+    """A label for each run by its id; runs that share a label also show the settings they differ in."""
     alike: dict[str, list[RunSpec]] = defaultdict(list)
     for spec in specs:
         alike[spec.label].append(spec)

@@ -51,7 +51,7 @@ def source_files(module: str, what: str) -> dict[str, str]:
     first = _find(module)
     if first is None or first.content() is None:
         raise GottaError(
-            f"{what}: the file of its module '{module}' is not found, so its runs could not be told from those of "
+            f"{what}: the file of its module '{module}' is not found, so its runs would look like those of "
             "other code. Put it into a file of its own, in this folder or on PYTHONPATH."
         )
     surroundings = _surroundings(module, first)

@@ -91,7 +91,7 @@ def list_defaults(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def as_plain(value: Any) -> Any:
-    """A default that is no JSON. Without its address, which is another one in every process."""
+    """A default that is not JSON. Without its address, which is another one in every process."""
     if is_dataclass(value) and not isinstance(value, type):
         return {"class": type(value).__qualname__} | {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, set | frozenset):

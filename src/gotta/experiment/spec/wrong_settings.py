@@ -50,7 +50,7 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
     ]
     found = user_parts.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
-        found.append(f"memory '{told}' is told the true labels and exists as a control only. Use control: {told}.")
+        found.append(f"memory '{told}' knows the true labels and exists as a control only. Use control: {told}.")
     if spec.memory.capacity is not None and spec.memory.capacity < 1:
         found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
     if spec.memory.capacity is not None and spec.memory.capacity > MOST:

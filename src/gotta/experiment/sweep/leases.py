@@ -5,7 +5,7 @@ creation of the next number, so of many who see a dead holder exactly one takes 
 under somebody who relies on it. A process has one heart for all its claims: the file `leases/.heart-...` that it writes
 again and again, with how far its cells are.
 
-Whether a holder lives is no matter of clocks. On its own machine the process is looked for, by its id and when it
+Whether a holder lives does not depend on clocks. On its own machine the process is looked for, by its id and when it
 began. Elsewhere its heart must have beaten within the time that whoever looks has looked, by a clock that nobody sets.
 """
 
@@ -89,7 +89,7 @@ class Claims(Protocol):
         """The holder and a number that changes with each heartbeat: 0 if it was released, inf if it is gone."""
 
     def beat(self, heart: str, told: dict[str, Any] | None) -> None:
-        """A heartbeat, with what is told of the cells if that has changed."""
+        """A heartbeat, with what the cells report if that has changed."""
 
     def listen(self) -> dict[str, Any]:
         """What all hearts last told of their cells, the newest last."""
@@ -358,7 +358,7 @@ def read_heart(folder: Path, heart: str) -> dict[str, Any]:
 
 
 def read_log(folder: Path) -> Iterator[dict[str, Any]]:
-    """The last lines of the log of claims, oldest first; what a full disk cut off, or is no line, is left out."""
+    """The last lines of the log of claims, oldest first; broken lines are left out."""
     try:
         with open_plain(folder / "log.jsonl") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - LOG))

@@ -19,7 +19,7 @@ def machine() -> str:
 
 
 def start_time(pid: int) -> str:
-    """When a process began, in the kernel's ticks, so that a process id used again is told apart; '' if unknown."""
+    """When a process began, in the kernel's ticks, so that a process id used again is noticed; '' if unknown."""
     return "".join(_fields(pid)[19:20])
 
 

@@ -82,7 +82,7 @@ def draw(search: Search, count: int, generator: torch.Generator) -> Tensor:
 
 
 def learn(search: Search, points: Tensor, losses: Tensor, population: int) -> Search:
-    """After a generation: points [N, D], of which those beyond the population were not drawn, and their losses [N]."""
+    """After a generation: points [N, D] (those beyond the population were not drawn) and their losses [N]."""
     n, r = len(search.mean), rates(len(search.mean), population)
     steps = (points - search.mean) / search.sigma
     far = (sqrt(n) + 2 * n / (n + 2)) / whiten(search, steps[population:]).norm(dim=1)

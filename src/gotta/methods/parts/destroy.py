@@ -11,7 +11,7 @@ PATCHES = 4  # in a row and in a column
 def destroy(x: Tensor, how: str, generator: torch.Generator) -> Tensor:
     """Samples [B, C, ...] with their `patches` or `pixels` in another order, or their middle painted over.
 
-    Patches are shuffled in each image differently, pixels in all alike, as published. Samples that are no images have
+    Patches are shuffled in each image differently, pixels in all alike, as published. Samples that are not images have
     their positions shuffled, or their values where they have no positions.
     """
     if x.ndim != 4:
@@ -28,7 +28,7 @@ def _shuffle_places(x: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _shuffle_patches(x: Tensor, generator: torch.Generator) -> Tensor:
-    """4 x 4 patches; an image whose sides are no multiples of that is scaled to one and back."""
+    """4 x 4 patches; an image whose sides are not multiples of that is scaled to one and back."""
     count, channels, height, width = x.shape
     tall, wide = (max(side // PATCHES, 1) for side in (height, width))
     even = _scale(x, (PATCHES * tall, PATCHES * wide))

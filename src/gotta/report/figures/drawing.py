@@ -58,7 +58,7 @@ Mark = Line | Box | Shape | Text
 
 @dataclass
 class Drawing:
-    """`title` and `words` are what a reader who cannot see the picture is told.
+    """`title` and `words` are for a reader who cannot see the picture.
 
     Marks can belong to a line of a chart (`add(..., line=name)`); `keys` are its lines with their legend, which takes
     the top `legend_height` and is left out by a page that has one of its own; of many lines a page shows `first`.

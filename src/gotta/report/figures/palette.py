@@ -1,4 +1,4 @@
-"""How each memory is drawn everywhere: colour, dash and marker, so that it can be told without colour as well."""
+"""How each memory is drawn everywhere: colour, dash and marker, so that it is recognised without colour as well."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -72,7 +72,7 @@ def styles(kinds: Mapping[Key, str]) -> dict[Key, Style]:
     """A style for each thing by what it is drawn as. Rows of one memory share its colour and take turns in dash and
     marker.
 
-    What they take is no other memory's, so that black and white tells them apart as well.
+    No other memory has theirs, so that they differ in black and white as well.
     """
     seen: dict[str, int] = {}
     met: set[str] = set()

@@ -77,7 +77,7 @@ def draw_curves(
     which: str = "",
     star: bool = False,
 ) -> Figure:
-    """A line for each row over the values of `what`, evenly spaced. `which` tells of rows that are left out."""
+    """A line for each row over the values of `what`, evenly spaced. `which` names rows that are left out."""
     values = sorted({value for curve in curves.values() for value in curve})
     place = {value: k for k, value in enumerate(values)}
     cells = [cell for curve in curves.values() for cell in curve.values()]

@@ -145,7 +145,7 @@ def _cells(name: str, content: Mapping[str, Any]) -> Iterator[Published]:
             if text == EMPTY:
                 continue
             match = CELL.fullmatch(text)
-            assert match is not None, f"{name}, {memory}: '{text}' is no cell"
+            assert match is not None, f"{name}, {memory}: '{text}' is not a cell"
             marks: dict[str, Any] = {mark: mark[0] in match["marks"] for mark in ("bold", "underlined", "shaded")}
             setting = {key: value for key, value in {**content["setting"], **column}.items() if key in known}
             number: dict[str, Any] = {"value": float(match["value"]), "decimals": _decimals(match["value"])}

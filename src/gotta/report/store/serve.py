@@ -145,7 +145,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 1024  # readers who may come at once; with the usual 5 the system turns the others away
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader who left is no news."""
+        """A reader who left is not an error."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 

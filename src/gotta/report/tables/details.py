@@ -104,7 +104,7 @@ def exposure_table(panel: Panel) -> Table:
 
 
 def open_set_table(panel: Panel) -> Table:
-    """Where foreign images are in the stream: whether they are told from the known ones."""
+    """Where foreign images are in the stream: whether they are recognised."""
     caption = (
         "Mean over seeds, in percent. AUC: how often a known sample is surer than a foreign one of its domain, by the "
         "largest probability, the free energy or the entropy; 50 is chance. Accuracy is that of the known samples. "

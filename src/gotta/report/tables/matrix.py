@@ -13,7 +13,7 @@ from gotta.report.rows import Row
 
 @dataclass(frozen=True)
 class Outcomes:
-    """How often the first wins, cannot be told from, and loses against the second."""
+    """How often the first wins, ties with, and loses against the second."""
 
     wins: int = 0
     ties: int = 0
