@@ -1,4 +1,4 @@
-"""The tables and the answers of `mini` in docs/results/mini.md."""
+"""The tables and the answers of `mini` and `short` in docs/results."""
 
 from pathlib import Path
 
@@ -8,11 +8,15 @@ from pages.parts import between
 
 
 def make(root: Path) -> dict[Path, str]:
-    parts = read_results(root / "results/mini.jsonl").parts
-    path = root / "docs/results/mini.md"
-    text = between(path.read_text(encoding="utf-8"), "table of mini", "\n\n".join(map(tables, parts)), path)
-    answers = "\n\n".join(f"**{name(part)}** {prose(str(part.answer))}" for part in parts)
-    return {path: between(text, "answer of mini", answers, path)}
+    return {root / f"docs/results/{name}.md": page(root, name) for name in ("mini", "short")}
+
+
+def page(root: Path, name: str) -> str:
+    parts = read_results(root / f"results/{name}.jsonl").parts
+    path = root / f"docs/results/{name}.md"
+    text = between(path.read_text(encoding="utf-8"), f"table of {name}", "\n\n".join(map(tables, parts)), path)
+    answers = "\n\n".join(f"**{order(part)}** {prose(str(part.answer))}" for part in parts)
+    return between(text, f"answer of {name}", answers, path)
 
 
 def tables(part: Part) -> str:
@@ -20,9 +24,9 @@ def tables(part: Part) -> str:
     shown = [markdown(table).splitlines() for table in part.tables()]
     kept = [[line for line in lines if line.startswith("|") or line.startswith("- ")] for lines in shown]
     grids = ["\n".join([line for line in lines if line.startswith("|")]) for lines in kept]
-    return "\n\n".join([f"**{name(part)}**", *grids])
+    return "\n\n".join([f"**{order(part)}**", *grids])
 
 
-def name(part: Part) -> str:
-    order = part.panel.runs[0].spec.stream["order"]
-    return "i.i.d." if order == "iid" else f"{order.capitalize()}."
+def order(part: Part) -> str:
+    named = part.panel.runs[0].spec.stream["order"]
+    return "i.i.d." if named == "iid" else f"{named.capitalize()}."

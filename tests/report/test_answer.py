@@ -69,6 +69,16 @@ def test_small_differences_are_named_and_wide_ones_undecided():
     assert wide.endswith("More seeds would tell.")
 
 
+def test_two_domains_ask_for_more_of_them():
+    few = [
+        made(memory, scores=scores, seed=seed)
+        for memory, scores in (("none", (30.0, 30.0)), ("fps", (70.0, 60.0)), ("fifo", (60.0, 68.0)))
+        for seed in range(3)
+    ]
+    line = told(few).lines[-1]
+    assert line == "Undecided: 1 other memory. More domains would tell."
+
+
 @pytest.mark.parametrize(("seeds", "domains"), [(1, 4), (2, 2), (1, 1)])
 def test_too_few_runs_are_said_once_with_the_command_that_would_tell(seeds, domains):
     few = [

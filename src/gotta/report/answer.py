@@ -16,6 +16,7 @@ from gotta.report.statistics import PAIRS, SEEDS, Estimate
 from gotta.report.tables.gains import find_twin
 from gotta.safe_text import tell_number
 
+DOMAINS = 3  # with fewer, an interval over other domains is as wide as the scale
 NAMED = 3  # things that a sentence names; more are counted
 CONTROL = "running statistics without a memory"
 USES_ORDER = ", which uses the order of samples"
@@ -238,16 +239,16 @@ def _tell_certainty(panel: Panel, found: Sequence[Finding], best: Sequence[Entry
         told += [f"Not significantly different from {one.best.name}: {_name_rows(one.tied)}."] if one.tied else []
     wide = [gap.estimate.half for one in found for gap in one.gaps.values() if gap.undecided and gap.estimate]
     if wide:
-        most = max(half or 0.0 for half in wide)
-        told.append(
-            f"Undecided: {len(wide)} other {'memory' if len(wide) == 1 else 'memories'} (intervals up to ± {most:.0f})."
-        )
+        half = f" (intervals up to ± {max(half or 0.0 for half in wide):.0f})" if domains >= DOMAINS else ""
+        told.append(f"Undecided: {len(wide)} other {'memory' if len(wide) == 1 else 'memories'}{half}.")
     return " ".join(told) + (_tell_command(panel, domains, seeds) if wide else "")
 
 
 def _tell_command(panel: Panel, domains: int, seeds: int) -> str:
     """With enough seeds for a verdict, or twice as many as were not enough."""
     name = next((name for run in panel.runs if isinstance(name := run.stored.recipe.get("name"), str)), "")
+    if seeds > 2 and domains < DOMAINS:  # more seeds would say nothing about other domains
+        return f" More domains would tell{f': `gotta bench {name} stream.domains=...`' if name else ''}."
     least = max(3, ceil(PAIRS / max(1, domains)))
     enough = ",".join(map(str, range(least if seeds < least else 2 * seeds)))
     return f" `gotta bench {name} --seeds {enough}` would tell." if name else " More seeds would tell."
