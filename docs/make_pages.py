@@ -5,7 +5,18 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("tables", "best_rates", "choosing", "on_top", "when", "mini", "readme", "paper", "study", "teaser")  # one file each
+NAMES = (
+    "tables",
+    "best_rates",
+    "choosing",
+    "on_top",
+    "when",
+    "mini",
+    "readme",
+    "paper",
+    "study",
+    "teaser",
+)  # one file each
 
 
 def make(name: str) -> dict[Path, str]:
