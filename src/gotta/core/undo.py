@@ -102,7 +102,7 @@ class Undo:
         return frame is not None
 
     def stop(self) -> None:
-        """What is there stays."""
+        """Keep everything as it is now."""
         for inner in self._inner:
             inner.stop()
         self._method.undo_log = None
