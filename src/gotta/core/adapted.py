@@ -7,11 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gotta.core.between_steps import BetweenSteps
 from gotta.core.guard import Guard
 from gotta.core.inputs import MOST, check_batch, check_finite, check_shape, check_starts, check_storable, is_finite
+from gotta.core.operated import Operated
 from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
+from gotta.core.shadow import Shadow
 from gotta.core.streams import (
     Key,
     begin,
@@ -35,7 +36,7 @@ from gotta.priors.prior import Starts
 from gotta.types import MemoryBatch, Prediction
 
 
-class Adapted(BetweenSteps):
+class Adapted(Operated):
     """A model that adapts to the stream it predicts. Call it as the network; `step` tells what happened besides.
 
     Every public call holds one lock, so that threads may share a model; each step comes whole or not at all.
@@ -48,10 +49,11 @@ class Adapted(BetweenSteps):
         adapt_every: int | None = None,
         score: str = "before",
         guard: Guard | None = None,
+        shadow: Shadow | None = None,
     ) -> None:
         super().__init__()
         self.model = method.model
-        self.method, self.memory, self.guard = method, memory, guard
+        self.method, self.memory, self.guard, self.shadow = method, memory, guard, shadow
         self.adapt_every, self.score = adapt_every, score
         self.warned = False
         self.recipe: dict[str, Any] | None = None  # the arguments of `adapt`, to build this model again
@@ -60,41 +62,51 @@ class Adapted(BetweenSteps):
 
     def renew(self) -> None:
         super().renew()
+        self.on_step = None
         self.method.peek = self.memory.peek if self.memory.lasts else None
 
-    def forward(self, *inputs: Any, starts: Any = None, stream: Any = None, **named: Any) -> Any:
+    def forward(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Any:
         """Takes what the network takes and gives what it gives, with the adapted logits; the others as in `step`."""
-        return self.step(*inputs, starts=starts, stream=stream, **named).output
+        return self.step(*inputs, starts=starts, stream=stream, ids=ids, **named).output
 
-    def step(self, *inputs: Any, starts: Any = None, stream: Any = None, **named: Any) -> Outcome:
+    def step(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
 
         A step that would ruin the model is taken back as a whole: `outcome.diagnostics["undone"]` is 1 then. `starts`
         says of each sample, true or false, whether it begins a new clip: a prior restarts there. `stream` names the
         stream that the batch, or each sample, belongs to: a camera, a user. Each is adapted to as if it were alone.
+        With a shadow, `ids` names the samples for `feedback`; without, `outcome.ids` has their numbers.
         """
-        calls = self.method.calls
         if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
             raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
+        own = {"starts": starts, "stream": stream, "ids": ids}
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
-            for name in [name for name, given in (("starts", starts), ("stream", stream)) if given is not None]:
+            for name in [name for name, given in own.items() if given is not None]:
                 check_own(name, self.model)
-            with calls.taking(self.model, inputs, named) as x:
-                check_storable(x, calls.batch_like, self.memory.lasts or self.guard is not None)
-                largest = check_batch(x, self.sample, self.method.needs_batch)
-                begins = check_starts(starts, len(x))
-                if stream is not None:
-                    rows = rows_of(check_keys(stream, len(x)))
-                    check_rows(rows, self.limits, self)
-                    return self.whole("a step", lambda undo: self._take_streams(x, begins, largest, rows, undo))
-                outcome = self.whole("a step", lambda undo: self._take(x, begins, largest, undo))
-                return replace(outcome, output=self._answer(outcome.prediction))
+            with self.method.calls.taking(self.model, inputs, named) as x:
+                if self.shadow is None and ids is None:
+                    outcome = self._attempt(x, starts, stream)
+                else:
+                    outcome = self._beside(x, ids, lambda: self._attempt(x, starts, stream))
+            return outcome if self.on_step is None else self.tell(outcome)
 
-    def _answer(self, prediction: Prediction) -> Any:
-        source = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
-        logits = prediction.logits
-        logits = logits if source.output_type is None else logits.to(source.output_type)
+    def _attempt(self, x: Tensor, starts: Any, stream: Any) -> Outcome:
+        check_storable(x, self.method.calls.batch_like, self.memory.lasts or self.guard is not None)
+        largest = check_batch(x, self.sample, self.method.needs_batch)
+        begins = check_starts(starts, len(x))
+        if stream is not None:
+            rows = rows_of(check_keys(stream, len(x)))
+            check_rows(rows, self.limits, self)
+            return self.whole("a step", lambda undo: self._take_streams(x, begins, largest, rows, undo))
+        outcome = self.whole("a step", lambda undo: self._take(x, begins, largest, undo))
+        return replace(outcome, output=self.answer(outcome.prediction))
+
+    def answer(self, prediction: Prediction, by: Method | None = None) -> Any:
+        """What the network would give, with these logits."""
+        if by is None:
+            by = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
+        logits = prediction.logits if by.output_type is None else prediction.logits.to(by.output_type)
         return self.method.calls.answer(logits, prediction.raw.logits)
 
     def _take_streams(
@@ -116,13 +128,13 @@ class Adapted(BetweenSteps):
             largest_of, begins = [largest[row] for row in own], None if starts is None else starts[own]
             with calls.of_rows(own, part):
                 outcome = self._take(part, begins, largest_of, inner)
-                outcomes[key] = replace(outcome, output=self._answer(outcome.prediction))
+                outcomes[key] = replace(outcome, output=self.answer(outcome.prediction))
             self.method.ahead = None
             streams[key] = hold(self)
         put(self, home)
         self.held_streams = streams
         whole = join(outcomes, order)
-        return whole if ahead[0] is None else replace(whole, output=self._answer(whole.prediction))
+        return whole if ahead[0] is None else replace(whole, output=self.answer(whole.prediction))
 
     def _take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
         if self.frozen:

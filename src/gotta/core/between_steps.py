@@ -11,6 +11,7 @@ from gotta.core import resume
 from gotta.core.fold import fold
 from gotta.core.guard import Guard
 from gotta.core.inputs import Scale, shape
+from gotta.core.shadow import Shadow
 from gotta.core.shared import Shared
 from gotta.core.streams import Held, Key, Limits
 from gotta.core.summary import describe
@@ -27,6 +28,7 @@ class BetweenSteps(Shared):
     method: Method
     memory: Memory
     guard: Guard | None
+    shadow: Shadow | None
     recipe: dict[str, Any] | None
     source_hash: str | None
     offered: int
@@ -48,6 +50,7 @@ class BetweenSteps(Shared):
         self.limits = Limits()
         self.one_forward = True  # for the samples of several streams, unless the network proves unfit for it
         self.held_streams: dict[Key, Held] = {}  # by their last use; exchanged as a whole
+        self.snapshots: dict[int, Mapping[str, Any]] = {}  # by number; exchanged as a whole
         self.sample: tuple[int, ...] | None = None  # the shape of one
         set_values(self, self.counters_at_start())
 
@@ -105,6 +108,8 @@ class BetweenSteps(Shared):
             self.guard.reset()
         self.held_streams = {}
         set_values(self, self.counters_at_start())
+        if self.shadow is not None:
+            self.shadow.reset()
 
     def save(self, path: str | Path, beside: Mapping[str, Any] | None = None) -> None:
         """Write everything needed to go on bit for bit into a folder, whole or not at all.

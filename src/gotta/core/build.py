@@ -1,5 +1,6 @@
 """Building adapted models: the one place where a network, a method, a memory and a guard are joined."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.guard import Guard
 from gotta.core.inputs import check_batch
+from gotta.core.outcome import Outcome
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
+from gotta.core.shadow import Shadow
 from gotta.core.streams import Limits
 from gotta.errors import GottaError, one_error, unknown
 from gotta.memory import Memory
@@ -40,6 +43,7 @@ def build(
     seed: int = 0,
     guard: str | None = None,
     calls: Calls | None = None,
+    shadow: bool = False,
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
@@ -48,15 +52,16 @@ def build(
     if memory.policy.needs_probs and embedding != "probs":
         raise GottaError(f"memory {memory.policy!r} reads confidence from probabilities. Use embedding='probs'.")
     Regime(adapt_every=adapt_every, score=score or "before")  # type: ignore[arg-type]  # complains before anything is done
-    watcher = None
-    if guard is not None:  # from a copy that is made before the method exchanges layers
-        watcher = Guard(guard, methods.build("source", model=deepcopy(model), embed=embedding))
+    source = None
+    if guard is not None or shadow:  # from a copy that is made before the method exchanges layers
+        source = methods.build("source", model=deepcopy(model), embed=embedding)
     built = methods.build(method, model=model, statistics=statistics, embed=embedding, seed=seed, **hyper)
     built.calls = calls or built.calls
-    if watcher is not None:
-        watcher.source.cost = built.cost  # one account, in which the guard has a phase of its own
-        watcher.source.calls = built.calls
-    return Adapted(built, memory, adapt_every, score or built.native_score, watcher)
+    watcher = beside = None
+    if source is not None:
+        source.cost, source.calls = built.cost, built.calls  # one account, in which the guard has a phase of its own
+        watcher, beside = guard and Guard(guard, source), Shadow(source) if shadow else None
+    return Adapted(built, memory, adapt_every, score or built.native_score, watcher or None, beside)
 
 
 @torch.inference_mode(False)  # parameters copied in inference mode could never be trained
@@ -78,6 +83,8 @@ def adapt(
     embedding: str = "probs",
     seed: int = 0,
     guard: str | None = None,
+    shadow: bool = False,
+    on_step: Callable[[Outcome], object] | None = None,
     clean: Tensor | None = None,
     inplace: bool = False,
     head: Any = None,
@@ -110,6 +117,8 @@ def adapt(
         embedding: What the memory compares samples by: `"probs"`, `"logits"` or `"features"`.
         seed: Of every random draw.
         guard: What to do if the model looks worse than its source: `"warn"`, `"freeze"` or `"rollback"`.
+        shadow: Answer as the source, with the adapted model beside it, until `promote()`; `report()` compares them.
+        on_step: Called after each step with its outcome.
         clean: Some samples that the network was made for, 32 or more, without labels: class and gated statistics then
             know how far off the network is at home, and look for a change of domain beyond that only.
         inplace: Adapt the given network itself and not a copy.
@@ -149,6 +158,7 @@ def adapt(
         "embedding": embedding,
         "seed": seed,
         "guard": guard,
+        "shadow": shadow,
         "head": head,
         "scale": scale,
         "sample": sample,
@@ -180,6 +190,7 @@ def adapt(
         seed,
         guard,
         calls,
+        shadow,
         prior=prior,
         **hyper,
     )
@@ -188,6 +199,7 @@ def adapt(
         if not chosen.watches:
             raise GottaError(f"clean samples are for class and gated statistics, and these are {chosen.name!r}.")
         adapted.method.know_home(clean)
+    adapted.on_step = on_step
     adapted.limits = limits
     adapted.recipe, adapted.source_hash = {**given, "prior": prior or cls.native_prior}, source_hash
     return adapted

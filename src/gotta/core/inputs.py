@@ -28,7 +28,9 @@ class Scale:
 
     @classmethod
     def read(cls, saved: Any) -> "Scale":
-        """As it is in a file."""
+        """As it is in a file, or in a snapshot."""
+        if isinstance(saved, Scale):
+            return saved
         if not isinstance(saved, Mapping) or saved.keys() != {"largest", "strange"} or number(saved["largest"]) < 0:
             raise ValueError("it says nothing of the size of samples")
         return cls(saved["largest"], count(saved["strange"]))

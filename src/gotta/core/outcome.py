@@ -20,6 +20,8 @@ class Outcome:
     diagnostics: dict[str, float] = field(default_factory=dict)
     output: Any = None  # what the network gives for such a call, with the logits of the prediction
     streams: dict[str | int, dict[str, float]] = field(default_factory=dict)  # the diagnostics of each stream, if any
+    ids: list[int | str] = field(default_factory=list)  # of the samples, for `feedback`; only with a shadow
+    beside: Prediction | None = None  # of whom does not answer: the adapted model in shadow, the source once promoted
 
 
 def not_stored(count: int) -> Tensor:

@@ -14,7 +14,7 @@ from gotta.core.streams import Held, begin, check_key, state_of_stream
 from gotta.cost import PHASES
 from gotta.errors import GottaError
 from gotta.memory import Memory
-from gotta.state import read_values, set_values, simple, tensor, values_of
+from gotta.state import count, read_values, set_values, simple, tensor, values_of
 
 if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
@@ -33,7 +33,8 @@ UNREADABLE = (  # what a misfit state raises
 
 
 def save(adapted: "BetweenSteps", path: Path, beside: Mapping[str, Any] | None = None) -> None:
-    whole = {**state_of(adapted), "cost": sum_costs(adapted), "beside": dict(beside or {})}
+    kept = {"snapshots": dict(adapted.snapshots), "beside": dict(beside or {})}
+    whole = {**state_of(adapted), "cost": sum_costs(adapted), **kept}
     saved.write(path, identity(adapted), whole)
 
 
@@ -79,6 +80,7 @@ def state_of(adapted: "BetweenSteps") -> dict[str, Any]:
         "memory": memory.state_dict() if memory.knows_classes else None,
         "guard": None if guard is None else guard.state_dict(),
         "streams": [[key, state_of_stream(held)] for key, held in adapted.held_streams.items()],
+        "shadow": None if adapted.shadow is None else adapted.shadow.state_dict(),
     }
 
 
@@ -89,16 +91,29 @@ def sum_costs(adapted: "BetweenSteps") -> dict[str, Any]:
 def put_back(adapted: "BetweenSteps", what: Path | str, state: Mapping[str, Any]) -> None:
     """Raises where a state does not fit; then some of it may have been put."""
     try:
-        set_values(adapted, read_values(adapted, state["counters"]))
-        if adapted.guard is not None:
-            adapted.guard.load_state_dict(state["guard"])
-            if adapted.guard.snapshot is not None:  # to see that one can go back to it
-                _put_parts(adapted, adapted.guard.snapshot)
-        _put_parts(adapted, state)
-        adapted.held_streams = {check_key(key): read_stream(adapted, part) for key, part in state["streams"]}
+        snapshots: dict[int, Mapping[str, Any]] = {
+            count(number): dict(held) for number, held in state.get("snapshots", {}).items()
+        }
+        for held in snapshots.values():  # to see that one can go back to it
+            put_state(adapted, held)
+        put_state(adapted, state)
+        if adapted.shadow is not None:
+            adapted.shadow.load_state_dict(state["shadow"])
         adapted.method.cost.restart(state["cost"])
+        adapted.snapshots = snapshots
     except UNREADABLE as error:
         raise GottaError(f"the state in {what} does not fit this model: {error}") from error
+
+
+def put_state(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
+    """All but the shadow, which goes on whatever happens to the model that it watches."""
+    set_values(adapted, read_values(adapted, state["counters"]))
+    if adapted.guard is not None:
+        adapted.guard.load_state_dict(state["guard"])
+        if adapted.guard.snapshot is not None:  # to see that one can go back to it
+            _put_parts(adapted, adapted.guard.snapshot)
+    _put_parts(adapted, state)
+    adapted.held_streams = {check_key(key): read_stream(adapted, part) for key, part in state["streams"]}
 
 
 def _put_parts(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
@@ -128,6 +143,8 @@ def move(adapted: "BetweenSteps", change: Callable[[Tensor], Tensor]) -> None:
         adapted.memory.load_state_dict({**memory, "x": change(memory["x"])})
     if adapted.guard is not None:
         adapted.guard.source.model._apply(change)  # type: ignore[no-untyped-call]
+    if adapted.shadow is not None:
+        adapted.shadow.source.model._apply(change)  # type: ignore[no-untyped-call]
     adapted.held_streams = {key: move_stream(held, change) for key, held in adapted.held_streams.items()}
 
 

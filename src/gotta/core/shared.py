@@ -25,7 +25,7 @@ ALIVE: "WeakSet[Shared]" = WeakSet()
 class Shared(nn.Module):
     """Whoever holds `lock` is alone with the module. Copies, pickles and `state_dict` are made between two calls."""
 
-    OWN = ("lock", "_changeable", "_undo")  # what belongs to this object alone and is no state
+    OWN = ("lock", "_changeable", "_undo", "on_step")  # what belongs to this object alone and is no state
 
     def renew(self) -> None:
         """Make anew, in a copy, what was not copied."""

@@ -79,9 +79,9 @@ class Undo:
         self._variances = changeable.running_variances() if moving and changeable.variances else None
         self._levels = self._method.statistics.variances
         self._lent = [_Lent(module) for module in changeable.modules] if held is None else []
-        guard = adapted.guard
+        others = [owner.record() for owner in (adapted.guard, adapted.shadow) if owner is not None]
         self._counters, self._parts = values_of(adapted), self._method.record()
-        self._watched = [self._method.cost.record(), *([] if guard is None else [guard.record()])]
+        self._watched = [self._method.cost.record(), *others]
         # Where nobody looks at samples again, the memory changes only when it is told how many classes there are.
         untouched = not everything and adapted.memory.knows_classes and not adapted.observes
         self._rewind = None if untouched else adapted.memory.record()

@@ -1,0 +1,253 @@
+"""Shadow: the source answers, the adapted model runs beside it, and what it would have been worth is measured."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gotta.core.inputs import check_finite, check_shape
+from gotta.core.outcome import Outcome, not_stored
+from gotta.errors import GottaError
+from gotta.methods import Method
+from gotta.metrics.confidence_sequence import bound_mean
+from gotta.state import Reader, Stateful, count, flag, number, tensor
+from gotta.types import Prediction
+
+WAITING = 10_000  # samples whose labels may still come
+Id = int | str
+
+
+class Tally(NamedTuple):
+    """What was counted so far. Differences are 1 where only the adapted model was right, -1 where only the source."""
+
+    samples: int = 0
+    agreed: int = 0
+    refused: int = 0  # steps that only the source could make
+    certainty_source: float = 0.0  # sums over samples
+    certainty_adapted: float = 0.0
+    labelled: int = 0
+    right_source: int = 0
+    right_adapted: int = 0
+    spread: float = 0.0  # of the differences, around their mean so far
+
+    @classmethod
+    def read(cls, saved: Any) -> "Tally":
+        kinds: dict[str, Reader] = {
+            name: number if isinstance(usual, float) else count for name, usual in cls()._asdict().items()
+        }
+        return cls(**{name: kind(saved[name]) for name, kind in kinds.items()})
+
+    def with_label(self, source: bool, adapted: bool) -> "Tally":
+        mean = (self.right_adapted - self.right_source) / max(1, self.labelled)
+        return self._replace(
+            labelled=self.labelled + 1,
+            right_source=self.right_source + source,
+            right_adapted=self.right_adapted + adapted,
+            spread=self.spread + (adapted - source - mean) ** 2,
+        )
+
+
+class Known(NamedTuple):
+    """Everything that is exchanged at once: the counts, how often each class was said [2, C], and who waits."""
+
+    tally: Tally
+    said: Tensor
+    waiting: dict[Id, tuple[int, int]]  # the source's label and the adapted model's, of samples without a true one
+
+    @classmethod
+    def read(cls, saved: Any) -> "Known":
+        ids, labels = [_read_id(one) for one in saved["ids"]], tensor(saved["labels"]).tolist()
+        if len(labels) != len(ids) or any(len(pair) != 2 for pair in labels):
+            raise ValueError("ids and labels of a shadow do not go together")
+        waiting = {one: (int(source), int(adapted)) for one, (source, adapted) in zip(ids, labels, strict=True)}
+        return cls(Tally.read(saved["tally"]), tensor(saved["said"]), waiting)
+
+    def to_plain(self) -> dict[str, Any]:
+        labels = torch.tensor(list(self.waiting.values()), dtype=torch.int64).reshape(-1, 2)
+        return {"tally": self.tally._asdict(), "said": self.said, "ids": list(self.waiting), "labels": labels}
+
+
+@dataclass(frozen=True)
+class ShadowReport:
+    """How the adapted model does beside its source. What needs labels is None until there are some."""
+
+    live: bool  # whether the adapted model answers
+    samples: int
+    agreement: float | None  # share of samples with the same label from both
+    certainty_source: float | None  # mean probability of the label given
+    certainty_adapted: float | None
+    classes_source: float | None  # how many classes are said, each counted by how often; a collapse shows here
+    classes_adapted: float | None
+    refused: int  # steps that only the source could make
+    labelled: int
+    waiting: int  # samples whose labels may still come
+    accuracy_source: float | None
+    accuracy_adapted: float | None
+    gain: float | None  # accuracy of the adapted model minus that of the source
+    gain_low: float | None  # a 95 % interval that holds at every moment at once
+    gain_high: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{'the adapted model' if self.live else 'the source'} answers; {self.samples:,} samples"]
+        if self.samples:
+            lines += [
+                f"agreement {self.agreement:.1%}",
+                f"certainty: source {self.certainty_source:.3f}, adapted {self.certainty_adapted:.3f}",
+                f"classes in use: source {self.classes_source:.1f}, adapted {self.classes_adapted:.1f}",
+            ]
+        if self.refused:
+            lines.append(f"{self.refused:,} steps only the source could make")
+        if self.labelled:
+            lines += [
+                f"accuracy of {self.labelled:,} labelled: source {self.accuracy_source:.1%}, adapted "
+                f"{self.accuracy_adapted:.1%}",
+                f"gain {self.gain:+.1%}, 95 % interval {self.gain_low:+.1%} to {self.gain_high:+.1%} at any time",
+            ]
+        return "\n".join(lines)
+
+
+class Shadow(Stateful):
+    """Runs the source beside an adapted model. `live` says that the adapted model answers."""
+
+    state: ClassVar[Mapping[str, Reader]] = {"live": flag, "known": Known.read}
+
+    def __init__(self, source: Method) -> None:
+        self.source, self.live = source, False
+        self.reset()
+
+    def reset(self) -> None:
+        """Nothing was seen. Who answers stays."""
+        self.known = Known(Tally(), torch.zeros(2, 0, dtype=torch.int64), {})
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"live": self.live, "known": self.known.to_plain()}
+
+    def step(self, x: Tensor, ids: Any, adapt: Callable[[], Outcome], answer: Callable[..., Any]) -> Outcome:
+        """A step of the adapted model and what the source says. Where the first fails, the source still answers.
+
+        `adapt` makes the step; `answer` makes of a prediction what the network would give.
+        """
+        names = self.read_ids(ids, len(x))
+        with self.source.cost.phase("predict"):
+            said = self.source.predict(x)
+        check_shape(said.logits, len(x), None)
+        check_finite(said.logits)
+        try:
+            outcome = adapt()
+        except GottaError:
+            if self.live:
+                raise
+            tally = self.known.tally
+            self.known = self.known._replace(tally=tally._replace(refused=tally.refused + 1))
+            return Outcome(said, not_stored(len(x)), 0, self.source.cost.take(), output=answer(said, self.source))
+        self._note(names, said, outcome.prediction)
+        if self.live:
+            return replace(outcome, ids=names, beside=said)
+        return replace(outcome, prediction=said, output=answer(said, self.source), ids=names, beside=outcome.prediction)
+
+    def read_ids(self, ids: Any, samples: int) -> list[Id]:
+        """One for each sample; without any, they are numbered from 0."""
+        if ids is None:
+            first = self.known.tally.samples
+            return list(range(first, first + samples))
+        found = [_read_id(one) for one in _listed(ids)]
+        if len(found) != samples or len({*found}) != samples or not self.known.waiting.keys().isdisjoint(found):
+            raise GottaError(
+                f"ids must name each of the {samples} samples, by a whole number or a text that no other sample that "
+                f"waits for its label has (got {len(found)} ids, {len({*found})} of them different)."
+            )
+        return found
+
+    def _note(self, ids: Sequence[Id], source: Prediction, adapted: Prediction) -> None:
+        certainty, label = (
+            torch.stack(parts).cpu()
+            for parts in zip(*(said.probs.detach().double().max(1) for said in (source, adapted)), strict=True)
+        )
+        tally, said, waiting = self.known
+        classes = source.logits.shape[1]
+        said = said if said.shape[1] else torch.zeros(2, classes, dtype=torch.int64)
+        counted = torch.stack([torch.bincount(row, minlength=classes) for row in label])
+        sure_source, sure_adapted = certainty.sum(1).tolist()
+        tally = tally._replace(
+            samples=tally.samples + len(ids),
+            agreed=tally.agreed + int((label[0] == label[1]).sum()),
+            certainty_source=tally.certainty_source + sure_source,
+            certainty_adapted=tally.certainty_adapted + sure_adapted,
+        )
+        waiting.update(zip(ids, zip(*label.tolist(), strict=True), strict=True))
+        for oldest in list(islice(waiting, max(0, len(waiting) - WAITING))):
+            del waiting[oldest]
+        self.known = Known(tally, said + counted, waiting)
+
+    def feed_back(self, ids: Any, labels: Any) -> None:
+        """Count the true labels of samples, all or none."""
+        tally, said, waiting = self.known
+        names, truths = [_read_id(one) for one in _listed(ids)], _listed(labels)
+        if len(names) != len(truths):
+            raise GottaError(
+                f"{len(names)} ids and {len(truths)} labels do not go together. Give one label for each id."
+            )
+        wrong = [label for label in truths if type(label) is not int or not 0 <= label < max(1, said.shape[1])]
+        if wrong:
+            raise GottaError(f"a label must be a whole number from 0 to {said.shape[1] - 1} (got {wrong[0]!r:.40}).")
+        unknown = [one for one in names if one not in waiting]
+        if unknown or len({*names}) != len(names):
+            raise GottaError(
+                f"no sample waits for a label under id {(unknown or names)[0]!r:.60}: it was never seen, has its label "
+                f"already, or is not among the last {WAITING:,}. None of these labels was counted."
+            )
+        for one, truth in zip(names, truths, strict=True):
+            source, adapted = waiting[one]
+            tally = tally.with_label(source == truth, adapted == truth)
+        labelled = {*names}
+        self.known = Known(tally, said, {one: pair for one, pair in waiting.items() if one not in labelled})
+
+    def report(self) -> ShadowReport:
+        tally, said, waiting = self.known
+        n, m = tally.samples, tally.labelled
+        won = tally.right_adapted - tally.right_source
+        low, high = bound_mean(m, won, tally.spread)
+        classes_source, classes_adapted = (_classes_in_use(row) for row in said)
+        return ShadowReport(
+            self.live,
+            n,
+            tally.agreed / n if n else None,
+            tally.certainty_source / n if n else None,
+            tally.certainty_adapted / n if n else None,
+            classes_source,
+            classes_adapted,
+            tally.refused,
+            m,
+            len(waiting),
+            tally.right_source / m if m else None,
+            tally.right_adapted / m if m else None,
+            won / m if m else None,
+            low if m else None,
+            high if m else None,
+        )
+
+
+def _classes_in_use(counts: Tensor) -> float | None:
+    """exp of the entropy of how often each class was said."""
+    if not counts.sum():
+        return None
+    shares = counts.double() / counts.sum()
+    return float(torch.special.entr(shares).sum().exp())
+
+
+def _listed(values: Any) -> list[Any]:
+    values = values.tolist() if isinstance(values, Tensor | np.ndarray) else values
+    return list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else [values]
+
+
+def _read_id(value: Any) -> Id:
+    if type(value) not in (int, str):
+        raise GottaError(f"the id of a sample must be a whole number or a text (got {value!r:.60}).")
+    return value  # type: ignore[no-any-return]
