@@ -1,0 +1,64 @@
+"""What gotta.Filter costs per sample, in microseconds and as a ratio to the softmax that made its probabilities.
+
+    python benchmarks/filter.py [--classes 10,100,1000]
+
+One thread, time of this process on the processor. 100,000 keys are held; a call has a frame of 30 tracks, 64 samples of
+one key in a row, or one sample. Limit: 20 us per sample with 10 classes, but for calls of one sample, whose cost is that
+of about 60 calls of NumPy on small arrays.
+"""
+
+import argparse
+from collections.abc import Callable
+from time import process_time
+
+import numpy as np
+
+import gotta
+
+LIMIT = 20.0
+KEYS = 100_000
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+def per_sample(call: Callable[[int], object], size: int, calls: int) -> float:
+    """Microseconds, the best of three."""
+    best = float("inf")
+    for _ in range(3):
+        start = process_time()
+        for turn in range(calls):
+            call(turn)
+        best = min(best, (process_time() - start) / calls / size * 1e6)
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--classes", default="10,100,1000")
+    for classes in map(int, parser.parse_args().classes.split(",")):
+        held = KEYS if classes <= 100 else KEYS // 100
+        rng = np.random.default_rng(0)
+        logits = rng.normal(size=(1000, classes))
+        probs, found = softmax(logits), gotta.Filter(classes, keys=held)
+        for start in range(0, held, 1000):
+            found(probs, key=np.arange(start, start + 1000))
+        frames = [rng.choice(held, 30, replace=False) for _ in range(200)]
+        cases = {
+            "30 tracks": (30, 200, lambda turn: found(probs[turn : turn + 30], key=frames[turn])),
+            "64 of one": (64, 50, lambda turn: found(probs[turn : turn + 64], key=turn)),
+            "one sample": (1, 1000, lambda turn: found(probs[turn], key=turn % 50)),
+        }
+        for name, (size, calls, call) in cases.items():
+            cost = per_sample(call, size, calls)
+            plain = per_sample(lambda turn, size=size: softmax(logits[turn : turn + size]), size, calls)
+            limit = f" (at most {LIMIT:.0f})" if classes == 10 and size > 1 else ""
+            state = found._table.nbytes / len(found._table)
+            print(f"{classes:5} classes  {name:10} {cost:6.1f} us{limit}  softmax {plain:6.2f} us  {cost / plain:5.1f}x"
+                  f"  {state:,.0f} bytes per key, {held:,} keys", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
