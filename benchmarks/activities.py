@@ -19,7 +19,7 @@ import pickle
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -48,7 +48,7 @@ class Plain:
 class Unpickler(pickle.Unpickler):
     """Makes arrays and stand-ins, and nothing else that a pickle may name."""
 
-    KNOWN: dict[tuple[str, str], Callable[..., Any] | type] = {
+    KNOWN: ClassVar[dict[tuple[str, str], Callable[..., Any] | type]] = {
         ("copy_reg", "_reconstructor"): lambda cls, base, state: cls(),
         ("pandas.core.frame", "DataFrame"): Plain,
         ("pandas.core.internals.managers", "BlockManager"): Plain,
