@@ -352,7 +352,9 @@ def test_a_compiled_net_adapts_like_a_plain_one(method):
     net = seeded_net()
     compiled = torch.compile(deepcopy(net), backend="eager")
     memory = ("none",) if method == "source" else ("fps", 8)
-    model, twin = adapt(compiled, method, *memory), adapt(net, method, *memory)
+    model, twin = (
+        adapt(each, method, *memory, statistics="running" if memory[1:] else None) for each in (compiled, net)
+    )
     for seed in range(4):
         torch.testing.assert_close(model(images(8, seed)), twin(images(8, seed)))
     torch._dynamo.reset()

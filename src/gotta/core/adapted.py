@@ -26,6 +26,7 @@ from gotta.core.streams import (
     put,
     rows_of,
 )
+from gotta.core.suited import check_first
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
 from gotta.errors import GottaError, NotFinite, one_error
 from gotta.memory import Memory
@@ -153,6 +154,7 @@ class Adapted(Operated):
         check_shape(prediction.logits, len(x), self._classes)
         if not is_finite(prediction.logits):
             return self._without_logits(x, starts, undo)
+        check_first(self, prediction.logits)
         self.sample = tuple(x.shape[1:])
         self.memory.expect(prediction.logits.shape[1])
         before = self.adaptations

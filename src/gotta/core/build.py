@@ -17,6 +17,7 @@ from gotta.core.pairing import check_memory_used, check_settings_used, choose_st
 from gotta.core.regime import Regime
 from gotta.core.shadow import Shadow
 from gotta.core.streams import Limits
+from gotta.core.suited import check_method, check_network
 from gotta.errors import GottaError, one_error, unknown
 from gotta.memory import Memory
 from gotta.memory.arguments import check_owner
@@ -168,6 +169,7 @@ def adapt(
         **hyper,
     }
     calls, limits = Calls(sample, output), Limits(streams, idle)
+    check_network(model)
     source_hash = saved.fingerprint(model)
     held = memory if isinstance(memory, Memory) else Memory(memory, capacity, num_classes, seed)
     cls = methods.take(method)
@@ -194,6 +196,7 @@ def adapt(
         prior=prior,
         **hyper,
     )
+    check_method(adapted.method)
     if clean is not None:
         check_batch(clean, None, False)
         if not chosen.watches:

@@ -13,6 +13,7 @@ from torch import nn
 import gotta
 import gotta.models
 from gotta import adapt
+from gotta.core.suited import NetworkWarning
 from gotta.data import dataset
 from gotta.data.corruptions import corrupt
 from gotta.statistics.levels.class_statistics import ClassStatistics, _repeated
@@ -312,7 +313,8 @@ def test_one_class_or_two_are_enough(classes, size):
 
 def test_half_precision_finds_the_same_change():
     net = gotta.models.load("resnet20").half()
-    model = adapt(net, prior="none")
+    with pytest.warns(NetworkWarning, match="float16"):
+        model = adapt(net, prior="none")
     model(images().noisy[:64].half())
     assert model.method.statistics.levels.away
     assert model.method.statistics.levels.mean.dtype == torch.float32

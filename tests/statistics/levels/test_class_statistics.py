@@ -14,6 +14,7 @@ from torch import nn
 
 import gotta
 from gotta import GottaError, adapt
+from gotta.core.suited import NetworkWarning
 from gotta.statistics.levels.class_statistics import ClassStatistics
 
 CLASSES = 4
@@ -278,7 +279,8 @@ def test_any_batch_norm_and_batches_of_any_size(layer, conv, shape, size):
 def test_channels_last_and_half_precision_see_the_same():
     plain, x = model_and_images()
     last = adapt(seeded_net().to(memory_format=torch.channels_last), "norm", statistics="class")
-    half = adapt(seeded_net().bfloat16(), "norm", statistics="class")
+    with pytest.warns(NetworkWarning, match="bfloat16"):
+        half = adapt(seeded_net().bfloat16(), "norm", statistics="class")
     auto, _ = model_and_images()
     for each in (plain, last, half, auto):
         each.method.statistics.levels.away = True
@@ -297,7 +299,8 @@ def test_channels_last_and_half_precision_see_the_same():
 
 def test_a_compiled_network_is_watched_too():
     plain, x = model_and_images()
-    compiled = adapt(torch.compile(seeded_net(), backend="eager"), "norm", statistics="class")
+    with pytest.warns(NetworkWarning, match="runs uncompiled"):
+        compiled = adapt(torch.compile(seeded_net(), backend="eager"), "norm", statistics="class")
     plain.method.statistics.levels.away = compiled.method.statistics.levels.away = True
     for batch in x:
         torch.testing.assert_close(compiled(batch), plain(batch))

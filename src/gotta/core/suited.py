@@ -1,0 +1,70 @@
+"""Whether a network is one that adapting works for: what is refused, and what is said of it."""
+
+import warnings
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from gotta.errors import GottaError
+from gotta.methods import Method
+from gotta.methods.parts.calls import unwrap
+from gotta.statistics.normalization import has_batch_norm
+
+if TYPE_CHECKING:
+    from gotta.core.adapted import Adapted
+
+HALF = (torch.float16, torch.bfloat16)
+NEAR = 1e-3  # of 1, where the sum of probabilities may be in half precision
+
+
+class NetworkWarning(UserWarning):
+    """A network will be adapted, and less well or less fast than its owner may think."""
+
+
+def check_network(net: nn.Module) -> None:
+    """Refuse a network before it is copied."""
+    if isinstance(net, nn.parallel.DistributedDataParallel):
+        raise GottaError(
+            "a DistributedDataParallel network averages the gradients of a training step over its replicas. An adapted "
+            "model predicts and adapts in one call, each replica on its own part of the stream. Adapt the network "
+            "inside, adapt(ddp.module), in every process."
+        )
+
+
+def check_method(method: Method) -> None:
+    """Refuse what would be taken back at every step, and say what is worse than it seems."""
+    types = {parameter.dtype for parameter in method.model.parameters()} & {*HALF}
+    trained = {parameter.dtype for parameter in method.trained.values()}
+    if torch.float16 in trained and isinstance(method.optimizer, torch.optim.Adam):
+        raise GottaError(
+            f"method '{type(method).__name__.lower()}' trains with Adam, whose smallest numbers are 0 in float16, so "
+            "that each step would divide by 0. Give the network in float32 and call the adapted model inside "
+            "torch.autocast, or use a method that trains nothing, such as 'deskew'."
+        )
+    for half in types:
+        steps = ", and most steps of training are smaller than that" if half in trained else ""
+        warn(
+            f"the network's weights are {half}, so its logits are exact to {torch.finfo(half).eps:.0e} only{steps}. "
+            "float32 weights inside torch.autocast are as fast."
+        )
+    compiled = any(unwrap(module) is not module for module in method.model.modules())
+    if compiled and method.statistics.watches and has_batch_norm(method.model):
+        warn(
+            f"the compiled network runs uncompiled under statistics='{method.statistics.name}', which look at the "
+            "inputs of its BatchNorm layers. statistics='running' and 'source' run it compiled; so does "
+            "torch.compile(model.fold()), which adapts no more."
+        )
+
+
+def check_first(adapted: "Adapted", logits: Tensor) -> None:
+    """Look at the first outputs of a network. A warning if they are probabilities: softmax of those is nearly even."""
+    if adapted.sample is None and bool((logits >= 0).all() & ((logits.sum(1) - 1).abs() < NEAR).all()):
+        warn(
+            "the network gives probabilities: each row is positive and sums to 1. Expected logits, and every method "
+            "takes them for such. Leave out the softmax, or adapt with output=lambda p: p.clamp_min(1e-12).log()."
+        )
+
+
+def warn(text: str) -> None:
+    warnings.warn(text, NetworkWarning, stacklevel=4)

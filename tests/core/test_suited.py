@@ -1,0 +1,96 @@
+"""Networks that adapting would not work for are refused or named."""
+
+import pytest
+import torch
+from tiny import seeded_net
+from torch import nn
+
+import gotta
+from gotta import GottaError
+from gotta.core.suited import NetworkWarning
+
+
+def images(seed=0, count=8):
+    return torch.rand(count, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+
+
+class Sure(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = seeded_net()
+
+    def forward(self, x):
+        return self.net(x).softmax(1)
+
+
+def test_probabilities_are_named_once_and_the_way_out_works():
+    model = gotta.adapt(Sure(), "source")
+    with pytest.warns(NetworkWarning, match="gives probabilities"):
+        model(images())
+    model(images(1))
+    right = gotta.adapt(Sure(), "source", output=lambda p: p.clamp_min(1e-12).log())
+    torch.testing.assert_close(right(images()).softmax(1), seeded_net()(images()).softmax(1))
+
+
+def test_float16_is_not_trained_with_adam():
+    with pytest.raises(GottaError, match=r"'tent' trains with Adam.*float16.*autocast"):
+        gotta.adapt(seeded_net().half(), "tent")
+
+
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_half_precision_is_named(half):
+    with pytest.warns(NetworkWarning, match=f"weights are {half}.*autocast"):
+        gotta.adapt(seeded_net().to(half), "deskew")
+    with pytest.warns(NetworkWarning, match="most steps of training are smaller"):
+        gotta.adapt(seeded_net().to(half), "tent", optimizer="sgd")
+
+
+def counting(runs):
+    """A compiler that runs a graph as it is, and counts."""
+
+    def backend(graph, inputs):
+        def run(*given):
+            runs.append(len(given))
+            return graph(*given)
+
+        return run
+
+    return backend
+
+
+@pytest.mark.parametrize(
+    ("settings", "compiled"),
+    [
+        ({"method": "source"}, True),
+        ({"method": "norm", "statistics": "running", "fed_by": "batch"}, True),
+        ({"method": "tent", "statistics": "batch"}, True),
+        ({"method": "deskew"}, False),
+        ({"method": "tent", "statistics": "gated"}, False),
+    ],
+)
+def test_a_compiled_network_runs_compiled_or_it_is_said(settings, compiled, recwarn):
+    torch._dynamo.reset()
+    runs = []
+    model = gotta.adapt(torch.compile(seeded_net(), backend=counting(runs)), **settings)
+    assert bool([warned for warned in recwarn if issubclass(warned.category, NetworkWarning)]) != compiled
+    for seed in range(5):
+        model(images(seed))
+    recwarn.clear()
+    before = len(runs)
+    model(images(9))
+    assert (len(runs) > before) == compiled
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def one_process(tmp_path):
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/group", rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+def test_a_distributed_network_is_refused_and_the_one_inside_works(one_process):
+    parallel = nn.parallel.DistributedDataParallel(seeded_net())
+    with pytest.raises(GottaError, match=r"adapt\(ddp\.module\)"):
+        gotta.adapt(parallel)
+    assert torch.equal(gotta.adapt(parallel.module, "tent")(images()), gotta.adapt(seeded_net(), "tent")(images()))
