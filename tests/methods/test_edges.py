@@ -168,7 +168,9 @@ class Wrapped(nn.Module):
 def test_models_that_return_more_than_logits(method, wrap):
     wrapped, plain = build(method, Wrapped(wrap)), build(method, Wrapped(lambda logits: logits))
     for x in images():
-        assert torch.equal(wrapped(x), plain(x))
+        given = wrapped(x)
+        assert type(given) is type(wrap(x))
+        assert torch.equal(given["logits" if isinstance(given, dict) else 0], plain(x))
 
 
 def test_an_output_without_logits_is_told():

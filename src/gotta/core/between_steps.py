@@ -169,6 +169,21 @@ class BetweenSteps(Shared):
         with self.lock:
             return describe(self)
 
+    def __getattr__(self, name: str) -> Any:
+        """What is no attribute of an adapted model is asked of its network: `config`, `device`. Not its methods."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_") or "model" not in vars(self).get("_modules", {}):
+                raise
+        found = getattr(self.model, name)
+        if callable(found):
+            raise AttributeError(
+                f"an adapted model has no {name!r}, which its network has. model.fold().{name} is that of the network "
+                f"as it predicts now, model.model.{name} that without its levels."
+            )
+        return found
+
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Moving the model moves what belongs to it: teachers, optimizer, stored samples, the guard's source."""
         with self.alone("moving it"):
