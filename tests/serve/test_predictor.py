@@ -1,3 +1,4 @@
+import importlib
 import sys
 import time
 from pathlib import Path
@@ -6,29 +7,34 @@ import numpy as np
 import pytest
 import torch
 from serve import fake_meters
-from tiny import seeded_net
 
 import gotta
 from gotta import GottaError
 from gotta.core.undo import UndoneWarning
 from gotta.experiment.sweep import leases as leases_module
 from gotta.serve.meters import Meters
+from gotta.serve.one_stream import OneStream
 from gotta.serve.owned_streams import OwnedElsewhere, StaleOwner, StreamStore
 from gotta.serve.predictor import Predictor
 
 HERE = str(Path(__file__).parent)
 
 
-@pytest.fixture
-def start(tmp_path, monkeypatch):
-    """Makes replicas of one service."""
+@pytest.fixture(params=["build", "build_trained"])
+def start(request, tmp_path, monkeypatch):
+    """Makes replicas of one service: with one network for all streams, and with one for each."""
     monkeypatch.syspath_prepend(HERE)
     started = []
 
-    def start(save_every=3600.0, model="served_models:build"):
-        started.append(Predictor(model, StreamStore(tmp_path, beat=3600), Meters(fake_meters), save_every))
+    def start(save_every=None, model=f"served_models:{request.param}"):
+        """One that saves by itself only if it is told how often."""
+        store = StreamStore(tmp_path, beat=3600)
+        started.append(Predictor(model, store, Meters(fake_meters), 3600.0 if save_every is None else save_every))
+        if save_every is None:
+            started[-1].stopping.set()
         return started[-1]
 
+    start.build = lambda: getattr(importlib.import_module("served_models"), request.param)()
     yield start
     for predictor in started:
         predictor.stopping.set()
@@ -46,10 +52,17 @@ def fail_over(predictor, stream, other, patch):
         return other.open(stream)
 
 
+def seen(owned):
+    """Samples that a model has been offered of a stream."""
+    if isinstance(owned.model, OneStream):
+        return owned.model._held.counters["offered"]
+    return owned.model.offered
+
+
 def test_each_stream_has_a_model_of_its_own_and_answers_as_one_would(start):
     predictor = start()
     a, b = predictor.open("a"), predictor.open("b")
-    alone = {name: gotta.adapt(seeded_net(), num_classes=10) for name in "ab"}
+    alone = {name: start.build() for name in "ab"}
     for seed in range(0, 6, 2):
         xa, xb = samples(seed), samples(seed + 1)
         answers = predictor.predict([(a, xa), (b, xb)])
@@ -63,9 +76,7 @@ def test_requests_of_one_stream_are_one_batch(start):
     predictor = start()
     a = predictor.open("a")
     first, second = predictor.predict([(a, samples(0, 3)), (a, samples(1, 2))])
-    together = gotta.adapt(seeded_net(), num_classes=10).step(
-        torch.from_numpy(np.concatenate([samples(0, 3), samples(1, 2)]))
-    )
+    together = start.build().step(torch.from_numpy(np.concatenate([samples(0, 3), samples(1, 2)])))
     assert first["labels"] + second["labels"] == together.prediction.label.tolist()
     assert first["ids"] + second["ids"] == [f"a/1/{number}" for number in range(5)]
 
@@ -89,9 +100,12 @@ def test_another_replica_goes_on_from_what_was_saved(start, monkeypatch):
     first.predict([(a, samples(0))])
     first.close(a)
     again = second.open("a")
-    alone = gotta.adapt(seeded_net(), num_classes=10)
+    alone = start.build()
     alone(torch.from_numpy(samples(0)))
-    assert torch.equal(again.model(torch.from_numpy(samples(1))), alone(torch.from_numpy(samples(1))))
+    (answer,) = second.predict([(again, samples(1))])
+    expected = alone.step(torch.from_numpy(samples(1))).prediction
+    assert answer["labels"] == expected.label.tolist()
+    assert answer["confidence"] == pytest.approx(expected.probs.amax(1).tolist())
 
 
 def test_a_kill_loses_what_was_not_saved_and_no_more(start, monkeypatch):
@@ -105,7 +119,7 @@ def test_a_kill_loses_what_was_not_saved_and_no_more(start, monkeypatch):
     assert a.changed is None
     first.predict([(a, samples(1))])
     again = fail_over(first, "a", second, monkeypatch)
-    assert (again.model.offered, again.samples) == (4, 4)
+    assert (seen(again), again.samples) == (4, 4)
 
 
 def test_a_stale_owner_neither_predicts_nor_saves(start, monkeypatch):
@@ -123,7 +137,7 @@ def test_a_stale_owner_neither_predicts_nor_saves(start, monkeypatch):
         with pytest.raises(StaleOwner):
             change(a)
     second.close(new)
-    assert second.open("a").model.offered == 4, "of the new owner alone"
+    assert seen(second.open("a")) == 4, "of the new owner alone"
 
 
 def test_saves_come_in_time_by_themselves(start):
@@ -138,7 +152,8 @@ def test_saves_come_in_time_by_themselves(start):
 
 
 def test_a_full_disk_stops_no_prediction_and_no_saving_later(start, monkeypatch):
-    predictor = start(save_every=0.0)
+    predictor = start()
+    predictor.save_every = 0.0
     a = predictor.open("a")
     predictor.predict([(a, samples(0))])
 
@@ -161,11 +176,11 @@ def test_rolling_back_and_resetting(start):
     assert predictor.snapshot(a) == {"snapshot": 1}
     predictor.predict([(a, samples(1))])
     predictor.roll_back(a, 1)
-    assert a.model.offered == 4
+    assert seen(a) == 4
     predictor.reset(a)
-    assert a.model.offered == 0
+    assert seen(a) == 0
     predictor.close(a)
-    assert predictor.open("a").model.offered == 0
+    assert seen(predictor.open("a")) == 0
     assert predictor.report(predictor.owned["a"])["snapshots"] == [1]
 
 
@@ -182,7 +197,10 @@ def test_what_is_shown(start):
     assert noted["gotta_undone_steps"] == [(1.0, {})]
     assert noted["gotta_unsaved_seconds"][-1][0] > 0
     assert sum(count for count, _ in noted["gotta_samples"]) == 8
-    assert 0 <= noted["gotta_stickiness"][-1][0] <= 1
+    if predictor.shares:
+        assert 0 <= noted["gotta_stickiness"][-1][0] <= 1
+    else:
+        assert noted["gotta_memory_occupancy"][-1][0] == 0.5
 
 
 def test_a_network_is_adapted_with_the_defaults(start):

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
+from gotta.experiment.sweep.engines.ray import SETTINGS
 from gotta.models.own import find as check_model
 from gotta.serve.gate import TOKEN, Asked, Gate
+from gotta.serve.grpc_calls import add_calls, predict
 from gotta.serve.meters import Meters
-from gotta.serve.owned_streams import MODES, StreamStore
+from gotta.serve.owned_streams import StreamStore
 from gotta.serve.predictor import Answer, Owned, Predictor, as_error
 from gotta.serve.reading import Inputs, Limits
 
@@ -30,16 +32,13 @@ class Settings:
     batch: int = 16  # requests that are predicted together
     wait: float = 0.005  # seconds that a request waits for others
     save_every: float = 5.0  # seconds of a stream that a kill may lose
-    mode: str = "live"
+    takeover: float = 10.0  # seconds without a heartbeat after which an owner on another machine counts as dead
+    shadow: bool = False  # the source answers until the adapted model is promoted
     waiting: int = 200  # requests that may wait at each gate
     cpus: float = 1.0  # of a replica
     gpus: float = 0.0
     size: int | None = None  # to which images are fitted
     limits: Limits = field(default_factory=Limits)
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise GottaError(f"mode '{self.mode}' is unknown. Known: {', '.join(MODES)}.")
 
 
 def make_app(settings: Settings) -> Any:
@@ -82,8 +81,10 @@ class Served:
     """A replica: the streams it owns, for Serve to call."""
 
     def __init__(self, settings: Settings) -> None:
-        store, meters = StreamStore(settings.state), Meters(import_module("ray.util.metrics"))
-        self.predictor = Predictor(settings.model, store, meters, settings.save_every, settings.mode)
+        store, meters = StreamStore(settings.state, limit=settings.takeover), Meters(import_module("ray.util.metrics"))
+        self.predictor = Predictor(
+            settings.model, store, meters, settings.save_every, settings.shadow, settings.streams
+        )
 
     async def call(self, stream: str, call: str, *given: Any) -> Answer:
         """Do something for a stream. What goes wrong with it is an answer too."""
@@ -112,9 +113,7 @@ class Served:
                 self.predictor.close(self.predictor.owned[stream])
             self.predictor.store.forget(stream)
             return {"forgotten": stream}
-        mode = {"promote": "live", "demote": "shadow"}[call]
-        self.predictor.store.set_mode(mode)
-        return {"mode": mode}
+        return self.predictor.set_mode({"promote": "live", "demote": "shadow"}[call])
 
     def check_health(self) -> None:
         self.predictor.check_health()
@@ -152,6 +151,10 @@ class Door:
         respond = import_module("starlette.responses").JSONResponse
         return respond(said, status, {"Retry-After": "1"} if status == 503 else None)
 
+    async def Predict(self, request: Any, grpc_context: Any) -> Any:
+        """Over gRPC, by the name that it has there."""
+        return await predict(self.gate, request, grpc_context)
+
 
 class Handle:
     """The way to the replica that owns a stream: Serve sends a stream where it was last, as well as it can."""
@@ -175,14 +178,26 @@ class Handle:
 
 
 def import_serve() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in SETTINGS.items():  # Ray reads them when it is imported
+        os.environ.setdefault(name, value)
     try:
         return import_module("ray.serve")
     except ImportError:
         raise GottaError("gotta serve needs Ray Serve. Install it: pip install 'gotta-tta[serve]'.") from None
 
 
-def run(settings: Settings, host: str, port: int, address: str, path: list[str]) -> None:
+def start_proxies(host: str, port: int, grpc_port: int | None, limits: Limits, everywhere: bool = True) -> None:
+    """Listen for HTTP, and for gRPC if there is a port for it."""
+    seconds = limits.read_seconds + limits.seconds + 5
+    calls = {"grpc_servicer_functions": [f"{add_calls.__module__}.{add_calls.__name__}"]}
+    import_serve().start(
+        proxy_location="EveryNode" if everywhere else "HeadOnly",
+        http_options={"host": host, "port": port, "request_timeout_s": seconds},
+        grpc_options={"port": grpc_port, "request_timeout_s": seconds, **calls} if grpc_port else None,
+    )
+
+
+def run(settings: Settings, host: str, port: int, grpc_port: int | None, address: str, path: list[str]) -> None:
     """Serve until interrupted. `path` is where replicas find the caller's module."""
     serve, ray = import_serve(), import_module("ray")
     check_model(settings.model)
@@ -195,12 +210,7 @@ def run(settings: Settings, host: str, port: int, address: str, path: list[str])
     except Exception as error:  # Ray raises anything here, Exception itself among it
         what = f"no Ray cluster at '{address}'" if address else "Ray does not start here"
         raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
-    options = {
-        "host": host,
-        "port": port,
-        "request_timeout_s": settings.limits.read_seconds + settings.limits.seconds + 5,
-    }
-    serve.start(proxy_location="EveryNode", http_options=options)
+    start_proxies(host, port, grpc_port, settings.limits)
     serve.run(make_app(settings), name="gotta", blocking=False)
     print(f"Serving {settings.model} at http://{host}:{port}, states in {settings.state}. Ctrl-C ends it.", flush=True)
     try:

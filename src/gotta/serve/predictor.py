@@ -4,21 +4,26 @@ import logging
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import accumulate
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from gotta.core.adapted import Adapted
 from gotta.core.build import adapt
 from gotta.core.outcome import Outcome
+from gotta.core.streams import Limits
 from gotta.errors import GottaError
 from gotta.experiment.sweep.leases import Lease
 from gotta.models.own import build_network
 from gotta.serve.meters import Meters
+from gotta.serve.one_stream import OneStream, can_share
 from gotta.serve.owned_streams import OwnedElsewhere, StaleOwner, StreamStore, check_owner
 from gotta.serve.reading import Inputs
 
@@ -28,10 +33,10 @@ Answer = dict[str, Any]  # what is sent back; with "error" and "status" where so
 
 @dataclass
 class Owned:
-    """A stream that this replica owns, and the model that adapts to it."""
+    """A stream that this replica owns, and what adapts to it: a model of its own, or its part of one for all."""
 
     lease: Lease
-    model: Adapted
+    model: Adapted | OneStream
     samples: int  # seen, by all its owners
     lock: threading.Lock = field(default_factory=threading.Lock)  # of its state: steps and saves
     changed: float | None = None  # since when there is something to save
@@ -42,12 +47,20 @@ class Predictor:
     """The streams of one replica. Every call may come from any thread."""
 
     def __init__(
-        self, name: str, store: StreamStore, meters: Meters, save_every: float = 5.0, mode: str = "live"
+        self,
+        name: str,
+        store: StreamStore,
+        meters: Meters,
+        save_every: float,
+        shadow: bool = False,
+        streams: int = 1000,
     ) -> None:
-        self.source = build_model(name)
-        self.store, self.meters, self.save_every, self.default_mode = store, meters, save_every, mode
+        self.source = build_model(name, shadow)
+        self.shares = can_share(self.source)
+        self.source.limits = Limits(2 * streams)  # Serve lets go of them, one by one
+        self.store, self.meters, self.save_every = store, meters, save_every
         self.owned: dict[str, Owned] = {}
-        self.mode = store.mode(mode)
+        self.mode = self._read_mode()
         self.stopping = threading.Event()
         self.keeper = threading.Thread(target=self._keep_house, name="gotta-saves", daemon=True)
         self.keeper.start()
@@ -56,12 +69,14 @@ class Predictor:
         """Become the owner of a stream and go on from its saved state."""
         lease = self.store.claim(stream)
         try:
-            model = deepcopy(self.source)
+            model = OneStream(self.source, stream) if self.shares else deepcopy(self.source)
+            model.reset()  # of an earlier time as its owner something may be left
             samples = self.store.restore(lease, model) or 0
         except BaseException:
             self.store.release(lease)
             raise
         self.owned[stream] = owned = Owned(lease, model, samples)
+        self._follow_mode(owned)
         return owned
 
     def close(self, owned: Owned) -> None:
@@ -75,6 +90,8 @@ class Predictor:
                 self._save(owned)
             except GottaError as error:
                 LOG.warning("%s", error)
+            if isinstance(owned.model, OneStream):
+                owned.model.reset()
             self.store.release(owned.lease)
 
     def close_all(self) -> None:
@@ -86,45 +103,65 @@ class Predictor:
         """Answers to requests, in their order. One that goes wrong harms no other."""
         together = defaultdict(list)
         for at, (owned, x) in enumerate(requests):
-            together[owned.lease.id, x.shape[1:]].append(at)
+            together["" if self.shares else owned.lease.id, x.shape[1:]].append(at)
         answers: dict[int, Answer] = {}
         for rows in together.values():
             answers |= dict(zip(rows, self._predict_alike([requests[row] for row in rows]), strict=True))
         return [answers[at] for at in range(len(requests))]
 
     def _predict_alike(self, requests: Sequence[tuple[Owned, Inputs]]) -> list[Answer]:
-        """Requests of one stream and shape, in one step; where that is refused, one by one."""
-        owned = requests[0][0]
+        """Requests of one model and shape, in one step; where that is refused, one by one."""
         x = torch.from_numpy(np.concatenate([x for _, x in requests]))  # a copy: what Ray gives cannot be written
+        streams = {owned.lease.id: owned for owned, _ in requests}
         try:
-            with owned.lock:
-                check_held(owned)
-                outcome = owned.model.step(x)
-                owned.changed = owned.changed or time.monotonic()
-                first, owned.samples = owned.samples, owned.samples + len(x)
+            with ExitStack() as locks:
+                for _, owned in sorted(streams.items()):  # all in one order, so that nobody waits for one another
+                    locks.enter_context(owned.lock)
+                    check_held(owned)
+                ids = [name for owned, x in requests for name in name_samples(owned, len(x))]
+                try:
+                    outcome = self._step(requests, x, ids)
+                except GottaError:
+                    for owned, part in requests:
+                        owned.samples -= len(part)
+                    raise
+                for owned in streams.values():
+                    owned.changed = owned.changed or time.monotonic()
         except GottaError as error:
-            if len(requests) > 1 and not isinstance(error, StaleOwner):
+            if len(requests) > 1:
                 return [answer for request in requests for answer in self._predict_alike([request])]
-            return [as_error(error)] * len(requests)
-        return self._answers(owned, outcome, first, [len(x) for _, x in requests])
+            return [as_error(error)]
+        for stream, owned in streams.items():
+            self._measure(owned, outcome.streams.get(stream, outcome.diagnostics))
+        return self._answer(outcome, ids, [len(x) for _, x in requests])
 
-    def _answers(self, owned: Owned, outcome: Outcome, first: int, sizes: Sequence[int]) -> list[Answer]:
-        self._measure(owned, outcome)
+    def _step(self, requests: Sequence[tuple[Owned, Inputs]], x: Tensor, ids: list[str]) -> Outcome:
+        model = requests[0][0].model
+        if isinstance(model, OneStream):
+            return self.source.step(x, stream=[owned.lease.id for owned, part in requests for _ in part])
+        return model.step(x) if shadow_of(model) is None else model.step(x, ids=ids)
+
+    def _answer(self, outcome: Outcome, ids: list[str], sizes: Sequence[int]) -> list[Answer]:
         confidence, labels = outcome.prediction.probs.max(1)
         self.meters.note_labels(Counter(labels.tolist()))
-        answers, at = [], 0
-        for size in sizes:
-            part = slice(at, at + size)
-            ids = [f"{owned.lease.id}/{owned.lease.number}/{first + row}" for row in range(part.start, part.stop)]
-            answers.append({"ids": ids, "labels": labels[part].tolist(), "confidence": confidence[part].tolist()})
-            at += size
-        return answers
+        columns = {"ids": ids, "labels": labels.tolist(), "confidence": confidence.tolist()}
+        ends = list(accumulate(sizes))
+        return [
+            {name: column[end - size : end] for name, column in columns.items()}
+            for size, end in zip(sizes, ends, strict=True)
+        ]
 
-    def _measure(self, owned: Owned, outcome: Outcome) -> None:
-        found = outcome.diagnostics
+    def _measure(self, owned: Owned, found: Mapping[str, float]) -> None:
         self.meters.add("gotta_undone_steps", found.get("undone", 0.0))
         self.meters.add("gotta_jumps", found.get("jumps", 0.0) - owned.measured.get("jumps", found.get("jumps", 0.0)))
         owned.measured = {**owned.measured, **found}
+
+    def feedback(self, owned: Owned, ids: list[str], labels: list[int]) -> Answer:
+        with owned.lock:
+            check_owner(owned.lease)
+            need_shadow(owned.model).feedback(ids, labels)
+            owned.changed = owned.changed or time.monotonic()
+        return {"counted": len(ids)}
 
     def snapshot(self, owned: Owned) -> Answer:
         with owned.lock:
@@ -146,7 +183,20 @@ class Predictor:
     def report(self, owned: Owned) -> Answer:
         with owned.lock:
             told = {"stream": owned.lease.id, "owner": owned.lease.number, "samples": owned.samples, "mode": self.mode}
-            return {**told, "snapshots": self.store.snapshots(owned.lease.id), "measured": owned.measured}
+            beside = shadow_of(owned.model)
+            shadow = beside.report().to_dict() if beside else None
+            return {
+                **told,
+                "snapshots": self.store.snapshots(owned.lease.id),
+                "measured": owned.measured,
+                "shadow": shadow,
+            }
+
+    def set_mode(self, mode: str) -> Answer:
+        """For all replicas; they follow within a second or two."""
+        need_shadow(self.source)
+        self.store.set_mode(mode)
+        return {"mode": mode}
 
     def check_health(self) -> None:
         """Raises where this replica should be replaced."""
@@ -156,11 +206,21 @@ class Predictor:
     def _keep_house(self) -> None:
         while not self.stopping.wait(min(1.0, self.save_every / 4)):
             try:
-                self.mode = self.store.mode(self.default_mode)
+                self.mode = self._read_mode()
+                for owned in list(self.owned.values()):
+                    self._follow_mode(owned)
                 self._save_due()
                 self._show()
             except Exception:  # a file server that is away for a while
                 LOG.exception("a replica could not look after its streams; it tries again")
+
+    def _read_mode(self) -> str:
+        """What was last asked for; until then a model with a shadow answers as its source."""
+        return self.store.mode("live" if shadow_of(self.source) is None else "shadow")
+
+    def _follow_mode(self, owned: Owned) -> None:
+        if shadow := shadow_of(owned.model):
+            (shadow.promote if self.mode == "live" else shadow.demote)()
 
     def _save_due(self) -> None:
         """Save what changed half the time ago, so that it is saved when the whole of it has passed."""
@@ -189,24 +249,66 @@ class Predictor:
 
     def _show(self) -> None:
         streams, now = list(self.owned.values()), time.monotonic()
-        memories = [owned.model.memory for owned in streams if owned.model.memory.lasts]
-        sticky = [owned.measured["stickiness"] for owned in streams if "stickiness" in owned.measured]
+        memories = [owned.model.memory for owned in streams]
+        agreed = [shadow.report().agreement for owned in streams if (shadow := shadow_of(owned.model))]
         values = {
             "gotta_streams": len(streams),
             "gotta_live": float(self.mode == "live"),
             "gotta_unsaved_seconds": max((now - owned.changed for owned in streams if owned.changed), default=0.0),
             "gotta_guard_active": sum(owned.measured.get("guard_active", 0.0) for owned in streams),
-            "gotta_memory_occupancy": sum(map(len, memories)) / max(1, sum(memory.capacity for memory in memories)),
-            "gotta_stickiness": sum(sticky) / max(1, len(sticky)),
+            "gotta_memory_occupancy": mean([len(memory) / memory.capacity for memory in memories if memory.lasts]),
+            "gotta_stickiness": mean([owned.measured.get("stickiness") for owned in streams]),
+            "gotta_agreement": mean(agreed),
         }
         for name, value in values.items():
-            self.meters.set(name, value)
+            if value is not None:
+                self.meters.set(name, value)
 
 
-def build_model(name: str) -> Adapted:
+def build_model(name: str, shadow: bool = False) -> Adapted:
     """The caller's model, `module:function`: an adapted one, or a network that is adapted with the defaults."""
     network = build_network(name)
-    return network if isinstance(network, Adapted) else adapt(network)
+    if not isinstance(network, Adapted):
+        more: dict[str, Any] = {"shadow": True} if shadow else {}
+        return adapt(network, **more)
+    if shadow and shadow_of(network) is None:
+        raise GottaError(f"'{name}' gives an adapted model without a shadow. Build it with adapt(..., shadow=True).")
+    return network
+
+
+class Shadowed(Protocol):
+    """An adapted model beside its source."""
+
+    def report(self) -> Any: ...
+
+    def feedback(self, ids: list[str], labels: list[int]) -> None: ...
+
+    def promote(self) -> None: ...
+
+    def demote(self) -> None: ...
+
+
+def shadow_of(model: Adapted | OneStream) -> Shadowed | None:
+    """The model as one with a shadow, if it has any."""
+    return None if getattr(model, "shadow", None) is None else cast(Shadowed, model)
+
+
+def need_shadow(model: Adapted | OneStream) -> Shadowed:
+    found = shadow_of(model)
+    if found is None:
+        raise GottaError("this service has no shadow to compare with. Start it with --shadow.")
+    return found
+
+
+def name_samples(owned: Owned, count: int) -> list[str]:
+    """Names for the next samples of a stream, that no other sample has."""
+    first, owned.samples = owned.samples, owned.samples + count
+    return [f"{owned.lease.id}/{owned.lease.number}/{number}" for number in range(first, owned.samples)]
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def check_held(owned: Owned) -> None:

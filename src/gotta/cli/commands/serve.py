@@ -15,6 +15,7 @@ def serve(
     ] = Path("gotta-state"),
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for everywhere.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Where to listen.")] = 8000,
+    grpc_port: Annotated[int | None, typer.Option(help="Where to listen for gRPC as well.")] = None,
     address: Annotated[
         str | None, typer.Option(help="A Ray cluster to join: auto, or host:port. Default: Ray on this machine.")
     ] = None,
@@ -49,10 +50,10 @@ def serve(
         streams=streams,
         batch=batch,
         save_every=save_every,
-        mode="shadow" if shadow else "live",
+        shadow=shadow,
         cpus=cpus,
         gpus=gpus,
         size=size,
         limits=limits,
     )
-    run(settings, host, port, address or os.environ.get("RAY_ADDRESS", ""), [str(Path.cwd()), *sys.path])
+    run(settings, host, port, grpc_port, address or os.environ.get("RAY_ADDRESS", ""), [str(Path.cwd()), *sys.path])

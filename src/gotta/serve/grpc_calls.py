@@ -1,0 +1,51 @@
+"""Predictions over gRPC, through the gate as over HTTP: `/gotta.Gotta/Predict` takes a BytesValue and gives a Struct.
+
+The bytes are the body of a request. Metadata say what they are: `stream`, `content-kind` (default application/x-npy).
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from gotta.serve.gate import Gate
+
+CODES = {400: "INVALID_ARGUMENT", 413: "INVALID_ARGUMENT", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
+
+
+def add_calls(servicer: Any, server: Any) -> None:
+    """What Ray Serve calls to know the methods, their requests and their answers."""
+    grpc, wrappers, struct = map(import_module, ("grpc", "google.protobuf.wrappers_pb2", "google.protobuf.struct_pb2"))
+    predict = grpc.unary_unary_rpc_method_handler(
+        servicer.Predict, wrappers.BytesValue.FromString, struct.Struct.SerializeToString
+    )
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("gotta.Gotta", {"Predict": predict}),))
+
+
+@dataclass
+class Call:
+    """A gRPC request, as the gate takes it."""
+
+    body: bytes
+    headers: Mapping[str, str]
+    query_params: Mapping[str, str]
+    url: Any
+    method: str = "POST"
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        yield self.body
+
+
+async def predict(gate: Gate, request: Any, context: Any) -> Any:
+    """The gate's answer, with its status as a code of gRPC."""
+    said = dict(context.invocation_metadata())
+    headers = {"content-type": str(said.get("content-kind", "application/x-npy"))}
+    query = {"stream": str(said["stream"])} if "stream" in said else {}
+    status, answer = await gate.answer(Call(request.value, headers, query, SimpleNamespace(path="/predict")))
+    if status != 200:
+        context.set_code(getattr(import_module("grpc").StatusCode, CODES.get(status, "INTERNAL")))
+        context.set_details(answer["error"])
+    given = import_module("google.protobuf.struct_pb2").Struct()
+    given.update(answer)
+    return given
