@@ -11,7 +11,7 @@ BIN := .venv/bin
 # commands (typer, rich), specs (pydantic, pyyaml), pages and pictures (jinja2, pillow), states (safetensors), numbers (numpy, scipy)
 LOWEST := tests/cli tests/experiment/spec tests/experiment/sweep/test_store.py tests/report tests/core/test_saved.py \
 	tests/core/test_hostile_states.py tests/core/test_guard.py tests/metrics tests/memory tests/docs/test_snippets.py
-EXTRAS := tests/experiment/sweep/test_loggers.py tests/experiment/sweep/test_bucket.py tests/data/readers/test_items.py tests/models/test_pretrained.py
+EXTRAS := tests/experiment/sweep/test_loggers.py tests/experiment/sweep/test_bucket.py tests/data/readers/test_items.py tests/models/test_pretrained.py tests/test_hub.py
 
 .PHONY: help bench test test-slow test-all test-lowest test-extras mutants check lint lint-page docs links package screenshots clean
 

@@ -1,10 +1,15 @@
 """Several writers and readers of one folder, forks, and states that ask for more room than a model can need."""
 
+import errno
 import json
 import multiprocessing
 import os
+import select
+import sys
 import threading
 import time
+from copy import deepcopy
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import gotta
 from gotta import GottaError, adapt
+from gotta.core import saved
 from gotta.core.saved import seal
 
 
@@ -142,6 +148,114 @@ def test_a_fork_beside_a_stepping_thread_goes_on():
     finally:
         ends.set()
         thread.join()
+
+
+def test_writers_wait_for_one_another_where_only_files_can_be_locked(tmp_path, monkeypatch):
+    """As on Windows, with a stand-in for its locks: the second waits, beyond the ten seconds of one try as well."""
+    held, tries = threading.Lock(), []
+
+    def locking(opened, mode, count):
+        tries.append(opened)
+        if not held.acquire(timeout=0.05):
+            raise OSError(errno.EDEADLOCK, "ten seconds")
+
+    def close(opened, own=os.close):
+        own(opened)
+        if opened in tries and held.locked():
+            held.release()
+
+    monkeypatch.setattr(saved, "ON_WINDOWS", True)
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_LOCK=1))
+    monkeypatch.setattr(saved.os, "close", close)
+    inside = []
+
+    def write(number):
+        with saved.alone_in(tmp_path):
+            inside.append(number)
+            time.sleep(0.2)
+            assert inside.pop() == number
+            assert inside == []
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(tries) > 2, "the second has tried again"
+    assert (tmp_path / saved.LOCK).exists()
+
+
+def answer_in_a_child(model, numbers):
+    """What a worker that is forked now answers, as a server that forks before it serves has it."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = [model(images(2, number)).argmax(1).tolist() for number in numbers]
+        os.write(writer, json.dumps(found).encode())
+        os._exit(0)
+    os.close(writer)
+    return child, reader
+
+
+def read_answer(child, reader):
+    ready, _, _ = select.select([reader], [], [], 60)
+    if not ready:
+        os.kill(child, 9)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as file:
+        assert ready, "the child hangs"
+        return json.loads(file.read())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_workers_of_a_server_that_forks_first_answer_as_one_process_does():
+    model = warm(guard="rollback")
+    expected = deepcopy(model)
+    wanted = [expected(images(2, number)).argmax(1).tolist() for number in range(6)]
+    children = [answer_in_a_child(model, range(6)) for _ in range(3)]
+    assert [read_answer(*child) for child in children] == [wanted] * 3
+    assert [model(images(2, number)).argmax(1).tolist() for number in range(6)] == wanted, "and so does the parent"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_inside_a_step_waits_for_nobody():
+    """A hook that starts a process: the step goes on in the parent; in the child the next call begins before it."""
+    model = warm()
+    twin, started = deepcopy(model), []
+    twin_answer = twin(images(2, 5))
+
+    def start(*_):
+        if not started and os.getpid() == parent:
+            started.append(answer_in_a_child_after_an_interrupt(model))
+
+    parent = os.getpid()
+    hook = model.model.fc.register_forward_hook(start)
+    began = time.monotonic()
+    answer = model(images(2, 5))
+    hook.remove()
+    assert time.monotonic() - began < 4, "its own lock is not waited for"
+    assert torch.equal(answer, twin_answer)
+    assert read_answer(*started[0]) == twin_answer.argmax(1).tolist()
+
+
+def answer_in_a_child_after_an_interrupt(model):
+    """Forked inside a step, which the child leaves at once; then it is asked for the same step."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = []
+
+        def ask():
+            found.append(model(images(2, 5)).argmax(1).tolist())
+
+        model.model.fc._forward_hooks.clear()
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join(30)
+        os.write(writer, json.dumps(found[0] if found else "none").encode())
+        os._exit(0)
+    os.close(writer)
+    return child, reader
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])

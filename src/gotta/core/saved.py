@@ -5,6 +5,7 @@ are written first and `state.json` is then replaced in one step, so a kill at an
 one. Writers of one folder wait for one another; a reader whose tensors were tidied away meanwhile reads again.
 """
 
+import errno
 import hashlib
 import inspect
 import json
@@ -13,6 +14,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,8 @@ from gotta.statistics import Statistics, statistics
 FORMAT = 2
 RECORD = "state.json"
 TENSORS = "tensors-{}.safetensors"
+ON_WINDOWS = os.name == "nt"
+LOCK = ".lock"  # a file, on Windows only
 KEYS = ("format", "gotta", "method", "guard", "source", "recipe", "give_again", "tensors", "state", "sha256")
 MARK = "$"  # starts the name of whatever JSON cannot say by itself
 LARGEST = 1 << 26  # bytes of the record
@@ -153,17 +157,35 @@ def alone_in(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GottaError(f"cannot write to {folder}: {error.strerror}. Choose a folder you can write to.") from error
+    opened = _opened(folder)
     try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        _lock(opened)
         yield
     finally:
-        os.close(opened)
+        os.close(opened)  # which gives the lock back
+
+
+def _opened(folder: Path) -> int:
+    """What to lock: the folder itself, or a file in it where folders cannot be opened."""
+    if ON_WINDOWS:
+        return os.open(folder / LOCK, os.O_RDWR | os.O_CREAT)
+    return os.open(folder, os.O_RDONLY)
+
+
+def _lock(opened: int) -> None:
+    if not ON_WINDOWS:
+        import fcntl
+
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        return
+    windows: Any = import_module("msvcrt")
+    while True:
+        try:
+            windows.locking(opened, windows.LK_LOCK, 1)
+            return
+        except OSError as error:  # it waits for ten seconds
+            if error.errno != errno.EDEADLOCK:
+                raise
 
 
 def fingerprint(model: nn.Module) -> str:
