@@ -1,5 +1,6 @@
 """Orders: exactly the published ones, and what must hold of any."""
 
+import itertools
 import json
 import re
 import warnings
@@ -13,7 +14,17 @@ from streams.fake_data import balanced, next_draws
 
 from gotta.errors import GottaError
 from gotta.streams import order
-from gotta.streams.order import ORDERS, class_runs, dirichlet, duplicate, iid, note, note_chunks, note_iid
+from gotta.streams.order import (
+    ORDERS,
+    class_runs,
+    dirichlet,
+    duplicate,
+    iid,
+    note,
+    note_chunks,
+    note_iid,
+    shuffled_run,
+)
 from gotta.streams.order import sort_by_class as by_class
 from gotta.streams.stream_spec import StreamSpec, call
 
@@ -319,3 +330,10 @@ def test_runs_of_a_small_gamma_have_few_classes_at_a_time():
 def test_runs_have_a_sample_at_least(length):
     with pytest.raises(GottaError, match="run_length"):
         ORDERS.get("runs")([0, 1], 0.1, np.random.RandomState(0), length)
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1], [0, 1, 2, 2, 2], [0, 0, 1, 1, 1, 1], [3, 3]])
+def test_the_runs_of_a_random_order_are_those_of_all_orders(labels):
+    """The number of samples by the mean number of runs, over every order that these labels can have."""
+    runs = [1 + sum(a != b for a, b in itertools.pairwise(order)) for order in itertools.permutations(labels)]
+    assert shuffled_run(labels) == pytest.approx(len(labels) / np.mean(runs))
