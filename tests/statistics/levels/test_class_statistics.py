@@ -190,7 +190,7 @@ def test_only_the_scored_prediction_of_a_step_moves_anything():
     assert same(before, frozen_state(model))
     model(x[3])
     assert not same(before, frozen_state(model))
-    assert model.method.statistics.levels.samples == 48
+    assert 40 < model.method.statistics.levels.samples <= 48  # of random pixels some may be far
 
 
 def test_a_refused_batch_changes_nothing():
@@ -218,7 +218,8 @@ def test_with_every_method_they_live_outside_the_network(method, statistics):
         assert torch.isfinite(model(batch)).all()
     after = [net.bn1.running_mean for net in model.method.networks().values()]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
-    assert model.method.statistics.levels.samples == 24 * len(x)
+    # Each sample counts once; random pixels may be far from the level that they have led to.
+    assert 0.9 * 24 * len(x) < model.method.statistics.levels.samples <= 24 * len(x)
 
 
 def test_robust_and_instance_aware_layers_take_them_in_place_of_their_buffers():
@@ -322,7 +323,7 @@ def test_layers_that_are_not_called_stay_and_layers_called_twice_count_once():
     for batch in x:
         model(batch)
     levels = model.method.statistics.levels
-    assert levels.samples == 24 * len(x)
+    assert 0.9 * 24 * len(x) < levels.samples <= 24 * len(x)
     assert torch.equal(levels.mean[-5:], torch.zeros(5))
     assert torch.equal(levels.noise[:, -5:], torch.full((2, 5), 0.1))
 

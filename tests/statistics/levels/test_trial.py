@@ -1,104 +1,350 @@
-"""Whether a jump is believed, by three samples written by hand."""
+"""Changes of domain on the bundled network and images: found soon, left again, never found where there are none."""
 
-from math import exp, inf, log, nan, sqrt
+from copy import deepcopy
+from functools import cache
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
+from tiny import seeded_net
+from torch import nn
 
-from gotta.statistics.levels.trial import Evidence, Score, evenness_of, gain_of, spread_of
+import gotta
+import gotta.models
+from gotta import adapt
+from gotta.core.suited import NetworkWarning
+from gotta.data import dataset
+from gotta.data.corruptions import corrupt
+from gotta.statistics.levels.class_statistics import ClassStatistics
+from gotta.types import Prediction
 
+WORTH = "gotta.statistics.levels.class_statistics.is_worth_a_trial"
 
-def score(*rows):
-    return Score.of(torch.tensor(rows, dtype=torch.float64).clamp_min(1e-30).log())
-
-
-EVEN = score([1, 0, 0], [0, 1, 0], [0, 0, 1])
-ONE = score([1, 0, 0], [1, 0, 0], [1, 0, 0])
-UNSURE = score(*3 * [[1 / 3, 1 / 3, 1 / 3]])
-
-
-def test_a_score_is_the_entropy_of_each_sample_and_their_mean():
-    found = score([0.5, 0.5, 0], [1, 0, 0], [0, 0.5, 0.5])
-    torch.testing.assert_close(found.entropies, torch.tensor([log(2), 0, log(2)], dtype=torch.float64))
-    torch.testing.assert_close(found.mean, torch.tensor([0.5, 1 / 3, 1 / 6], dtype=torch.float64))
-    assert found.entropy == pytest.approx(2 * log(2) / 3)
+pytestmark = pytest.mark.filterwarnings("ignore::gotta.priors.OrderWarning")
 
 
-def test_what_is_not_finite_says_nothing():
-    found = Score.of(torch.tensor([[nan, 0, 0], [inf, 0, 0], [9.0, -inf, 0]]))
-    torch.testing.assert_close(found.entropies, torch.full((3,), log(3), dtype=torch.float64))
-    for now in (EVEN, ONE, UNSURE):
-        assert not Evidence.of(now, found, found).convincing
+@cache
+def images():
+    """Clean and noisy ones, and their classes, in an order that means nothing."""
+    bundled = dataset("cifar10-mini")
+    rows = np.random.default_rng(0).permutation(len(bundled.labels))[:640]
+    clean = bundled.images("clean", rows)
+    noisy = corrupt(clean, "gaussian_noise", 5, index=rows)
+    labels = torch.as_tensor(np.asarray(bundled.labels)[rows])
+    return SimpleNamespace(clean=to_tensor(clean), noisy=to_tensor(noisy), labels=labels)
 
 
-def test_the_spread_is_the_entropy_of_the_mean():
-    assert spread_of(EVEN.mean) == pytest.approx(log(3))
-    assert spread_of(ONE.mean) == pytest.approx(0, abs=1e-9)
+def to_tensor(pixels):
+    return torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2).float().div(255)
 
 
-def test_evenness_is_how_many_classes_there_are_of_those_that_so_many_samples_could_have():
-    assert evenness_of(torch.tensor([1 / 3] * 3), 1e9) == pytest.approx(1)
-    assert evenness_of(torch.tensor([1.0, 0, 0]), 1e9) == pytest.approx(0, abs=1e-6)
-    assert evenness_of(torch.tensor([0.5, 0.5, 0]), 1e9) == pytest.approx(0.5)
-    three = 3 * (1 - (2 / 3) ** 3)  # classes among three samples of an even mix, about
-    assert evenness_of(torch.tensor([0.5, 0.5, 0]), 3) == pytest.approx(1 / (three - 1))
-    assert evenness_of(torch.tensor([1.0]), 16) == 0.0
+@cache
+def network():
+    return gotta.models.load("resnet20").eval().requires_grad_(False)
 
 
-def test_the_gain_is_entropy_that_is_gone_and_spread_that_has_come():
-    assert gain_of(UNSURE, EVEN, evenness=1) == pytest.approx(log(3))
-    assert gain_of(ONE, EVEN, evenness=1) == pytest.approx(log(3))
-    assert gain_of(ONE, EVEN, evenness=0.5) == pytest.approx(log(3) / 4)
-    assert gain_of(ONE, EVEN, evenness=0) == pytest.approx(0)
-    assert Evidence.of(UNSURE, EVEN, EVEN).gain == pytest.approx(log(3))
+def make(**settings):
+    model = adapt(network(), **{"prior": "none", **settings})
+    return model, model.method.statistics.levels
 
 
-def test_a_jump_that_makes_the_network_surer_of_many_classes_convinces_and_the_other_way_round_it_does_not():
-    assert Evidence.of(UNSURE, EVEN, EVEN).convincing
-    assert Evidence.of(ONE, EVEN, EVEN).convincing
-    assert not Evidence.of(EVEN, UNSURE, UNSURE).convincing
-    assert not Evidence.of(EVEN, ONE, ONE).convincing
-    assert not Evidence.of(EVEN, EVEN, EVEN).convincing
+def follow(model, x, size):
+    return torch.cat([model(part) for part in x.split(size)])
 
 
-def entropies(now, jumped, mean):
-    """Evidence of samples with these entropies and one mean prediction throughout."""
-    mean = torch.tensor(mean, dtype=torch.float64)
-    held, then = (Score(torch.tensor(part, dtype=torch.float64), mean) for part in (now, jumped))
-    return Evidence.of(held, then, then)
+def is_at_source(levels):
+    return torch.equal(levels.mean, levels.source_mean) and torch.equal(levels.var, levels.source_var)
 
 
-@pytest.mark.parametrize(("share", "convincing"), [(0.055, False), (0.065, True)])
-def test_of_even_classes_a_gain_of_six_hundredths_of_the_entropy_is_asked_for(share, convincing):
-    many = [1.0] * 1000
-    assert entropies(many, [1 - share] * 1000, [1 / 3] * 3).convincing == convincing
+def right(logits, labels):
+    return int((logits.argmax(1) == labels).sum())
 
 
-@pytest.mark.parametrize(("share", "convincing"), [(0.15, False), (0.17, True)])
-def test_of_one_class_more_is_asked_for(share, convincing):
-    assert entropies([1.0] * 1000, [1 - share] * 1000, [1.0, 0, 0]).convincing == convincing
+@pytest.mark.parametrize("size", [1, 8, 64])
+def test_noise_is_found_within_128_samples_and_the_network_gains(size):
+    model, levels = make()
+    x, labels = images().noisy[:160], images().labels[:160]
+    got = follow(model, x[:128], size)
+    assert levels.away
+    assert 1 <= levels.jumps <= 2  # single samples are judged by 16 of them, so that a better level may follow
+    assert not is_at_source(levels)
+    got = torch.cat([got, follow(model, x[128:], size)])
+    assert right(got, labels) > right(network()(x), labels) + 25
 
 
-def test_a_gain_must_be_clear_of_chance():
-    """Gains of 0, 0 and 0.6 in turn: 0.2 on average, and the standard error of so many."""
-    for times, convincing in ((1, False), (100, True)):
-        found = entropies([1.0] * 3 * times, [1.0, 1.0, 0.4] * times, [1 / 3] * 3)
-        error = sqrt(0.08 / (3 * times))
-        assert found.convincing == convincing == (0.06 + error < 0.2)
+@pytest.mark.parametrize("kind", ["even", "one class", "two in turns", "sorted"])
+def test_on_a_clean_stream_of_any_mix_every_level_is_bitwise_the_sources(kind):
+    model, levels = make()
+    labels = images().labels
+    order = {
+        "even": torch.arange(256),
+        "one class": (labels == 3).nonzero().flatten(),
+        "two in turns": torch.stack([(labels == c).nonzero().flatten()[:50] for c in (3, 5)], 1).flatten(),
+        "sorted": labels[:256].argsort(stable=True),
+    }[kind]
+    x = images().clean[order]
+    for part in x.split(32):
+        torch.testing.assert_close(model(part), network()(part), rtol=1e-4, atol=1e-4)
+        assert is_at_source(levels)
+    assert not levels.away
+    assert levels.jumps == 0
+    assert levels.samples > 0.9 * len(x)
 
 
-def test_evidence_adds_up_and_half_of_much_is_forgotten():
-    one = Evidence.of(UNSURE, EVEN, ONE)
-    assert torch.equal(one.after(torch.zeros(0)).row, one.row)
-    assert torch.equal(one.after(one.row).row, 2 * one.row)
-    assert one.after(one.row).gain == pytest.approx(one.gain)
-    many = one.row * (513 / 3)
-    assert torch.equal(one.after(many).row, one.row + many / 2)
-    few = one.row * (512 / 3)
-    assert torch.equal(one.after(few).row, one.row + few)
+def test_clean_samples_after_noisy_ones_bring_back_the_sources_level_bitwise():
+    model, levels = make()
+    follow(model, images().noisy[:128], 64)
+    assert levels.away
+    follow(model, images().clean[128:256], 64)
+    assert not levels.away
+    assert is_at_source(levels)
 
 
-def test_the_evidence_of_classes_comes_from_the_shallow_jump():
-    assert Evidence.of(ONE, EVEN, ONE).evenness == pytest.approx(1)
-    assert Evidence.of(EVEN, ONE, EVEN).evenness == pytest.approx(0, abs=1e-6)
-    assert exp(spread_of(EVEN.mean)) == pytest.approx(3)
+@pytest.mark.parametrize("size", [1, 8])
+def test_small_batches_find_a_change_in_the_midst_of_a_stream(size):
+    """Single samples of a new domain are far from those of the old one that wait, and count all the same."""
+    model, levels = make()
+    follow(model, images().clean[:72], size)
+    assert not levels.away
+    follow(model, images().noisy[72:200], size)
+    assert levels.away
+    model, levels = make()
+    follow(model, images().noisy[:72], size)
+    assert levels.away
+    jumps = levels.jumps
+    follow(model, images().clean[72:200], size)
+    assert not levels.away or levels.jumps > jumps
+
+
+def frames(count):
+    """A film: each picture becomes the next one within 24 frames."""
+    still = (255 * images().clean[: count // 24 + 2]).permute(0, 2, 3, 1)
+    return torch.stack([still[at // 24].lerp(still[at // 24 + 1], at % 24 / 24) for at in range(count)])
+
+
+def test_frames_of_a_video_permit_movement_and_no_jump():
+    film = frames(256).byte().numpy()
+    noisy = to_tensor(corrupt(film, "gaussian_noise", 5, index=np.arange(256)))
+    model, levels = make()
+    model(noisy[:64])
+    assert levels.newness < 0.4
+    assert (levels.away, levels.jumps) == (True, 0)
+    before = levels.mean
+    follow(model, noisy[64:], 64)
+    assert not torch.equal(levels.mean, before)
+    assert levels.jumps == 0
+    assert levels.trials == 1
+
+
+def everything(levels, but=("recent",)):
+    return {name: value for name, value in levels.state_dict().items() if name not in but}
+
+
+def assert_close(one, other):
+    for name, value in everything(one).items():
+        torch.testing.assert_close(
+            torch.as_tensor(value), torch.as_tensor(everything(other)[name]), rtol=2e-3, atol=2e-3
+        )
+
+
+@pytest.mark.parametrize("kind", ["zeros", "white", "repeated", "last again"])
+@pytest.mark.parametrize("noisy", [False, True])
+def test_padded_constant_and_repeated_samples_change_nothing(kind, noisy):
+    """24 true samples of 32; the prediction of these is as if the others were not there."""
+    x = images().noisy if noisy else images().clean
+    padded, plain = make(prior="patient"), make(prior="patient")
+    for at in range(0, 96, 24):
+        true = x[at : at + 24]
+        pad = {
+            "zeros": torch.zeros_like(true[:8]),
+            "white": torch.ones_like(true[:8]),
+            "repeated": true[:8],
+            "last again": true[-1:].expand(8, -1, -1, -1),
+        }[kind]
+        got, expected = padded[0](torch.cat([true, pad]))[:24], plain[0](true)
+        torch.testing.assert_close(got, expected, rtol=1e-2, atol=1e-2)
+    assert_close(padded[1], plain[1])
+    assert padded[1].samples == 96
+    one, other = padded[0].method.prior.belief, plain[0].method.prior.belief
+    for name in ("last", "marginal", "stay", "evidence"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=2e-3)
+
+
+def test_a_batch_of_nothing_but_constant_samples_changes_nothing():
+    model, levels = make()
+    follow(model, images().clean[:64], 32)
+    before = deepcopy(everything(levels))
+    for value in (0.0, 0.5, 1.0):
+        assert torch.isfinite(model(torch.full((20, 3, 32, 32), value))).all()
+    for name, value in everything(levels).items():
+        assert torch.equal(torch.as_tensor(value), torch.as_tensor(before[name])), name
+
+
+def test_random_pixels_among_clean_images_are_far_and_do_not_count():
+    model, levels = make()
+    follow(model, images().clean[:64], 64)
+    other = torch.rand(16, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    x = torch.cat([images().clean[64:112], other])
+    levels.watch(model.method.predictor, x, lambda: model.method.predict(x))
+    assert not levels.counts[48:].any()
+    assert levels.counts[:48].float().mean() > 0.9
+
+
+def in_a_trial():
+    """A model in the middle of a trial of single samples, and how many it has seen."""
+    model, levels = make()
+    for at in range(128):
+        model(images().noisy[at : at + 1])
+        if levels.trying > 3:
+            return model, levels, at + 1
+    raise AssertionError("no trial")
+
+
+def test_saved_in_the_middle_of_a_trial_it_goes_on_bit_for_bit(tmp_path):
+    model, levels, seen = in_a_trial()
+    model.save(tmp_path)
+    again = gotta.load(tmp_path, gotta.models.load("resnet20"))
+    for x in images().noisy[seen : seen + 24].split(1):
+        assert torch.equal(model(x), again(x))
+    other = again.method.statistics.levels
+    assert levels.away
+    assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(*(
+        each.state_dict().values() for each in (levels, other)
+    ), strict=True))  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:a batch was predicted")
+def test_a_step_that_is_undone_in_the_middle_of_a_trial_leaves_no_trace():
+    model, levels, seen = in_a_trial()
+    before = dict(levels.state_dict())
+    outcome = model.step(1e9 * images().noisy[seen : seen + 1])
+    assert outcome.diagnostics["undone"]
+    assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(
+        before.values(), levels.state_dict().values(), strict=True
+    ))  # fmt: skip
+
+
+def test_samples_at_home_tell_what_is_no_change():
+    """Noisy samples as the home of a network: the same noise is no reason for a trial."""
+    model, levels = make()
+    x = images().noisy[:64]
+    levels.know_home(model.method.predictor, x, lambda: model.method.predict(x))
+    assert levels.refused > 1
+    levels.in_hand = 0.0
+    follow(model, images().noisy[64:192], 64)
+    assert levels.trials == 0
+    assert is_at_source(levels)
+
+
+def test_a_trial_that_gives_no_finite_logits_is_no_change_and_spoils_no_later_one():
+    model, levels = make()
+    x, net, calls = images().noisy[:64], model.method.predictor, []
+
+    def predict():
+        calls.append(model.method.predict(x))
+        return calls[0] if len(calls) == 1 else Prediction(torch.full_like(calls[0].logits, torch.nan))
+
+    prediction = levels.watch(net, x, predict)
+    assert prediction is calls[0]
+    levels.learn(prediction.label, 10)
+    assert len(calls) == 3
+    assert is_at_source(levels)
+    assert torch.isfinite(levels.evidence).all()
+    levels.refused, levels.since = 0.0, levels.wait
+    model(images().noisy[64:128])
+    assert levels.away
+
+
+def test_a_training_method_adapts_on_the_prediction_that_was_given_and_not_on_a_trial(monkeypatch):
+    """A trial that changes nothing leaves the same gradient as no trial."""
+    x = images().clean[:64]
+    with_trial, without = (adapt(gotta.models.load("resnet20"), "tent", statistics="class", prior="none") for _ in "ab")
+    levels = with_trial.method.statistics.levels
+    levels.refused, levels.in_hand = -1.0, 4.0  # so that anything is tried
+    monkeypatch.setattr(WORTH, lambda of, look: of is levels)
+    with_trial(x)
+    without(x)
+    assert (levels.trials, levels.jumps) == (1, 0)
+    for one, other in zip(with_trial.model.parameters(), without.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_two_classes_are_enough(size, monkeypatch):
+    model = adapt(seeded_net(classes=2), "deskew")
+    monkeypatch.setattr(WORTH, lambda levels, look: look.counted > 0)
+    for seed in range(40):
+        x = 4 * torch.rand(size, 3, 8, 8, generator=torch.Generator().manual_seed(seed)) + 2 * (seed > 3)
+        assert torch.isfinite(model(x)).all()
+    assert model.method.statistics.levels.trials > 0
+
+
+def test_half_precision_finds_the_same_change():
+    net = gotta.models.load("resnet20").half()
+    with pytest.warns(NetworkWarning, match="float16"):
+        model = adapt(net, prior="none")
+    model(images().noisy[:64].half())
+    assert model.method.statistics.levels.away
+    assert model.method.statistics.levels.mean.dtype == torch.float32
+
+
+def test_networks_that_answer_for_other_rows_are_one_error():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = seeded_net()
+
+        def forward(self, x):
+            return self.net(x).repeat(2, 1)
+
+    with pytest.raises(gotta.GottaError):
+        adapt(Twice().eval(), "deskew")(torch.rand(6, 3, 8, 8))
+
+
+def test_a_trial_is_made_once_for_a_change_and_costs_few_forwards():
+    calls = []
+    net = gotta.models.load("resnet20").eval()
+    net.register_forward_pre_hook(lambda *_: calls.append(1))
+    model = adapt(net, prior="none")
+    for part in images().noisy[:192].split(64):
+        model(part)
+    assert len(calls) == 4 + 1 + 1  # held, shallow, all, and with the new level; then each once
+    levels = model.method.statistics.levels
+    assert isinstance(levels, ClassStatistics)
+    assert levels.trials == 1
+
+
+def test_clean_samples_tell_how_far_a_network_is_off_at_home():
+    model = gotta.adapt(gotta.models.load("resnet20"), clean=images().clean[:64])
+    levels = model.method.statistics.levels
+    seen = levels.samples
+    assert 60 <= seen <= 64  # far ones may not count
+    assert levels.refused > 0
+    assert torch.equal(levels.mean, levels.source_mean)
+    home = levels.refused
+    follow(model, images().noisy[:128], 64)
+    assert levels.away
+    model.reset()
+    assert (levels.samples, levels.refused) == (seen, home)
+
+
+def test_clean_samples_for_statistics_that_do_not_look_are_refused():
+    with pytest.raises(gotta.GottaError, match="class and gated statistics"):
+        gotta.adapt(gotta.models.load("resnet20"), "source", clean=images().clean[:64])
+
+
+def test_a_change_beyond_doubt_teaches_no_signature_and_is_tried_again_soon(monkeypatch):
+    """Else the class that noise is taken for would explain the noise, and nothing would seem to have changed."""
+    monkeypatch.setattr("gotta.statistics.levels.evidence.Evidence.convinces", lambda self, doubt: False)
+    model, levels = make()
+    follow(model, images().noisy[:64], 64)
+    signature, distances = levels.signature, [levels.refused]
+    for at in (64, 128):
+        follow(model, images().noisy[at : at + 64], 64)
+    assert distances[0] > 1.7
+    assert levels.trials == 3
+    assert torch.equal(levels.signature, signature)
+    assert not levels.taught.any()
+    follow(model, images().clean[:64], 64)
+    assert levels.taught.sum() > 32

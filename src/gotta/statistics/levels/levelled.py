@@ -46,7 +46,7 @@ class Levelled(Statistics):
         return own_levels(net) if self.levels is None else (self.levels.mean, self.levels.var)
 
     def note(self, moments: Mapping[int, tuple[Tensor, Tensor]]) -> None:
-        sight = None if self.levels is None else self.levels._sight
+        sight = None if self.levels is None else self.levels.sight
         for at, found in moments.items() if sight is not None else ():
             sight.note(at, found)  # type: ignore[union-attr]
 

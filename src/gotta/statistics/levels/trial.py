@@ -1,100 +1,142 @@
-"""Whether a jump makes a network better, judged without labels: a trial, whose evidence adds up over batches.
+"""A trial: one batch predicted with levels that jump, and what becomes of the levels by it."""
 
-A jump is believed if the network becomes surer of what it says. A network that meets noise can be very sure of a few
-wrong classes, so a wider spread of its predictions counts as well, the more so the more evenly the classes come after
-the jump: in a stream of one class a wider spread is a bad sign. And the fewer classes there are, the more is asked for.
-"""
-
-from math import exp, sqrt
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-MARGIN, SKEWED_MARGIN = 0.06, 0.1  # share of the entropy that a jump must gain, and more if only one class is there
-CERTAIN = 1.0  # standard errors of the gain, by which it must be above that
-EVENNESS = 2  # power by which the spread of predictions counts
-REMEMBER = 512  # samples after which half of the evidence is forgotten
+from gotta.statistics.levels.class_groups import skew_of
+from gotta.statistics.levels.evidence import Evidence, Score, evenness_of, gain_of
+from gotta.statistics.levels.level_jumps import Plan, Sight, mean_distance
+from gotta.statistics.levels.levels import FIRST_WAIT, Levels, counted
+from gotta.statistics.levels.look import WINDOW, Look
+from gotta.types import Prediction
 
-
-class Score(NamedTuple):
-    """What a network says of some samples: their entropies [n] and the mean of their probabilities [C].
-
-    Logits that are not finite say nothing, so that such a jump is not believed and spoils no later trial.
-    """
-
-    entropies: Tensor
-    mean: Tensor
-
-    @classmethod
-    def of(cls, logits: Tensor) -> "Score":
-        logits = logits.detach().double()
-        logs = logits.where(logits.isfinite().all(1, keepdim=True), 0).log_softmax(1)
-        return cls(-(logs.exp() * logs).sum(1), logs.exp().mean(0))
-
-    @property
-    def entropy(self) -> float:
-        return float(self.entropies.mean())
+LOOK, LOOK_AWAY = 0.08, 0.5  # distance that is worth a trial: from the source, and from the level of a found domain
+CHANCE = 1.5  # samples' worth of distance that is chance, added to both
+CHANGED = 1.0  # distance at which the level of a found domain is given up
+MORE = 1.3  # times a distance that a trial has refused: only what is farther off is tried at once
+LAST_WAIT = 4096  # samples until the next trial, at most; twice as many after each that fails
+SURE_WAIT = 256  # the same where there is a change without doubt, and only its trials fail
+OTHER = 0.5  # share of the predictions that are of other classes, where the classes have changed since the last trial
+FRAMES = 0.6  # newness of successive samples below which they are frames of a video
+FRAMES_AGE = 20.0  # units that a level counts for where frames may only move it slowly
 
 
-class Evidence(NamedTuple):
-    """Sums over the samples of one or several trials, in one row so that it can be kept: see `of`."""
-
-    row: Tensor  # [4 + 3 C]
-
-    @classmethod
-    def of(cls, now: Score, shallow: Score, jumped: Score) -> "Evidence":
-        """A network as it is, with its shallow layers moved, and with all that jump."""
-        count, change = len(now.entropies), now.entropies - jumped.entropies
-        sums = [float(count), float(now.entropies.sum()), float(jumped.entropies.sum())]
-        spread = float((change - change.mean()).square().sum())
-        means = [count * score.mean for score in (now, jumped, shallow)]
-        return cls(torch.cat([torch.tensor([*sums, spread], dtype=torch.float64), *(part.cpu() for part in means)]))
-
-    def after(self, before: Tensor) -> "Evidence":
-        """With what earlier trials have found; none is an empty row."""
-        if len(before) != len(self.row):
-            return self
-        before = before.to(self.row)
-        return Evidence(self.row + (before / 2 if float(before[0]) > REMEMBER else before))
-
-    @property
-    def gain(self) -> float:
-        """Of the jump: entropy that is gone, and spread that has come."""
-        _, now, jumped, _, means = self._parts()
-        return now - jumped + self.evenness**EVENNESS * (spread_of(means[1]) - spread_of(means[0]))
-
-    @property
-    def convincing(self) -> bool:
-        count, now, _, spread, _ = self._parts()
-        asked = (MARGIN + SKEWED_MARGIN * (1 - self.evenness)) * now + CERTAIN * sqrt(spread) / count
-        return self.gain > asked
-
-    @property
-    def evenness(self) -> float:
-        """1 where all classes come alike, 0 for a single one."""
-        count, *_, means = self._parts()
-        return evenness_of(means[2], count)
-
-    def _parts(self) -> tuple[float, float, float, float, Tensor]:
-        count, now, jumped, spread = self.row[:4].tolist()
-        return count, now / count, jumped / count, spread, self.row[4:].reshape(3, -1) / count
+def is_worth_a_trial(levels: Levels, look: Look) -> bool:
+    """Whether samples are far enough off, and farther than, other than or long enough after what has failed."""
+    if not look.counted or (levels.away and look.newness < FRAMES):
+        return False
+    if levels.trying:
+        return True
+    limit = (LOOK_AWAY if levels.away else LOOK) + CHANCE / max(look.number, 1)
+    if look.number < WINDOW or look.distance <= limit:
+        return False
+    known = len(levels.tried) == len(look.mean)
+    other = known and float((look.mean - levels.tried.cpu()).abs().sum()) / 2 > OTHER
+    since = levels.since + look.counted
+    if look.distance > MORE * levels.refused:
+        return True
+    if not look.doubt and since >= (FIRST_WAIT if levels.in_hand >= 1 else SURE_WAIT):
+        return True
+    return levels.in_hand >= 1 and (since >= levels.wait or other)
 
 
-def gain_of(now: Score, then: Score, evenness: float) -> float:
-    """The same for two scores of the same samples."""
-    spread = spread_of(then.mean) - spread_of(now.mean)
-    return float(now.entropy - then.entropy + evenness**EVENNESS * spread)
+class Verdict(NamedTuple):
+    changes: dict[str, Any]  # of the state
+    level: tuple[Tensor, Tensor] | None = None  # to predict with, unless it is the one there was
 
 
-def spread_of(mean: Tensor) -> float:
-    """The entropy of an average prediction."""
-    return float(-(mean * mean.clamp_min(1e-12).log()).sum())
+class Trial:
+    """One batch predicted with levels that jump, beside the level there is and, once away, the source's."""
 
+    def __init__(self, levels: Levels, net: nn.Module, predict: Callable[[], Prediction], look: Look) -> None:
+        self.levels, self.net, self.predict, self.look = levels, net, predict, look
 
-def evenness_of(mean: Tensor, count: float) -> float:
-    """How many classes an average prediction holds, against how many so many samples would have of an even mix."""
-    classes = len(mean)
-    most = classes * (1 - (1 - 1 / classes) ** count)
-    share = (exp(spread_of(mean)) - 1) / max(most - 1, 1e-9)
-    return float(min(1.0, max(0.0, share)))
+    def decide(self, prediction: Prediction) -> Verdict:
+        """What becomes of the levels, given the prediction that held them."""
+        levels, look, now = self.levels, self.look, self._score(prediction)
+        anew = look.distance > MORE * levels.refused and not levels.trying
+        changes = {"since": 0, "tried": look.mean, "trying": 0, "gathered": levels.gathered[:, :0]}
+        if not levels.trying:
+            changes |= {"trials": levels.trials + 1, "in_hand": levels.in_hand - (not anew)}
+        skew = skew_of(levels.mix, levels.shares)
+        if not levels.away:
+            skew = max(skew, skew_of(self._mix_of(now.mean), levels.shares))
+        shallow, first = self._jump(0, skew, levels.half, levels.mix)
+        evenness = evenness_of(shallow.mean, max(look.counted, WINDOW))
+        jumped, second = self._jump(1, 1 - evenness, len(levels.sizes), self._mix_of(shallow.mean))
+        if gain_of(shallow, jumped, evenness) < 0:
+            jumped, second = shallow, first
+        home, at_home = self._hold(levels.source_mean, levels.source_var) if levels.away else (now, look.distance)
+        given_up = levels.away and look.distance > CHANGED
+        now, before = (home, levels.evidence[:0]) if given_up else (now, levels.evidence[: 0 if anew else None])
+        evidence = Evidence.of(now, shallow, jumped).after(before)
+        if levels.trying + look.counted < WINDOW:
+            gathered = torch.stack([self._gather(0, first), self._gather(1, second)], 1)
+            changes |= {"trying": levels.trying + look.counted, "gathered": gathered, "evidence": evidence.row}
+            return Verdict(changes)
+        at_source = at_home <= LOOK + CHANCE / look.counted  # where nothing would be tried
+        back = levels.away and at_home < look.distance and (at_source or gain_of(jumped, home, evenness) >= 0)
+        back = back and (given_up or gain_of(now, home, evenness) >= 0)
+        if not back and (evidence.convinces(look.doubt) or (given_up and evidence.gain > 0)):
+            changes |= {"away": True, "jumps": levels.jumps + 1, **self._settled(0.0)}
+            if look.newness < FRAMES:
+                return Verdict({**changes, "jumps": levels.jumps, "age": FRAMES_AGE})
+            return Verdict(changes, self._level_of(second))
+        if back or given_up:
+            changes |= {"away": False, **self._settled(at_home)}
+            changes |= {"evidence": evidence.row} if given_up else {}
+            return Verdict(changes, (levels.source_mean, levels.source_var))
+        refused = {"refused": max(levels.refused, look.distance), "wait": min(2 * levels.wait, LAST_WAIT)}
+        return Verdict({**changes, **refused, "evidence": evidence.row})
+
+    def _settled(self, refused: float) -> dict[str, Any]:
+        """The level is another one: trials begin anew."""
+        return {"refused": refused, "wait": FIRST_WAIT, "evidence": self.levels.evidence[:0], "age": 0.0}
+
+    def _score(self, prediction: Prediction) -> Score:
+        counts = self.look.counts
+        return Score.of(prediction.logits if counts is None else prediction.logits[counts])
+
+    def _mix_of(self, mean: Tensor) -> Tensor:
+        """A mean prediction [C] as a mix of what has signatures, [K]."""
+        levels, mean = self.levels, mean.to(self.levels.mean)
+        if len(levels.groups):
+            return mean.new_zeros(len(levels.mix)).index_add_(0, levels.groups, mean)
+        return mean if len(levels.mix) > 1 else levels.mix
+
+    def _jump(self, number: int, skew: float, layers: int, mix: Tensor) -> tuple[Score, Sight]:
+        """Predict with the first layers jumping."""
+        levels = self.levels
+        gathered = levels.gathered[:, number] if levels.trying else levels.signature[:, 0]
+        plan = Plan(skew, layers, levels.expect(mix), self.look.noise, gathered, levels.trying)
+        sight = Sight(levels.mean, levels.var, plan, self.look.counts)
+        with levels.watching(self.net, sight):
+            return self._score(self.predict()), sight
+
+    def _hold(self, mean: Tensor, var: Tensor) -> tuple[Score, float]:
+        """Predict with other levels, and how far samples are from these."""
+        levels, sight = self.levels, Sight(mean, var)
+        with levels.watching(self.net, sight):
+            score = self._score(self.predict())
+        found, held = [], []
+        for at in range(levels.half):
+            if at in sight.moments:
+                place = levels.places[at]
+                found.append(counted(torch.stack(sight.moments[at]), self.look.counts))
+                held.append(levels.held[at]._replace(mean=mean[place], var=var[place], noise=self.look.noise[:, place]))
+        return score, mean_distance(found, held)
+
+    def _gather(self, number: int, sight: Sight) -> Tensor:
+        """The moments of all samples of this trial so far, [2, P]."""
+        levels, count = self.levels, self.look.counted
+        rows = counted(sight.rows(levels.idle_in(sight), len(next(iter(sight.moments.values()))[0])), self.look.counts)
+        seen = rows.mean(1)
+        return levels.gathered[:, number].lerp(seen, count / (count + levels.trying)) if levels.trying else seen
+
+    def _level_of(self, sight: Sight) -> tuple[Tensor, Tensor]:
+        held = self.levels.held
+        after = [sight.levels.get(at, level) for at, level in enumerate(held)]
+        return torch.cat([level.mean for level in after]), torch.cat([level.var for level in after])

@@ -1,0 +1,106 @@
+"""Whether a jump makes a network better, judged without labels. Evidence adds up over batches.
+
+A jump is believed if the network becomes surer of what it says. A network that meets noise can be very sure of a few
+wrong classes, so a wider spread of its predictions counts as well, the more so the more evenly the classes come after
+the jump: in a stream of one class a wider spread is a bad sign. And the fewer classes there are, the more is asked for.
+"""
+
+from math import exp, sqrt
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+MARGIN, SKEWED_MARGIN = 0.06, 0.1  # share of the entropy that a jump must gain, and more if only one class is there
+DOUBTFUL, SURE = 1.1, 1.7  # distance up to which all of that is asked for, and from which nothing
+CERTAIN = 1.0  # standard errors of the gain, by which it must be above that
+EVENNESS = 2  # power by which the spread of predictions counts
+REMEMBER = 512  # samples after which half of the evidence is forgotten
+
+
+class Score(NamedTuple):
+    """What a network says of some samples: their entropies [n] and the mean of their probabilities [C].
+
+    Logits that are not finite say nothing, so that such a jump is not believed and spoils no later trial.
+    """
+
+    entropies: Tensor
+    mean: Tensor
+
+    @classmethod
+    def of(cls, logits: Tensor) -> "Score":
+        logits = logits.detach().double()
+        logs = logits.where(logits.isfinite().all(1, keepdim=True), 0).log_softmax(1)
+        return cls(-(logs.exp() * logs).sum(1), logs.exp().mean(0))
+
+    @property
+    def entropy(self) -> float:
+        return float(self.entropies.mean())
+
+
+class Evidence(NamedTuple):
+    """Sums over the samples of one or several trials, in one row so that it can be kept: see `of`."""
+
+    row: Tensor  # [4 + 3 C]
+
+    @classmethod
+    def of(cls, now: Score, shallow: Score, jumped: Score) -> "Evidence":
+        """A network as it is, with its shallow layers moved, and with all that jump."""
+        count, change = len(now.entropies), now.entropies - jumped.entropies
+        sums = [float(count), float(now.entropies.sum()), float(jumped.entropies.sum())]
+        spread = float((change - change.mean()).square().sum())
+        means = [count * score.mean for score in (now, jumped, shallow)]
+        return cls(torch.cat([torch.tensor([*sums, spread], dtype=torch.float64), *(part.cpu() for part in means)]))
+
+    def after(self, before: Tensor) -> "Evidence":
+        """With what earlier trials have found; none is an empty row."""
+        if len(before) != len(self.row):
+            return self
+        before = before.to(self.row)
+        return Evidence(self.row + (before / 2 if float(before[0]) > REMEMBER else before))
+
+    @property
+    def gain(self) -> float:
+        """Of the jump: entropy that is gone, and spread that has come."""
+        _, now, jumped, _, means = self._parts()
+        return now - jumped + self.evenness**EVENNESS * (spread_of(means[1]) - spread_of(means[0]))
+
+    def convinces(self, doubt: float) -> bool:
+        """Whether the gain is large enough, where there is so much doubt of a change."""
+        count, now, _, spread, _ = self._parts()
+        share = (MARGIN + SKEWED_MARGIN * (1 - self.evenness)) * doubt
+        return self.gain > share * now + CERTAIN * sqrt(spread) / count
+
+    @property
+    def evenness(self) -> float:
+        """1 where all classes come alike, 0 for a single one."""
+        count, *_, means = self._parts()
+        return evenness_of(means[2], count)
+
+    def _parts(self) -> tuple[float, float, float, float, Tensor]:
+        count, now, jumped, spread = self.row[:4].tolist()
+        return count, now / count, jumped / count, spread, self.row[4:].reshape(3, -1) / count
+
+
+def doubt_of(distance: float) -> float:
+    """Of a change: 1 as far as a network may be off at home, 0 where only a change explains the distance."""
+    return min(1.0, max(0.0, (SURE - distance) / (SURE - DOUBTFUL)))
+
+
+def gain_of(now: Score, then: Score, evenness: float) -> float:
+    """The same for two scores of the same samples."""
+    spread = spread_of(then.mean) - spread_of(now.mean)
+    return float(now.entropy - then.entropy + evenness**EVENNESS * spread)
+
+
+def spread_of(mean: Tensor) -> float:
+    """The entropy of an average prediction."""
+    return float(-(mean * mean.clamp_min(1e-12).log()).sum())
+
+
+def evenness_of(mean: Tensor, count: float) -> float:
+    """How many classes an average prediction holds, against how many so many samples would have of an even mix."""
+    classes = len(mean)
+    most = classes * (1 - (1 - 1 / classes) ** count)
+    share = (exp(spread_of(mean)) - 1) / max(most - 1, 1e-9)
+    return float(min(1.0, max(0.0, share)))

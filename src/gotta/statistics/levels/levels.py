@@ -1,0 +1,267 @@
+"""What all layers of a network normalise with, side by side in vectors, and what is known of the samples so far.
+
+This is the state that looking, trials and learning share. Nothing is kept in the network: `applied` lends it the levels
+as constants, and `watching` looks at what each layer sees.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from gotta.state import Reader, count, flag, number, read_values, set_values, tensor, values_of
+from gotta.statistics.levels.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of
+from gotta.statistics.levels.level_jumps import Level, Moments, Plan, Sight, jump
+from gotta.statistics.normalization import sample_moments, seen_before, tracked_norms
+
+FIRST_WAIT = 64  # samples from a trial that fails to the next
+TRIALS = 4.0  # trials in hand at first: each costs two to four forwards
+USUAL_NOISE = 0.1  # of single samples, until enough of them tell
+LEAST_VARIANCE = 0.01  # of the source's, so that no channel is blown up
+TENSORS = (
+    *("mean", "var", "noise", "signature", "taught", "mix", "groups", "waiting", "labels", "recent"),
+    *("distances", "evidence", "tried", "gathered"),
+)
+STATE: dict[str, Reader] = {
+    **dict.fromkeys(TENSORS, tensor),
+    **dict.fromkeys(("away", "known"), flag),
+    **dict.fromkeys(("samples", "jumps", "trials", "wait", "since", "trying"), count),
+    **dict.fromkeys(("age", "newness", "refused", "in_hand", "home"), number),
+}
+
+
+class Watched(NamedTuple):
+    """The forward that answered, and what it leaves behind once its labels are known."""
+
+    sight: Sight
+    counts: Tensor | None  # which samples count, [n]; all where None
+    newness: float
+    strange: bool  # so far off that they say nothing of the source's level
+    changes: dict[str, Any]  # of the state
+
+
+class Levels:
+    """The levels of all BatchNorm layers of a network, as vectors over all P channels."""
+
+    state = STATE
+
+    def __init__(self, net: nn.Module, classes: bool) -> None:
+        layers = tracked_norms(net)
+        self.classes, self.sizes = classes, [layer.num_features for layer in layers]
+        self.mean = self.source_mean = torch.cat([_buffer(layer, "running_mean").float() for layer in layers])  # [P]
+        self.var = self.source_var = torch.cat([_buffer(layer, "running_var").float() for layer in layers])  # [P]
+        self.noise = self.mean.new_full((2, len(self.mean)), USUAL_NOISE)
+        self.age = 0.0  # units since the last change
+        # Offset and mean square of each class or group, [2, K, P], the samples each was learned from and the mix of the
+        # last predictions, [K]; the group of each class, [C], where groups have the signatures. All of them once the
+        # number of classes is known.
+        self.signature = self.mean.new_zeros(2, 0, len(self.mean))
+        self.taught = self.mix = self.mean.new_zeros(0)
+        self.groups = torch.zeros(0, dtype=torch.int64, device=self.mean.device)
+        self._by_weights = group_classes(net) if classes else None
+        self.shares: Tensor | None = None  # of each group in the classes, [K], unless all have the same
+        # Moments [2, n, P] and labels [n] of samples from small batches, until there are enough to compare and learn.
+        self.waiting, self.labels = self.mean.new_zeros(2, 0, len(self.mean)), torch.zeros_like(self.groups)
+        self.recent = self.mean.new_zeros(0, 2 * self.sizes[0])  # what the first layer saw of the last samples
+        self.distances = self.mean.new_zeros(0)  # how far each of them was from the level
+        # Evidence of the trials that have failed; the mean prediction of the last one, [C]; and, while a trial is made
+        # of several small batches, the moments of those so far in its two forwards, [2, 2, P], and their number.
+        self.evidence = self.tried = self.mean.new_zeros(0).double()
+        self.gathered, self.trying = self.mean.new_zeros(2, 0, len(self.mean)), 0
+        self.away = self.known = False  # a change was found; the noise is known
+        self.samples = self.jumps = self.trials = 0
+        self.newness = 1.0  # how unlike successive samples are: 1 where each is for itself, near 0 in a video
+        self.home = 0.0  # how far the network's own statistics are off at home, where clean samples have told
+        self.refused, self.wait, self.since, self.in_hand = 0.0, FIRST_WAIT, FIRST_WAIT, TRIALS
+        self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
+        self.watched: Watched | None = None
+        self.sight: Sight | None = None
+        self._known: list[tuple[nn.Module, list[_BatchNorm]]] = []
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        self.places = [slice(*ends[at : at + 2]) for at in range(len(layers))]
+        self.half = max(1, len(layers) // 2)
+        deep = max(1, len(layers) - 1 - self.half)
+        self.depths = [max(0.0, (at - self.half) / deep) for at in range(len(layers))]
+        self.depth = torch.tensor(self.depths).repeat_interleave(torch.tensor(self.sizes)).to(self.mean)
+        self.cut()
+
+    def _layers_of(self, net: nn.Module) -> list[_BatchNorm]:
+        """Looked for once: walking through the modules takes as long as a small layer."""
+        for known, layers in self._known:
+            if known is net:
+                return layers
+        self._known.append((net, tracked_norms(net)))
+        return self._known[-1][1]
+
+    @contextmanager
+    def applied(self, net: nn.Module) -> Iterator[None]:
+        """This network normalises with the levels, which stay as they are."""
+        layers = self._layers_of(net)
+        before = [(layer._buffers["running_mean"], layer._buffers["running_var"], layer.training) for layer in layers]
+        try:
+            for layer, mean, var in zip(layers, *self._lent, strict=True):
+                _lend(layer, mean, var)
+                if layer.training:
+                    layer.training = False
+            yield
+        finally:
+            for layer, (own_mean, own_var, training) in zip(layers, before, strict=True):
+                layer._buffers["running_mean"], layer._buffers["running_var"] = own_mean, own_var
+                if training:
+                    layer.training = True
+
+    @contextmanager
+    def watching(self, net: nn.Module, sight: Sight | None = None) -> Iterator[Sight]:
+        """Look at a prediction of this network, which normalises with the levels of `sight`."""
+        sight = Sight(self.mean, self.var) if sight is None else sight
+        self.sight, self.watched = sight, Watched(sight, None, self.newness, False, {})
+        # A compiled network may have been traced without anybody looking on.
+        eager: AbstractContextManager[Any] = (
+            torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
+        )
+        with seen_before(self._layers_of(net), partial(self._see, sight)), eager:
+            yield sight
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Forwards inside are lent the levels as what was watched has left them, and are not looked at themselves."""
+        sight = self.sight or Sight(self.mean, self.var)
+        sight.resting = True
+        try:
+            yield
+        finally:
+            sight.resting = False
+
+    def _see(self, sight: Sight, at: int, layer: _BatchNorm, x: Tensor) -> None:
+        if not sight.resting:
+            moments = sample_moments(x.detach() if x.requires_grad else x)
+            plan = sight.plan
+            if sight.note(at, moments) and plan is not None and at < plan.layers:
+                self._jump(sight, plan, at, moments)
+        if at in sight.levels:
+            _lend(layer, *sight.levels[at][:2])
+        elif sight.mean is not self.mean:
+            _lend(layer, sight.mean[self.places[at]], sight.var[self.places[at]])
+
+    def _jump(self, sight: Sight, plan: Plan, at: int, moments: Moments) -> None:
+        found, place = counted(torch.stack(moments), sight.counts), self.places[at]
+        number, seen = found.shape[1], found.mean(1)
+        if plan.number:
+            seen = plan.gathered[:, place].lerp(seen, number / (number + plan.number))
+            number += plan.number
+        level = Level(sight.mean[place], sight.var[place], plan.noise[:, place], plan.expected[:, place])
+        sight.levels[at] = jump(level, seen, number, plan.skew, self.depths[at], self.least_var[place])
+
+    def state_dict(self) -> dict[str, Any]:
+        return values_of(self)
+
+    def load_state_dict(self, state: Mapping[str, Any], net: nn.Module) -> None:
+        """Go on from a state, where the network is now. Raises unless it is one of such a network."""
+        found = read_values(self, state)
+        self._check(found)
+        device = _buffer(tracked_norms(net)[0], "running_mean").device
+        set_values(self, {name: value.to(device) if name in TENSORS else value for name, value in found.items()})
+        for name in ("source_mean", "source_var", "depth"):
+            setattr(self, name, getattr(self, name).to(device))
+        self.sight = self.watched = None
+        self.shares = shares_of(self.groups)
+        self.cut()
+
+    def _check(self, found: Mapping[str, Any]) -> None:
+        """Raises unless tensors go together."""
+        every, kinds, small = len(self.source_mean), len(found["mix"]), 2 * self.sizes[0]
+        shapes = {"mean": (every,), "var": (every,), "noise": (2, every), "signature": (2, kinds, every)}
+        shapes |= {"taught": (kinds,), "waiting": (2, len(found["labels"]), every)}
+        shapes |= {"recent": (len(found["recent"]), small), "gathered": (2, 2 if found["trying"] else 0, every)}
+        for name, shape in shapes.items():
+            value = found[name]
+            if tuple(value.shape) != shape or value.dtype != torch.float32:
+                raise ValueError(f"{name} of the levels is of {value.dtype} and shape {list(value.shape)}")
+
+    @property
+    def grouping(self) -> str:
+        """In words, where groups of classes have the signatures."""
+        classes = len(self.groups)
+        by = "their numbers (no classifier of so many was found)"
+        if self._by_weights is not None and len(self._by_weights) == classes:
+            by = "the classifier's weights"
+        return f", signatures of {len(self.mix)} groups of {classes:,} classes by {by}" if classes else ""
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(getattr(self, name).nbytes for name in TENSORS)
+
+    def begin(self, num_classes: int) -> None:
+        """Signatures of so many classes, or of groups of them, unless there are some already."""
+        if len(self.mix):
+            return
+        number = num_classes if self.classes else 1
+        if number > MOST_CLASSES:
+            found = self._by_weights
+            found = block_groups(number) if found is None or len(found) != number else found
+            self.groups = found.to(self.mean.device)
+            self.shares, number = shares_of(self.groups), int(self.groups.max()) + 1
+        offset = self.mean.new_zeros(number, len(self.mean))
+        self.signature, self.mix = torch.stack([offset, offset + 1]), self.mean.new_full((number,), 1 / number)
+        self.mix, self.taught = self.mix if self.shares is None else self.shares, self.mean.new_zeros(number)
+        self.cut()
+
+    def idle_in(self, sight: Sight) -> dict[int, Level]:
+        """Layers that were not called."""
+        return {at: self.held[at] for at in range(len(self.sizes)) if at not in sight.moments}
+
+    def put_back(self, idle: Mapping[int, Level]) -> None:
+        """Layers that were not called keep their levels."""
+        self.mean, self.var, self.noise = self.mean.clone(), self.var.clone(), self.noise.clone()
+        for at, level in idle.items():
+            place = self.places[at]
+            self.mean[place], self.var[place], self.noise[:, place] = level.mean, level.var, level.noise
+        self.cut()
+
+    def expect(self, mix: Tensor) -> Tensor:
+        """Mean and mean square of a mix of classes, in units of the level: [2, P]."""
+        if len(self.mix) > 1:
+            return (self.signature * mix[:, None]).sum(1)
+        return torch.stack([torch.zeros_like(self.mean), torch.ones_like(self.mean)])
+
+    def average(self, of_group: Tensor) -> Tensor:
+        """Over all classes, [K, P] to [P]."""
+        return of_group.mean(0) if self.shares is None else self.shares @ of_group
+
+    def cut(self) -> None:
+        """The vectors layer by layer, as every forward needs them; the rest once it is asked for."""
+        self._lent = torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)
+        for name in ("held", "least_var"):
+            vars(self).pop(name, None)
+
+    @cached_property
+    def least_var(self) -> Tensor:
+        return LEAST_VARIANCE * self.source_var
+
+    @cached_property
+    def held(self) -> list[Level]:
+        noise, expected = (torch.split(part, self.sizes, 1) for part in (self.noise, self.expect(self.mix)))
+        return [Level(*parts) for parts in zip(*self._lent, noise, expected, strict=True)]
+
+
+def counted(moments: Tensor, counts: Tensor | None) -> Tensor:
+    """Those of the samples that count, where the rows are the samples: [2, n, c]."""
+    return moments if counts is None or moments.shape[1] != len(counts) else moments[:, counts]
+
+
+def _buffer(layer: _BatchNorm, name: str) -> Tensor:
+    value = layer._buffers[name]
+    assert value is not None
+    return value
+
+
+def _lend(layer: _BatchNorm, mean: Tensor, var: Tensor) -> None:
+    dtype = _buffer(layer, "running_mean").dtype
+    if dtype is not mean.dtype:
+        mean, var = mean.to(dtype), var.to(dtype)
+    layer._buffers["running_mean"], layer._buffers["running_var"] = mean, var

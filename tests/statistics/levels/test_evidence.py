@@ -1,0 +1,111 @@
+"""Whether a jump is believed, by three samples written by hand."""
+
+from math import exp, inf, log, nan, sqrt
+
+import pytest
+import torch
+
+from gotta.statistics.levels.evidence import Evidence, Score, doubt_of, evenness_of, gain_of, spread_of
+
+
+def score(*rows):
+    return Score.of(torch.tensor(rows, dtype=torch.float64).clamp_min(1e-30).log())
+
+
+EVEN = score([1, 0, 0], [0, 1, 0], [0, 0, 1])
+ONE = score([1, 0, 0], [1, 0, 0], [1, 0, 0])
+UNSURE = score(*3 * [[1 / 3, 1 / 3, 1 / 3]])
+
+
+def test_a_score_is_the_entropy_of_each_sample_and_their_mean():
+    found = score([0.5, 0.5, 0], [1, 0, 0], [0, 0.5, 0.5])
+    torch.testing.assert_close(found.entropies, torch.tensor([log(2), 0, log(2)], dtype=torch.float64))
+    torch.testing.assert_close(found.mean, torch.tensor([0.5, 1 / 3, 1 / 6], dtype=torch.float64))
+    assert found.entropy == pytest.approx(2 * log(2) / 3)
+
+
+def test_what_is_not_finite_says_nothing():
+    found = Score.of(torch.tensor([[nan, 0, 0], [inf, 0, 0], [9.0, -inf, 0]]))
+    torch.testing.assert_close(found.entropies, torch.full((3,), log(3), dtype=torch.float64))
+    for now in (EVEN, ONE, UNSURE):
+        assert not Evidence.of(now, found, found).convinces(1)
+
+
+def test_the_spread_is_the_entropy_of_the_mean():
+    assert spread_of(EVEN.mean) == pytest.approx(log(3))
+    assert spread_of(ONE.mean) == pytest.approx(0, abs=1e-9)
+
+
+def test_evenness_is_how_many_classes_there_are_of_those_that_so_many_samples_could_have():
+    assert evenness_of(torch.tensor([1 / 3] * 3), 1e9) == pytest.approx(1)
+    assert evenness_of(torch.tensor([1.0, 0, 0]), 1e9) == pytest.approx(0, abs=1e-6)
+    assert evenness_of(torch.tensor([0.5, 0.5, 0]), 1e9) == pytest.approx(0.5)
+    three = 3 * (1 - (2 / 3) ** 3)  # classes among three samples of an even mix, about
+    assert evenness_of(torch.tensor([0.5, 0.5, 0]), 3) == pytest.approx(1 / (three - 1))
+    assert evenness_of(torch.tensor([1.0]), 16) == 0.0
+
+
+def test_the_gain_is_entropy_that_is_gone_and_spread_that_has_come():
+    assert gain_of(UNSURE, EVEN, evenness=1) == pytest.approx(log(3))
+    assert gain_of(ONE, EVEN, evenness=1) == pytest.approx(log(3))
+    assert gain_of(ONE, EVEN, evenness=0.5) == pytest.approx(log(3) / 4)
+    assert gain_of(ONE, EVEN, evenness=0) == pytest.approx(0)
+    assert Evidence.of(UNSURE, EVEN, EVEN).gain == pytest.approx(log(3))
+
+
+def test_a_jump_that_makes_the_network_surer_of_many_classes_convinces_and_the_other_way_round_it_does_not():
+    assert Evidence.of(UNSURE, EVEN, EVEN).convinces(1)
+    assert Evidence.of(ONE, EVEN, EVEN).convinces(1)
+    assert not Evidence.of(EVEN, UNSURE, UNSURE).convinces(1)
+    assert not Evidence.of(EVEN, ONE, ONE).convinces(1)
+    assert not Evidence.of(EVEN, EVEN, EVEN).convinces(1)
+
+
+def entropies(now, jumped, mean):
+    """Evidence of samples with these entropies and one mean prediction throughout."""
+    mean = torch.tensor(mean, dtype=torch.float64)
+    held, then = (Score(torch.tensor(part, dtype=torch.float64), mean) for part in (now, jumped))
+    return Evidence.of(held, then, then)
+
+
+@pytest.mark.parametrize(("share", "convincing"), [(0.055, False), (0.065, True)])
+def test_of_even_classes_a_gain_of_six_hundredths_of_the_entropy_is_asked_for(share, convincing):
+    many = [1.0] * 1000
+    assert entropies(many, [1 - share] * 1000, [1 / 3] * 3).convinces(1) == convincing
+
+
+@pytest.mark.parametrize(("share", "convincing"), [(0.15, False), (0.17, True)])
+def test_of_one_class_more_is_asked_for(share, convincing):
+    assert entropies([1.0] * 1000, [1 - share] * 1000, [1.0, 0, 0]).convinces(1) == convincing
+
+
+def test_a_gain_must_be_clear_of_chance():
+    """Gains of 0, 0 and 0.6 in turn: 0.2 on average, and the standard error of so many."""
+    for times, convincing in ((1, False), (100, True)):
+        found = entropies([1.0] * 3 * times, [1.0, 1.0, 0.4] * times, [1 / 3] * 3)
+        error = sqrt(0.08 / (3 * times))
+        assert found.convinces(1) == convincing == (0.06 + error < 0.2)
+
+
+def test_evidence_adds_up_and_half_of_much_is_forgotten():
+    one = Evidence.of(UNSURE, EVEN, ONE)
+    assert torch.equal(one.after(torch.zeros(0)).row, one.row)
+    assert torch.equal(one.after(one.row).row, 2 * one.row)
+    assert one.after(one.row).gain == pytest.approx(one.gain)
+    many = one.row * (513 / 3)
+    assert torch.equal(one.after(many).row, one.row + many / 2)
+    few = one.row * (512 / 3)
+    assert torch.equal(one.after(few).row, one.row + few)
+
+
+def test_the_evidence_of_classes_comes_from_the_shallow_jump():
+    assert Evidence.of(ONE, EVEN, ONE).evenness == pytest.approx(1)
+    assert Evidence.of(EVEN, ONE, EVEN).evenness == pytest.approx(0, abs=1e-6)
+    assert exp(spread_of(EVEN.mean)) == pytest.approx(3)
+
+
+def test_where_only_a_change_explains_the_distance_any_gain_is_enough():
+    assert [round(doubt_of(distance), 2) for distance in (0.0, 1.1, 1.4, 1.7, 4.0)] == [1, 1, 0.5, 0, 0]
+    small = entropies([1.0] * 1000, [0.95] * 1000, [1 / 3] * 3)
+    assert [small.convinces(doubt) for doubt in (1, 0.5, 0)] == [False, True, True]
+    assert not entropies([1.0] * 1000, [1.01] * 1000, [1 / 3] * 3).convinces(0)
