@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from serve.small_cluster import Load, check_kill, free_port, owner, samples, serving
+from serve.small_cluster import Load, check_kill, free_port, owner, samples, saved_samples, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Ray warns of its own affairs
 MINE = """
@@ -23,11 +23,11 @@ def test_an_owner_on_another_machine_is_replaced_when_its_heart_stops(tmp_path):
     pytest.importorskip("fastapi", reason="ray[serve] is not installed")
     names = [f"far-{number}" for number in range(4)]
     with serving(tmp_path, model="served_models:build_far", takeover=5.0) as service, Load(service, names) as load:
-        load.wait_for(40)
-        killed_at = load.now
+        load.wait_for(120)
+        killed_at, saved = load.now, saved_samples(service, names)
         os.kill(owner(service, names[0]), signal.SIGKILL)
         load.wait_for(40)
-    assert check_kill(load, killed_at, service, "replica killed on another machine") == []
+    assert check_kill(load, killed_at, saved, service, "replica killed on another machine") == []
 
 
 def test_the_command_serves_and_saves_when_it_is_interrupted(tmp_path):

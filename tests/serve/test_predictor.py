@@ -213,3 +213,42 @@ def test_a_dead_keeper_is_not_healthy(start):
     predictor.keeper.join(10)
     with pytest.raises(RuntimeError, match="nobody saves"):
         predictor.check_health()
+
+
+def test_a_shadow_answers_as_the_source_until_it_is_promoted(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(HERE)
+    store = StreamStore(tmp_path, beat=3600)
+    replicas = [
+        Predictor("served_models:build_network", store, Meters(fake_meters), 3600.0, shadow=True) for _ in range(2)
+    ]
+    predictor = replicas[0]
+    for replica in replicas:
+        replica.stopping.set()
+    a = predictor.open("a")
+    assert predictor.mode == "shadow"
+    (answer,) = predictor.predict([(a, samples(0))])
+    source = importlib.import_module("served_models").build_network()(torch.from_numpy(samples(0))).argmax(1)
+    assert answer["labels"] == source.tolist()
+    assert predictor.feedback(a, answer["ids"], answer["labels"]) == {"counted": 4}
+    with pytest.raises(GottaError, match="no sample waits"):
+        predictor.feedback(a, ["a/1/99"], [0])
+    told = predictor.report(a)["shadow"]
+    assert (told["samples"], told["labelled"], told["accuracy_source"], told["live"]) == (4, 4, 1.0, False)
+    predictor._show()
+    assert 0 <= predictor.meters.by_name["gotta_agreement"].noted[-1][0] <= 1
+    predictor.set_mode("live")
+    replicas[1].mode = replicas[1]._read_mode()
+    predictor.close(a)
+    again = replicas[1].open("a")
+    told = replicas[1].report(again)["shadow"]
+    assert (told["live"], told["labelled"]) == (True, 4), "another replica follows, and goes on counting"
+    replicas[1].set_mode("shadow")
+    sys.modules.pop("served_models", None)
+
+
+def test_without_a_shadow_there_is_nothing_to_promote(start):
+    predictor = start()
+    with pytest.raises(GottaError, match="Start it with --shadow"):
+        predictor.set_mode("live")
+    with pytest.raises(GottaError, match="Start it with --shadow"):
+        predictor.feedback(predictor.open("a"), ["a/1/0"], [0])

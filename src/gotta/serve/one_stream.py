@@ -16,12 +16,7 @@ LEFT_OUT = ("method", "memory", "guard", "cost")  # what is of the model
 
 def can_share(model: Adapted) -> bool:
     """Whether one network can serve many streams: nothing is trained, and nothing watches a single stream."""
-    return (
-        not model.shares_weights
-        and model.guard is None
-        and getattr(model, "shadow", None) is None
-        and not model.memory.in_file
-    )
+    return not model.shares_weights and model.guard is None and model.shadow is None and not model.memory.in_file
 
 
 class OneStream:

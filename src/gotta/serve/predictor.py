@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -269,31 +269,18 @@ def build_model(name: str, shadow: bool = False) -> Adapted:
     """The caller's model, `module:function`: an adapted one, or a network that is adapted with the defaults."""
     network = build_network(name)
     if not isinstance(network, Adapted):
-        more: dict[str, Any] = {"shadow": True} if shadow else {}
-        return adapt(network, **more)
+        return adapt(network, shadow=shadow)
     if shadow and shadow_of(network) is None:
         raise GottaError(f"'{name}' gives an adapted model without a shadow. Build it with adapt(..., shadow=True).")
     return network
 
 
-class Shadowed(Protocol):
-    """An adapted model beside its source."""
-
-    def report(self) -> Any: ...
-
-    def feedback(self, ids: list[str], labels: list[int]) -> None: ...
-
-    def promote(self) -> None: ...
-
-    def demote(self) -> None: ...
+def shadow_of(model: Adapted | OneStream) -> Adapted | None:
+    """The model as one that runs beside its source, if it does."""
+    return model if isinstance(model, Adapted) and model.shadow is not None else None
 
 
-def shadow_of(model: Adapted | OneStream) -> Shadowed | None:
-    """The model as one with a shadow, if it has any."""
-    return None if getattr(model, "shadow", None) is None else cast(Shadowed, model)
-
-
-def need_shadow(model: Adapted | OneStream) -> Shadowed:
+def need_shadow(model: Adapted | OneStream) -> Adapted:
     found = shadow_of(model)
     if found is None:
         raise GottaError("this service has no shadow to compare with. Start it with --shadow.")
