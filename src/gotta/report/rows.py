@@ -11,7 +11,7 @@ SOURCE, NORM = "source", "norm"
 MEMORIES = ("none", "fifo", "cbfifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")  # in this order, then others
 METHODS = ("source", "norm", "rotta", "note", "sar", "eata", "cotta", "tent", "pl", "shot", "energy")
 BY_LEVEL = ("class", "gated")  # statistics that follow the domain by themselves
-PRIORS = ("none", "ema", "sticky", "patient")
+PRIORS = ("none", "ema", "oatta", "sticky", "patient")
 CONTROLS = {
     "running_statistics": "running statistics",
     "same_samples": "same samples per step",

@@ -18,6 +18,7 @@ PRIORS = {
     "sticky": "a prior that expects the class of the last sample again (sticky)",
     "patient": "a prior that expects the class of the last sample again, in long runs too (patient)",
     "ema": "a prior that follows the last predictions (ema)",
+    "oatta": "a prior that learns which class follows which (oatta)",
 }
 STATISTICS = {
     "source": "the source's own statistics",
