@@ -133,3 +133,11 @@ def test_another_project_of_the_same_name_is_noticed(monkeypatch):
     assert doctor.find_namesake() == "3.1"
     report = doctor.examine(seeded_net(), tried="source")
     assert any("another project called gotta (3.1)" in problem for problem in report.problems)
+
+
+def test_half_precision_is_named_and_the_rest_is_looked_at_in_float32():
+    report = examine(seeded_net().half(), tried="source")
+    assert report.half == "float16"
+    assert any("half precision (float16)" in problem for problem in report.problems)
+    assert "(0 backwards: it trains no weights" in str(report)
+    assert examine(seeded_net(), tried="source").half == ""

@@ -38,6 +38,7 @@ COMMON = {
     "ImageNet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
     "0.5": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
 }
+HALF = (torch.float16, torch.bfloat16)
 OURS = "test-time adaptation"  # what our own description says
 PROBES, STEP = 64, 16  # images that are fed, and those of them that one step of a method takes
 SIZES = (32, 224)  # tried in turn where no images are given
@@ -68,6 +69,7 @@ class Report:
     bfloat16: Bfloat16 = field(default_factory=Bfloat16)
     namesake: str = ""  # the version of another project called gotta that is installed here
     steps: dict[str, Step] = field(default_factory=dict)
+    half: str = ""  # the type of weights in half precision
 
     @property
     def no_ops(self) -> list[str]:
@@ -88,6 +90,8 @@ class Report:
             ),
             f"another project called gotta ({self.namesake}) is installed, with the same module and command: "
             "pip uninstall gotta, then pip install --force-reinstall gotta-tta": bool(self.namesake),
+            f"the weights are in half precision ({self.half}), which loses the small steps of adaptation: adapt "
+            "model.float(), and call it under torch.autocast for speed. Looked at in float32": bool(self.half),
             "no normalisation layers: methods that train or re-estimate them have nothing to do": not self.layers,
         }
         return [problem for problem, there in found.items() if there]
@@ -101,7 +105,7 @@ class Report:
             f"inputs                {self.inputs} ({self.evidence})",
             f"bfloat16              {self.bfloat16}",
             "",
-            f"one step on {STEP} images",
+            f"one step on {STEP} images (0 backwards: it trains no weights, or its filter let no sample through)",
         ]
         for name, step in self.steps.items():
             passes = tell_number(step.forwards, "forward"), tell_number(step.backwards, "backward")
@@ -120,13 +124,15 @@ def examine(model: nn.Module, images: Tensor | None = None, tried: str = "*") ->
     bfloat16 = probe_bfloat16()
     if bfloat16.end and any(value.dtype == torch.bfloat16 for value in (*model.parameters(), *model.buffers())):
         raise GottaError(f"the model has weights in bfloat16, which {bfloat16}. Use float32, or another processor.")
+    half = next((str(p.dtype).removeprefix("torch.") for p in model.parameters() if p.dtype in HALF), "")
+    model = deepcopy(model).float() if half else model
     train_mode = any(module.training for module in model.modules() if not isinstance(module, nn.ModuleList))
     layers = Counter(type(module).__name__ for module in model.modules() if isinstance(module, NORMALISATION))
     x, predict = _probes(model, images)
     inputs, evidence = _inputs(model, x, predict)
     outputs = kind_of_outputs(predict(x))
     steps = {name: _step(model, name, x[:STEP]) for name in names}
-    return Report(dict(layers), train_mode, outputs, inputs, evidence, bfloat16, find_namesake(), steps)
+    return Report(dict(layers), train_mode, outputs, inputs, evidence, bfloat16, find_namesake(), steps, half)
 
 
 def find_namesake() -> str:
