@@ -58,7 +58,7 @@ def test_fewer_than_three_seeds_are_refused(tmp_path):
 
 def test_one_cell_with_fewer_seeds_is_refused(tmp_path):
     runs = [run for run in ranked_runs() if run.id != "tent-fps-2"]
-    refused(tmp_path, runs, r"tent \+ fps has 2 seeds")
+    refused(tmp_path, runs, r"tent \+ fps has 2 seeds on the stream of \w+-1")
 
 
 def test_a_method_with_a_memory_needs_its_controls(tmp_path):

@@ -11,6 +11,7 @@ from gotta.experiment.sweep.kept import Runs, keep
 from gotta.report.panel import Entry, place
 from gotta.report.rows import NO_MEMORY, row_of
 from gotta.report.stored_run import Run, read_runs
+from gotta.safe_text import tell_number
 
 ENOUGH = 3  # seeds
 KINDS = {"data": "data set"}  # other parts are called as their section of a spec
@@ -40,7 +41,8 @@ def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, li
     by_protocol = _group(found)
     for name, members in by_protocol.items():
         for panel in place(members).panels:
-            _check_seeds([entry for entry in panel.entries if not entry.column.is_bare_source], panel.title)
+            where = f"{name}, {panel.title}" if panel.title else name
+            _check_seeds([entry for entry in panel.entries if not entry.column.is_bare_source], where)
             _check_controls(load_protocol(name), panel.runs)
     _check_parts(found, imports)
     if to.exists():
@@ -73,8 +75,10 @@ def _check_seeds(entries: Sequence[Entry], where: str) -> None:
     for entry in entries:
         seeds = {run.seed for run in entry.runs}
         if len(seeds) < ENOUGH:
-            told = f"{len(seeds)} {'seed' if len(seeds) == 1 else 'seeds'}" + (f" in {where}" if where else "")
-            raise GottaError(f"{entry.name} has {told}. Expected at least {ENOUGH}, as with --seeds 0,1,2.")
+            raise GottaError(
+                f"{entry.name} has {tell_number(len(seeds), 'seed')} on the stream of {where}. "
+                f"Expected at least {ENOUGH}, as with --seeds 0,1,2."
+            )
 
 
 def _check_controls(protocol: Protocol, runs: Sequence[Run]) -> None:

@@ -31,6 +31,6 @@ def test_what_is_there_already_is_not_written_over(tmp_path):
 
 def test_what_cannot_be_ranked_is_one_error_and_no_file(tmp_path):
     stored(tmp_path / "mine", ranked_runs([0]))
-    assert "has 1 seed. Expected at least 3" in gotta("submit", "mine", cwd=tmp_path, code=2)
+    assert "has 1 seed on the stream of " in gotta("submit", "mine", cwd=tmp_path, code=2)
     assert "there is no folder 'none'" in gotta("submit", "none", cwd=tmp_path, code=2)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
