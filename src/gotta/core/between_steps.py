@@ -170,7 +170,7 @@ class BetweenSteps(Shared):
             return describe(self)
 
     def __getattr__(self, name: str) -> Any:
-        """What is no attribute of an adapted model is asked of its network: `config`, `device`. Not its methods."""
+        """Other attributes are those of its network: `config`, `device`. Not its methods."""
         try:
             return super().__getattr__(name)
         except AttributeError:
