@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gotta.core import saved
 from gotta.core.adapted import Adapted
+from gotta.core.background import Background, check_background
 from gotta.core.guard import Guard
 from gotta.core.inputs import check_batch
 from gotta.core.outcome import Outcome
@@ -45,6 +46,7 @@ def build(
     guard: str | None = None,
     calls: Calls | None = None,
     shadow: bool = False,
+    background: bool | int = False,
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
@@ -53,6 +55,7 @@ def build(
     if memory.policy.needs_probs and embedding != "probs":
         raise GottaError(f"memory {memory.policy!r} reads confidence from probabilities. Use embedding='probs'.")
     Regime(adapt_every=adapt_every, score=score or "before")  # type: ignore[arg-type]  # complains before anything is done
+    queue = check_background(background, guard=guard, shadow=shadow)
     source = None
     if guard is not None or shadow:  # from a copy that is made before the method exchanges layers
         source = methods.build("source", model=deepcopy(model), embed=embedding)
@@ -62,7 +65,11 @@ def build(
     if source is not None:
         source.cost, source.calls = built.cost, built.calls  # one account, in which the guard has a phase of its own
         watcher, beside = guard and Guard(guard, source), Shadow(source) if shadow else None
-    return Adapted(built, memory, adapt_every, score or built.native_score, watcher or None, beside)
+    joined = (built, memory, adapt_every, score or built.native_score, watcher or None, beside)
+    adapted = Adapted(*joined)
+    if not queue or not (adapted.observes or built.moves_statistics):  # prior and levels are quick
+        return adapted
+    return Background(*joined, queue=queue)
 
 
 @torch.inference_mode(False)  # parameters copied in inference mode could never be trained
@@ -85,6 +92,7 @@ def adapt(
     seed: int = 0,
     guard: str | None = None,
     shadow: bool = False,
+    background: bool | int = False,
     on_step: Callable[[Outcome], object] | None = None,
     clean: Tensor | None = None,
     inplace: bool = False,
@@ -119,6 +127,8 @@ def adapt(
         seed: Of every random draw.
         guard: What to do if the model looks worse than its source: `"warn"`, `"freeze"` or `"rollback"`.
         shadow: Answer as the source, with the adapted model beside it, until `promote()`; `report()` compares them.
+        background: Predict at once with the last finished state, and adapt in a thread behind. A number says how many
+            batches may wait for it; those beyond are predicted and not learned from.
         on_step: Called after each step with its outcome.
         clean: Some samples that the network was made for, 32 or more, without labels: class and gated statistics then
             know how far off the network is at home, and look for a change of domain beyond that only.
@@ -160,6 +170,7 @@ def adapt(
         "seed": seed,
         "guard": guard,
         "shadow": shadow,
+        "background": background,
         "head": head,
         "scale": scale,
         "sample": sample,
@@ -193,6 +204,7 @@ def adapt(
         guard,
         calls,
         shadow,
+        background,
         prior=prior,
         **hyper,
     )

@@ -64,6 +64,9 @@ class Operated(BetweenSteps):
             state: Mapping[str, Any] = self.snapshots[number]
             self.whole("rollback()", lambda undo: resume.put_state(self, state), everything=True)
 
+    def wait(self) -> None:
+        """Return when every batch that was given is learned from. Without `background`, that is at once."""
+
     def _shadow(self, what: str) -> Shadow:
         if self.shadow is None:
             raise GottaError(f"{what} needs a model with a shadow. Build it with gotta.adapt(net, shadow=True).")

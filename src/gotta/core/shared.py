@@ -8,7 +8,7 @@ from copy import deepcopy
 from multiprocessing.context import get_spawning_popen
 from threading import RLock
 from time import monotonic
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 from weakref import WeakSet
 
 from torch import Tensor, nn
@@ -25,7 +25,12 @@ ALIVE: "WeakSet[Shared]" = WeakSet()
 class Shared(nn.Module):
     """Whoever holds `lock` is alone with the module. Copies, pickles and `state_dict` are made between two calls."""
 
-    OWN = ("lock", "_changeable", "_undo", "on_step")  # what belongs to this object alone and is no state
+    OWN: ClassVar[tuple[str, ...]] = (
+        "lock",
+        "_changeable",
+        "_undo",
+        "on_step",
+    )  # what belongs to this object alone and is no state
 
     def renew(self) -> None:
         """Make anew, in a copy, what was not copied."""

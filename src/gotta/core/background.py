@@ -1,0 +1,172 @@
+"""Off the request path: predictions come at once from the last finished state, and one thread adapts behind them."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+from weakref import ref
+
+import torch
+from torch import Tensor
+
+from gotta.core.adapted import Adapted
+from gotta.core.outcome import Outcome, not_stored
+from gotta.core.undo import Undo
+from gotta.errors import GottaError
+from gotta.methods.parts.calls import map_tensors
+from gotta.state import set_values
+from gotta.types import Prediction
+
+LOG = logging.getLogger(__name__)
+QUEUE = 64  # batches that wait, unless another number is asked for
+KEEPING = ("a step", "a copy", "a pickle", "save()", "snapshot()", "state_dict()")  # calls that change no prediction
+TICK = 0.5  # seconds after which a thread looks whether its model is still there
+
+
+class Front(Adapted):
+    """Predicts. Prior and levels follow each sample; memory and gradients are left to the model behind it."""
+
+    def _predict(self, x: Tensor) -> Prediction:
+        return self.method.watch(x, self.method.predict)
+
+    def _learn(self, x: Tensor, prediction: Prediction, undo: Undo) -> tuple[Tensor, dict[str, float]]:
+        self.offered += len(x)
+        return not_stored(len(x)), {}
+
+    @torch.no_grad()
+    def take_over(self, finished: Adapted) -> None:
+        """The networks of the model behind, and what its method remembers. Prior and levels are further on here."""
+        with self.alone("an update"):
+            for name, net in self.method.networks().items():
+                theirs = finished.method.networks()[name].state_dict()
+                for place, value in net.state_dict().items():
+                    if isinstance(value, Tensor):
+                        value.copy_(theirs[place])
+            remembered = {name: getattr(finished.method, name) for name in finished.method.remembers}
+            set_values(self.method, deepcopy(remembered))
+            if self.method.reads_memory and finished.memory.knows_classes:
+                self.memory.expect(finished.memory.num_classes)
+                self.memory.load_state_dict(finished.memory.state_dict())
+
+
+class Behind:
+    """The thread of a model, the batches that wait for it, and the model in front."""
+
+    def __init__(self, model: "Background") -> None:
+        self.front = Front.__new__(Front)
+        self.front.__setstate__(deepcopy(model._copied()))
+        self.front.score = "before"  # there is no other at once
+        self.waiting: deque[tuple[tuple[Any, ...], dict[str, Any]]] = deque()
+        self.arrived = threading.Event()
+        self.thread = threading.Thread(target=_work, args=(ref(model), ref(self), self.arrived), daemon=True)
+
+
+class Background(Adapted):
+    """An adapted model whose calls do not wait for an adaptation.
+
+    The model itself learns, in one thread, from batches that wait in a queue; a copy of it predicts. Calls other than
+    predictions work off the queue first: `save` keeps a state in which every batch was learned from or dropped.
+    """
+
+    OWN = (*Adapted.OWN, "behind")
+    working = False  # whether a batch is being learned from
+    dropped = 0  # batches that found the queue full: predicted, and not learned from
+    failed = 0  # batches that could not be learned from
+
+    def __init__(self, *joined: Any, queue: int = QUEUE) -> None:
+        super().__init__(*joined)
+        self.queue = queue  # batches that may wait
+
+    def renew(self) -> None:
+        super().renew()
+        self.behind: Behind | None = None
+        self.working = False
+
+    def step(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Outcome:
+        """Predict a batch at once, and leave the rest to the thread behind."""
+        behind = self.behind
+        if behind is None or not behind.thread.is_alive():  # the first call, or one in a process that was forked
+            with self.lock:
+                if self.behind is None or not self.behind.thread.is_alive():
+                    self.behind = Behind(self)
+                    self.behind.thread.start()
+                behind = self.behind
+        own = {"starts": starts, "stream": stream}
+        outcome = behind.front.step(*inputs, **own, ids=ids, **named)
+        if len(behind.waiting) >= self.queue:
+            self.dropped += 1
+        elif not behind.front.frozen:
+            behind.waiting.append(map_tensors((inputs, {**own, **named}), lambda value: value.detach().clone()))
+            behind.arrived.set()
+        measured = {"waiting": float(len(behind.waiting)), "dropped": float(self.dropped)}
+        outcome = replace(outcome, diagnostics={**outcome.diagnostics, **measured})
+        return outcome if self.on_step is None else super().tell(outcome)
+
+    def tell(self, outcome: Outcome) -> Outcome:
+        """Of a step behind, whose prediction nobody sees."""
+        return outcome
+
+    def wait(self) -> None:
+        """Return when every batch that was given is learned from."""
+        while self.work():
+            pass
+
+    def work(self) -> bool:
+        """Learn from the batch that waits longest. Whether there was one."""
+        with self.lock:
+            behind = self.behind
+            if self.working or behind is None or not behind.waiting:
+                return False
+            inputs, named = behind.waiting.popleft()
+            before, self.working = self.turns, True
+            try:
+                super().step(*inputs, **named)
+            except Exception:
+                self.failed += 1
+                LOG.exception("a batch was predicted, and could not be learned from")
+            except BaseException:  # an interrupt: the batch waits again
+                behind.waiting.appendleft((inputs, named))
+                raise
+            finally:
+                self.working = False
+            if self.turns > before or self.method.moves_statistics or self.method.reads_memory:
+                behind.front.take_over(self)
+            return True
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[None]:
+        with self.lock:
+            if not self.working:
+                self.wait()
+            with super().alone(what):
+                yield
+            if what not in KEEPING:
+                self.behind = None  # its front is out of date; the next step makes another
+
+
+def _work(model: "ref[Background]", behind: "ref[Behind]", arrived: threading.Event) -> None:
+    """Until the model is gone, or has another thread."""
+    while True:
+        arrived.wait(TICK)
+        arrived.clear()
+        while (found := model()) is not None and found.work():
+            del found
+        if found is None or found.behind is None or found.behind is not behind():
+            return
+        del found
+
+
+def check_background(background: bool | int, **others: Any) -> int:
+    """The length of the queue. Raises where something else watches each step as it happens."""
+    if type(background) not in (bool, int) or background < 0:
+        raise GottaError(f"background must be True, or how many batches may wait (got {background!r}).")
+    given = [name for name, value in others.items() if value]
+    if background and given:
+        raise GottaError(
+            f"background does not go with {given[0]}, which compares each step as it happens. Leave one out."
+        )
+    return QUEUE if background is True else int(background)
