@@ -99,7 +99,8 @@ def main() -> None:
                     f"{method:8} batch {size:3} {'behind ' if background else 'at once'}  p50 {found['p50']:8.1f} ms  "
                     f"p99 {found['p99']:8.1f} ms  bare {found['bare_p50']:6.1f} {found['bare_p99']:6.1f}  "
                     f"p99 {ratio:6.2f}x{limit}  dropped {found['dropped']:.0%}  "
-                    f"on the processor: p50 {found['cpu_p50']:.1f} p99 {found['cpu_p99']:.1f}, bare {found['bare_cpu_p50']:.1f} {found['bare_cpu_p99']:.1f}",
+                    f"on the processor: p50 {found['cpu_p50']:.1f} p99 {found['cpu_p99']:.1f}, "
+                    f"bare {found['bare_cpu_p50']:.1f} {found['bare_cpu_p99']:.1f}",
                     flush=True,
                 )
     print(f"load {os.getloadavg()[0]:.1f} after the last", flush=True)

@@ -2,6 +2,8 @@
 
 import copy
 import gc
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -244,6 +246,19 @@ def test_what_has_nothing_to_do_behind_stays_as_it_is():
         assert not isinstance(model, Background)
         model(batches(1)[0])
         model.wait()
+
+
+def test_a_program_that_ends_does_not_wait_for_the_queue_and_does_not_abort():
+    code = (
+        "import torch, gotta\n"
+        "net = torch.nn.Sequential(torch.nn.Conv2d(3, 32, 3), torch.nn.BatchNorm2d(32), torch.nn.Flatten(), "
+        "torch.nn.Linear(32 * 900, 10))\n"
+        "model = gotta.adapt(net, 'tent', 'fps', 16, 10, background=True)\n"
+        "for _ in range(40): model(torch.rand(16, 3, 32, 32))\n"
+        "print('done')"
+    )
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr
 
 
 @pytest.mark.parametrize("bad", [-1, 2.5, "yes"])

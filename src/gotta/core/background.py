@@ -62,7 +62,8 @@ class Behind:
         self.front.score = "before"  # there is no other at once
         self.waiting: deque[tuple[tuple[Any, ...], dict[str, Any]]] = deque()
         self.arrived = threading.Event()
-        self.thread = threading.Thread(target=_work, args=(ref(model), ref(self), self.arrived), daemon=True)
+        # No daemon: one that is inside torch when the interpreter ends aborts the process. It looks for the end itself.
+        self.thread = threading.Thread(target=_work, args=(ref(model), ref(self), self.arrived))
 
 
 class Background(Adapted):
@@ -149,12 +150,14 @@ class Background(Adapted):
 
 
 def _work(model: "ref[Background]", behind: "ref[Behind]", arrived: threading.Event) -> None:
-    """Until the model is gone, or has another thread."""
-    while True:
+    """Until the model is gone, has another thread, or the program ends; what waits then is not learned from."""
+    main = threading.main_thread()
+    while main.is_alive():
         arrived.wait(TICK)
         arrived.clear()
-        while (found := model()) is not None and found.work():
+        while main.is_alive() and (found := model()) is not None and found.work():
             del found
+        found = model()
         if found is None or found.behind is None or found.behind is not behind():
             return
         del found
