@@ -155,6 +155,11 @@ class Method:
 
     def predict(self, x: Tensor) -> Prediction:
         """The logits of a batch; nothing changes that a later prediction depends on."""
+        ahead = self.ahead
+        if ahead is not None and ahead.x is x:
+            self.ahead = None
+            self.statistics.note(ahead.moments)
+            return Prediction(ahead.logits, ahead.features, self.embed)
         keep = self.keep_graph and self.optimizer is not None and self.statistics.fed_by is None
         with torch.set_grad_enabled(keep), self._prediction_mode(self.predictor):
             logits, features = self._forward(self.predictor, x)
@@ -420,11 +425,6 @@ class Method:
         return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)
 
     def _forward(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
-        ahead = self.ahead
-        if ahead is not None and ahead.x is x:
-            self.ahead = None
-            self.statistics.note(ahead.moments)
-            return ahead.logits, ahead.features
         if self.embed != "features" and not self.needs_features:
             return self.logits(x, net), None
         self.cost.count(forwards=1, samples=len(x))

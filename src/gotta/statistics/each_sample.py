@@ -73,4 +73,4 @@ def _normalise(
 
 def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     shape = (*scale.shape, *([1] * (x.ndim - 2)))
-    return torch.addcmul(shift.reshape(shape), x, scale.reshape(shape)).to(x.dtype)
+    return (x * scale.reshape(shape)).add_(shift.reshape(shape)).to(x.dtype)  # a fraction of the time of addcmul

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -49,18 +50,14 @@ def distance(moments: Tensor, level: Level) -> float:
 
 def mean_distance(moments: Sequence[Tensor], levels: Sequence[Level]) -> float:
     """The average over layers of [2, n, c] each, no channel counting for more than `MOST_TERM`."""
-    found = [
-        _terms(part.mean(1), level).clamp(max=MOST_TERM).mean() for part, level in zip(moments, levels, strict=True)
-    ]
-    return float(torch.stack(found).mean())
+    terms = _terms(torch.cat([part.mean(1) for part in moments], 1), _side_by_side(levels))
+    return float(_mean_of_layers(terms.clamp(max=MOST_TERM), levels))
 
 
 def single_distances(moments: Sequence[Tensor], levels: Sequence[Level]) -> Tensor:
     """How far each sample of [2, n, c] by layer is from the level, [n]."""
-    found = [
-        _terms(part, level).clamp(max=MOST_SINGLE).mean((0, 2)) for part, level in zip(moments, levels, strict=True)
-    ]
-    return torch.stack(found).mean(0)
+    terms = _terms(torch.cat(list(moments), 2), _side_by_side(levels))
+    return _mean_of_layers(terms.clamp(max=MOST_SINGLE), levels)
 
 
 def is_far(distances: Tensor, among: Tensor) -> Tensor:
@@ -73,6 +70,22 @@ def _terms(moments: Tensor, level: Level) -> Tensor:
     if moments.ndim == 3:
         noise, expected = noise[:, None], expected[:, None]
     return (deviations(moments, level.mean, level.var) - expected).square() / noise.clamp_min(LEAST_UNIT)
+
+
+def _side_by_side(levels: Sequence[Level]) -> Level:
+    """All layers as one, which takes a fraction of the operations."""
+    return Level(*(torch.cat(parts, -1) for parts in zip(*levels, strict=True)))
+
+
+def _mean_of_layers(terms: Tensor, levels: Sequence[Level]) -> Tensor:
+    """The average over the channels of each layer, and then over layers: [2, ..., P] to [...]."""
+    return terms.mean(0) @ _shares(tuple(len(level.mean) for level in levels), terms.device)
+
+
+@lru_cache(maxsize=64)
+def _shares(sizes: tuple[int, ...], device: torch.device) -> Tensor:
+    """Of each channel in that average, [P]."""
+    return torch.cat([torch.full((size,), 1 / (size * len(sizes))) for size in sizes]).to(device)
 
 
 def measure_newness(moments: Tensor) -> float:
