@@ -5,8 +5,9 @@
 One process, one thread; time is that of this process on the processor, so that another load on the machine counts
 little. In each step the bare network, one model for all streams and one model for each stream are given the same
 samples, one after the other. Shown are the seconds of their fastest steps, which another load on the machine disturbs
-least, in bare forwards. The streams are settled first, on samples like those that are timed. Steps in which a stream tries a change of domain
-need more than one forward: their share and cost are shown apart. Limit: 1.5 bare forwards for deskew, 16 streams of 4.
+least, in bare forwards. The streams are settled first, on samples like those that are timed. Steps in which a stream
+tries a change of domain need more than one forward: their share and cost are shown apart. Limit: 1.5 bare forwards for
+deskew, 16 streams of 4.
 
 *Bytes* are the tensors of one settled stream.
 """

@@ -42,7 +42,7 @@ class Look(NamedTuple):
 def look_at(levels: Levels, x: Tensor, sight: Sight, logits: Tensor) -> Look:
     """What the forward that holds the levels says of its samples, and of those that wait."""
     rows = sight.rows(levels.idle_in(sight), len(x))
-    places = levels.places[: levels.half]
+    shallow = slice(levels.places[levels.half - 1].stop)  # layers side by side
     flat = x.detach().reshape(len(x), -1)
     counts = flat.amax(1) > flat.amin(1) if flat.shape[1] > 1 else torch.ones(len(x), dtype=torch.bool, device=x.device)
     first = rows[:, :, levels.places[0]].transpose(0, 1).flatten(1)  # [n, 2 c]
@@ -50,7 +50,7 @@ def look_at(levels: Levels, x: Tensor, sight: Sight, logits: Tensor) -> Look:
     if 0 in sight.moments and len(sight.moments[0][0]) == len(x):  # or all would seem to be the same
         counts &= ~find_repeated(torch.cat([levels.recent, first]), len(levels.recent))
     held = levels.held[: levels.half]
-    off = single_distances([rows[:, :, place] for place in places], held)
+    off = single_distances([rows[:, :, shallow]], held)
     distances = torch.cat([levels.distances, off[counts]])[-RECENT:]
     among = off[counts] if int(counts.sum()) >= WINDOW else distances
     if len(among) >= FEWEST:
@@ -66,8 +66,7 @@ def look_at(levels: Levels, x: Tensor, sight: Sight, logits: Tensor) -> Look:
         share = number / (number + STEADY) if levels.known else 1.0
         newness += share * (measure_newness(kept[:, :, levels.places[0]]) - newness)
         held = [level._replace(noise=noise[:, levels.places[at]]) for at, level in enumerate(held)]
-    shallow = [_window(levels, rows, place)[:, window] for place in places]
-    distance = mean_distance(shallow, held) if number else 0.0
+    distance = mean_distance([_window(levels, rows, shallow)[:, window]], held) if number else 0.0
     return Look(
         counts=None if bool(counts.all()) else counts,
         counted=int(counts.sum()),
