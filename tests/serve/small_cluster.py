@@ -73,7 +73,7 @@ def serving(state, **settings):
         cluster.wait_for_nodes()
         variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
         ray.init(cluster.address, runtime_env={"env_vars": variables}, log_to_driver=False, logging_level="error")
-        given = {"model": "served_models:build", "replicas": 2, "gates": 2, "cpus": 0.5, "save_every": 2.0, **settings}
+        given = {"model": "served_models:build", "replicas": 2, "gates": 2, "cpus": 1.0, "save_every": 2.0, **settings}
         made = Settings(state=Path(state), **given)
         start_proxies("127.0.0.1", port, grpc_port := free_port(), made.limits, everywhere=False)
         serve.run(make_app(made), name="gotta", logging_config={"log_level": "ERROR", "enable_access_log": False})
@@ -149,13 +149,11 @@ class Load:
 
 def seconds_lost(answered):
     """Of one stream: the longest time whose samples the stream has forgotten, by the numbers that were given again."""
-    first_sent, lost = {}, 0.0
-    latest = 0.0
+    first_sent, last, lost = {}, None, 0.0
     for one in (one for one in answered if one.status == 200):
-        if one.number in first_sent:
-            lost = max(lost, latest - first_sent[one.number])
-        first_sent.setdefault(one.number, one.sent)
-        latest = one.sent
+        if last is not None and one.number <= last.number:
+            lost = max(lost, last.sent - first_sent[one.number])
+        first_sent[one.number], last = one.sent, one
     return lost
 
 
