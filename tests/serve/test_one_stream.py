@@ -59,3 +59,4 @@ def test_what_trains_or_watches_needs_a_network_for_each_stream():
     assert can_share(build(**WITH_MEMORY))
     assert not can_share(build(method="tent"))
     assert not can_share(build(guard="warn"))
+    assert not can_share(build(shadow=True))

@@ -252,3 +252,12 @@ def test_without_a_shadow_there_is_nothing_to_promote(start):
         predictor.set_mode("live")
     with pytest.raises(GottaError, match="Start it with --shadow"):
         predictor.feedback(predictor.open("a"), ["a/1/0"], [0])
+
+
+def test_batches_that_a_full_queue_drops_are_counted(start):
+    predictor = start()
+    a = predictor.open("a")
+    for dropped in (0.0, 1.0, 1.0, 3.0):
+        predictor._measure(a, {"dropped": dropped})
+    noted = predictor.meters.by_name["gotta_drops"].noted
+    assert noted == [(1.0, {"reason": "background"}), (2.0, {"reason": "background"})]

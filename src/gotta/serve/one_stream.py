@@ -6,6 +6,7 @@ from typing import Any
 
 from gotta.core import resume, saved
 from gotta.core.adapted import Adapted
+from gotta.core.background import Background
 from gotta.core.streams import Held, begin, state_of_stream
 from gotta.errors import GottaError
 from gotta.memory import Memory
@@ -15,8 +16,9 @@ LEFT_OUT = ("method", "memory", "guard", "cost")  # what is of the model
 
 
 def can_share(model: Adapted) -> bool:
-    """Whether one network can serve many streams: nothing is trained, and nothing watches a single stream."""
-    return not model.shares_weights and model.guard is None and model.shadow is None and not model.memory.in_file
+    """Whether one network can serve many streams: nothing is trained or works behind, nothing watches one stream."""
+    alone = model.guard is not None or model.shadow is not None or isinstance(model, Background)
+    return not model.shares_weights and not alone and not model.memory.in_file
 
 
 class OneStream:

@@ -154,6 +154,8 @@ class Predictor:
     def _measure(self, owned: Owned, found: Mapping[str, float]) -> None:
         self.meters.add("gotta_undone_steps", found.get("undone", 0.0))
         self.meters.add("gotta_jumps", found.get("jumps", 0.0) - owned.measured.get("jumps", found.get("jumps", 0.0)))
+        dropped = found.get("dropped", 0.0) - owned.measured.get("dropped", 0.0)
+        self.meters.add("gotta_drops", dropped, reason="background")
         owned.measured = {**owned.measured, **found}
 
     def feedback(self, owned: Owned, ids: list[str], labels: list[int]) -> Answer:
