@@ -22,7 +22,7 @@ EVERY_ROW = {  # settings with which every row is selected
     "tribe": {"margin": 9.0},
 }
 RUNNING = ("delta", "note", "petta", "resitta", "rotta", "sotta", "tribe")  # predict with running statistics
-STILL = ("source", "deskew", "norm", "lame", "t3a", "cache", "cofa", "foa")  # train nothing
+STILL = ("source", "deskew", "norm", "lame", "t3a", "cache", "cofa", "foa", "neo")  # train nothing
 FAST = {
     "cotta": {"copies": 2},
     "energy": {"steps": 2, "buffer_size": 40},
@@ -78,8 +78,9 @@ def build(method, memory="none", net=None, **settings):
 
 def test_all_methods_are_there():
     assert list_methods() == [
-        "cache", "cofa", "cotta", "delta", "deskew", "deyo", "eata", "energy", "eta", "foa", "lame", "norm", "note",
-        "petta", "pl", "rdumb", "resitta", "roid", "rotta", "sar", "shot", "sotta", "source", "t3a", "tent", "tribe",
+        "cache", "cofa", "cotta", "delta", "deskew", "deyo", "eata", "energy", "eta", "foa", "lame", "neo", "norm",
+        "note", "petta", "pl", "rdumb", "resitta", "roid", "rotta", "sar", "shot", "sotta", "source", "t3a", "tent",
+        "tribe",
     ]  # fmt: skip
 
 
@@ -278,10 +279,10 @@ def test_no_forward_is_done_twice(method, case, counts):
 
 def test_a_model_on_which_nothing_would_happen_is_refused_by_name():
     net = nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, CLASSES))
-    for method in set(list_methods()) - {"source", "cotta", "deskew", "lame", "t3a", "cache", "cofa"}:
+    for method in set(list_methods()) - {"source", "cotta", "deskew", "lame", "t3a", "cache", "cofa", "neo"}:
         with pytest.raises(GottaError, match=f"'{method}'.*none"):
             build(method, net=net)
-    for method in ("source", "cotta", "deskew", "lame", "t3a", "cache", "cofa"):
+    for method in ("source", "cotta", "deskew", "lame", "t3a", "cache", "cofa", "neo"):
         build(method, net=net)(batches(1)[0])
     for norm in ("group", "layer"):
         with pytest.raises(GottaError, match="would equal 'source'"):

@@ -64,7 +64,7 @@ def test_what_a_model_may_give(wrap) -> None:
 
 @pytest.mark.parametrize("method", [name for name in gotta.list_methods() if name not in ("norm", "foa")])
 def test_methods_work_on_it_and_the_head_stays(method) -> None:
-    taken = {} if method in ("source", "deskew", "cofa") else {"memory": "fps", "capacity": 8}
+    taken = {} if method in ("source", "deskew", "cofa", "neo") else {"memory": "fps", "capacity": 8}
     fast = {"cotta": {"copies": 2}, "energy": {"steps": 2, "buffer_size": 40}}.get(method, {})
     model = adapt(seeded(Clip), method, head=HEAD, scale=20.0, **taken, **fast)
     logits = torch.cat([model(x) for x in IMAGES])

@@ -29,7 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "shot": {"threshold": 0.1},
 }
 # Three never adapt to rows; energy dreams as many images as there are rows; foa needs another network (test_foa.py).
-NOT_COMPARED = {"source", "deskew", "cofa", "energy", "foa"}
+NOT_COMPARED = {"source", "deskew", "cofa", "energy", "foa", "neo"}
 READ_ONLY = {"cache", "lame", "t3a"}
 
 
