@@ -276,3 +276,11 @@ def test_a_batch_that_is_refused_is_refused_at_once():
         model(torch.full((2, 3, 8, 8), torch.nan))
     model.wait()
     assert (model.offered, model.failed) == (0, 0)
+
+
+def test_streams_do_not_go_with_it():
+    model = behind("norm")
+    with pytest.raises(GottaError, match="one stream"):
+        model(batches(1)[0], stream="a")
+    model.wait()
+    assert model.offered == 0

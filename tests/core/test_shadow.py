@@ -251,3 +251,18 @@ def test_threads_predict_and_feed_back_at_once():
         thread.join()
     assert not failed
     assert (model.report().samples, model.report().labelled, model.report().waiting) == (160, 160, 0)
+
+
+def test_streams_go_with_a_shadow():
+    net, model = seeded_net().eval(), shadowed("deskew")
+    alone = gotta.adapt(seeded_net(), "deskew")
+    for x in batches(3):
+        keys = ["a", "b"] * 4
+        outcome = model.step(x, stream=keys)
+        torch.testing.assert_close(outcome.output, net(x), rtol=0, atol=0)
+        torch.testing.assert_close(outcome.beside.logits, alone(x, stream=keys), rtol=0, atol=0)
+    number = model.snapshot()
+    model.forget("a")
+    model.rollback(number)
+    assert model.streams == ["a", "b"]
+    assert model.report().samples == 24

@@ -89,6 +89,10 @@ class Background(Adapted):
 
     def step(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Outcome:
         """Predict a batch at once, and leave the rest to the thread behind."""
+        if stream is not None:
+            raise GottaError(
+                "background adapts to one stream behind its predictions. Leave out stream=, or background."
+            )
         behind = self.behind
         if behind is None or not behind.thread.is_alive():  # the first call, or one in a process that was forked
             with self.lock:
@@ -96,12 +100,13 @@ class Background(Adapted):
                     self.behind = Behind(self)
                     self.behind.thread.start()
                 behind = self.behind
-        own = {"starts": starts, "stream": stream}
-        outcome = behind.front.step(*inputs, **own, ids=ids, **named)
+        outcome = behind.front.step(*inputs, starts=starts, ids=ids, **named)
         if len(behind.waiting) >= self.queue:
             self.dropped += 1
         elif not behind.front.frozen:
-            behind.waiting.append(map_tensors((inputs, {**own, **named}), lambda value: value.detach().clone()))
+            behind.waiting.append(
+                map_tensors((inputs, {**named, "starts": starts}), lambda value: value.detach().clone())
+            )
             behind.arrived.set()
         measured = {"waiting": float(len(behind.waiting)), "dropped": float(self.dropped)}
         outcome = replace(outcome, diagnostics={**outcome.diagnostics, **measured})
