@@ -185,6 +185,7 @@ def test_the_nameless_stream_is_none_of_the_others():
         model(x, stream=keys)
         assert torch.equal(model(x), alone(x))
     assert len(model.streams) == 4
+    assert "4 streams with a name, of at most 1,000" in repr(model)
 
 
 def test_frozen_streams_stay_as_they_are():

@@ -28,6 +28,9 @@ def describe(adapted: "BetweenSteps") -> str:
         f"cost so far: {tell_number(spent['forwards'], 'forward')}, {tell_number(spent['backwards'], 'backward')}, "
         f"{spent['seconds']:.2f} s",
     ]
+    if adapted.held_streams:
+        held = tell_number(len(adapted.held_streams), "stream")
+        lines.append(f"{held} with a name, of at most {adapted.limits.streams:,}; what follows is of the one without")
     lines += [*method.prior.describe(), *method.statistics.describe()]
     if adapted.guard is not None:
         lines.append(repr(adapted.guard))
