@@ -146,6 +146,14 @@ def test_timm(name):
     assert torch.equal(gotta.adapt(net, "source")(images(size=size)), net(images(size=size)))
 
 
+def test_a_layer_that_is_exchanged_keeps_the_activation_inside():
+    timm = library("timm")
+    net, x = seeded(lambda: timm.create_model("regnetx_002", num_classes=7)), images(size=64)
+    model = gotta.adapt(net, "rotta", "fps", capacity=64)
+    torch.testing.assert_close(model(x), net(x))  # nothing was adapted to yet
+    torch.testing.assert_close(model.fold()(x), net(x))
+
+
 def test_torchvision_and_what_sar_trains():
     vision = library("torchvision")
     net = seeded(lambda: vision.models.densenet121(num_classes=7))

@@ -154,7 +154,19 @@ def replace_batch_norms(model: nn.Module, make: Callable[[_BatchNorm], nn.Module
     for parent in list(model.modules()):
         for name, child in parent._modules.items():
             if isinstance(child, _BatchNorm):
-                parent._modules[name] = made.setdefault(child, make(child))
+                parent._modules[name] = made.setdefault(child, keep_activation(child, make(child)))
+
+
+def keep_activation(layer: _BatchNorm, new: nn.Module) -> nn.Module:
+    """The new layer, followed by what the old one did after normalising: timm's have an activation inside."""
+    if new is not layer and hasattr(layer, "act") and hasattr(layer, "drop"):
+        new.register_forward_hook(_activate)
+    return new
+
+
+def _activate(module: Any, inputs: Any, output: Tensor) -> Tensor:
+    activated: Tensor = module.act(module.drop(output))
+    return activated
 
 
 def widen(x: Tensor) -> Tensor:
