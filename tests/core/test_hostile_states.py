@@ -193,6 +193,8 @@ def test_a_file_for_the_samples_is_given_again(tmp_path):
         ("state.memory.x", {"$tensor": "memory.label"}),
         ("state.memory.x", 3),
         ("state.memory", 3),
+        ("state.memory", {"$tensor": "memory.x"}),
+        ("state.memory", {"$tensor": "memory.label"}),
         ("state.method", {}),
         ("state.method", 3),
         ("state.method.generators", {}),

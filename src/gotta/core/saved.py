@@ -45,6 +45,16 @@ MOST_ROWS = 1 << 20  # that a state may make room for by itself
 MOST_BYTES = 1 << 32  # of tensors, besides what the network and its memory explain
 MOST_OF_NETWORK = 100  # times its own size: teachers, optimizers, what methods remember
 MOST_OF_SAMPLE = 1 << 26  # bytes
+UNREADABLE = (
+    SafetensorError,
+    OSError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    ValueError,
+    RuntimeError,
+)
 AGAIN = 50  # times that a reader looks for the state that replaced another
 
 
@@ -115,7 +125,7 @@ def read(folder: Path, network: int = 0, capacity: int = 0) -> tuple[dict[str, A
             before, record = record, _record(folder)
             if record["tensors"] == before["tensors"]:
                 break
-        except (SafetensorError, OSError, KeyError, TypeError, AttributeError, OverflowError, ValueError) as error:
+        except UNREADABLE as error:
             if isinstance(error, GottaError):
                 raise
             raise GottaError(f"{folder} is not a readable state: {type(error).__name__}: {error}.") from None
