@@ -428,8 +428,8 @@ column is the difference to the source in points, paired sample by sample over a
 (uncorrected). There are 960 images per stream in batches of 32 unless the name says otherwise; "40 samples" are 100
 streams of 40. Where only some samples are scored, the name says which, or the others belong to no class. A dagger marks
 streams of a kind that the rule was settled on, with other seeds and batches of 64. `python benchmarks/harm.py` runs
-what is missing, and `--page docs/results/harm.md` writes this page from `benchmarks/harm.jsonl`. `resnet56` was
-measured with the rule before the last change to it. Streams, rules and seeds that are missing have not been run."""
+what is missing, and `--page docs/results/harm.md` writes this page from `benchmarks/harm.jsonl`. Streams,
+rules and seeds that are missing have not been run."""
 
 
 def main() -> None:
