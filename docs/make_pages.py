@@ -15,6 +15,7 @@ NAMES = (
     "readme",
     "paper",
     "study",
+    "texts",
     "teaser",
 )  # one file each
 

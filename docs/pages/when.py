@@ -1,5 +1,6 @@
 """When is a memory worth it, when class statistics, when the prior? From the runs of the recipe `when`."""
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from gotta.report.figures.heat import Map, gain_maps, heat_figures
 from gotta.report.figures.svg import svg
 from gotta.report.panel import place
 from gotta.report.rows import NO_MEMORY, Column, Row, name_cell
+from gotta.report.stored_run import Run
 from gotta.safe_text import tell_number
 from pages.parts import grid, join, read
 
@@ -36,6 +38,7 @@ def make(root: Path) -> dict[Path, str]:
     for subject, (words, picture) in SUBJECTS.items():
         gains = maps[subject]
         parts += [f"## {words.capitalize()}", tell(gains), table(gains)]
+        parts += [tell_edges(runs)] if subject[0].is_memory else []
         parts.append(f"![{words}, as a heat map](when-{picture}.svg)")
     drawn = {figure.method: svg(figure.drawing) + "\n" for figure in heat_figures(place(runs).whole)}
     pictures = {
@@ -53,6 +56,28 @@ def tell(gains: Map) -> str:
         where = f"runs of {run:g}, {images:g} images of each class, gamma {gamma:g}"
         ends.append(f"{word} {gains[run, images, gamma]:+.1f} ({where})")
     return f"Above 0 in {above} of {len(gains)} places; {', '.join(ends)}."
+
+
+def tell_edges(runs: Sequence[Run]) -> str:
+    """How often the best rate is at the end of those tried: then a rate beyond may be better."""
+    told = []
+    for name, is_of in (("running statistics", lambda run: bool(run.spec.control)), ("the memory", has_memory)):
+        places: dict[tuple[float, ...], dict[float, float]] = {}
+        for run in filter(is_of, runs):
+            place = tuple(run.spec.stream[axis.removeprefix("stream.")] for axis in AXES)
+            places.setdefault(place, {})[run.spec.method.rate or 0.0] = run.accuracy or 0.0
+        ends = sum(max(rates, key=rates.__getitem__) in (min(rates), max(rates)) for rates in places.values())
+        tried = len(next(iter(places.values())))
+        told.append(f"{name} {ends} of {len(places)} times ({tried} rates)")
+    return (
+        f"This is no verdict on memories. The best rate is at an end of those tried for {' and '.join(told)}, "
+        "the memory had fewer to choose from, and a domain of at most 1,000 samples ends while it fills. [The paper in "
+        "one screen](paper.md) has domains of 10,000."
+    )
+
+
+def has_memory(run: Run) -> bool:
+    return run.spec.has_memory and not run.spec.control
 
 
 def table(gains: Map) -> str:

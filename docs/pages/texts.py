@@ -1,0 +1,91 @@
+"""Pages of prose whose numbers are computed: the templates in docs/pages/texts, filled from kept runs."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from gotta.methods import methods
+from gotta.report.cells import measure, number
+from gotta.report.pairs import Difference, difference
+from gotta.report.stored_run import Run
+from pages.parts import read
+
+MADE = "<!-- made by docs/make_pages.py from docs/pages/texts: edit it there -->"
+Pick = tuple[str, ...]  # a method and what it has: a memory, a control, statistics
+
+
+class Numbers:
+    """What the templates call: `acc` and `gap`, each for rows by their file, method and memory or control."""
+
+    def __init__(self, root: Path) -> None:
+        self.read = cache(lambda name: tuple(read(root, name)))
+
+    def pick(self, file: str, method: str, row: str = "none", **asked: Any) -> list[Run]:
+        """The runs of one cell; at the default rate, without a prior and in runs of classes unless asked otherwise."""
+        asked = {"prior": "none", "order": "dirichlet", "rate": self.usual_rate(method), **asked}
+        found = [run for run in self.read(file) if _name(run) == (method, row) and _fits(run, asked)]
+        assert found, f"{file} has no run of {method} with {row}, {asked}"
+        return found
+
+    def runs(self, file: str) -> int:
+        return len(self.read(file))
+
+    def seeds(self, found: Sequence[Run]) -> int:
+        return len({run.seed for run in found})
+
+    def usual_rate(self, method: str) -> float | None:
+        return getattr(methods.get(method).paired, "rate", None)
+
+    def acc(self, file: str, method: str, row: str = "none", **asked: Any) -> str:
+        return f"{self.value(file, method, row, **asked):.1f}"
+
+    def value(self, file: str, method: str, row: str = "none", **asked: Any) -> float:
+        return measure(self.pick(file, method, row, **asked), number("accuracy")).value or 0.0
+
+    def gap(self, first: Sequence[Run], second: Sequence[Run]) -> str:
+        """A paired difference with its interval, or its range where the runs are too few for one."""
+        found = difference(first, second)
+        assert found.estimate is not None, found.refused
+        return tell_gap(found)
+
+    def span(self, values: Sequence[float]) -> str:
+        return f"{min(values):.1f} to {max(values):.1f}"
+
+
+def tell_gap(found: Difference) -> str:
+    one = found.estimate
+    assert one is not None
+    if one.half is not None:
+        return f"{one.mean:+.1f} ± {one.half:.1f}"
+    return f"{one.mean:+.1f} ({one.range[0]:+.1f} to {one.range[1]:+.1f})"
+
+
+def make(root: Path) -> dict[Path, str]:
+    numbers = Numbers(root)
+    engine = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    names = ("acc", "gap", "pick", "runs", "seeds", "span", "value")
+    engine.globals |= {name: getattr(numbers, name) for name in names}
+    found = sorted((root / "docs/pages/texts").glob("*.md.j2"))
+    return {
+        root / "docs/results" / path.stem: f"{MADE}\n\n{engine.from_string(path.read_text(encoding='utf-8')).render()}"
+        for path in found
+    }
+
+
+def _name(run: Run) -> Pick:
+    spec = run.spec
+    levels = spec.method.statistics if spec.method.statistics in ("class", "gated") else None
+    if spec.method.name == "source" or (spec.method.name == "deskew" and levels == "class"):
+        return spec.method.name, "none"
+    bare = spec.memory.name == "none"
+    return spec.method.name, spec.control or (levels if bare and levels else spec.memory.name)
+
+
+def _fits(run: Run, asked: dict[str, Any]) -> bool:
+    rate = run.spec.method.rate
+    same = run.prior == asked["prior"] and run.stream.order == asked["order"]
+    placed = asked.get("domain_order") in (None, run.stream.domain_order)
+    return same and placed and (rate is None or rate == asked["rate"])
