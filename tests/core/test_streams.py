@@ -130,7 +130,7 @@ def test_a_step_comes_whole_or_not_at_all_for_all_its_streams(settings, monkeypa
     for x, keys in given[:2]:
         model(x, stream=keys)
     before, (x, keys), calls = frozen_state(model), given[2], []
-    take, keys = type(model)._take, [key + 2 for key in keys]  # two streams that are known and two that are new
+    take, keys = type(model).take, [key + 2 for key in keys]  # two streams that are known and two that are new
 
     def fail(self, *arguments):
         calls.append(1)
@@ -139,7 +139,7 @@ def test_a_step_comes_whole_or_not_at_all_for_all_its_streams(settings, monkeypa
             raise RuntimeError("a fault after the last stream")
         return outcome
 
-    monkeypatch.setattr(type(model), "_take", fail)
+    monkeypatch.setattr(type(model), "take", fail)
     with pytest.raises(GottaError, match="a fault"):
         model(x, stream=keys)
     monkeypatch.undo()

@@ -13,22 +13,10 @@ from gotta.core.operated import Operated
 from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
 from gotta.core.shadow import Shadow
-from gotta.core.streams import (
-    Key,
-    begin,
-    check_keys,
-    check_rows,
-    hold,
-    join,
-    make_room,
-    pick,
-    predict_ahead,
-    put,
-    rows_of,
-)
-from gotta.core.suited import check_first
+from gotta.core.streams import check_keys, check_rows, rows_of, take_each
+from gotta.core.suited import check_first, check_not_exported
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
-from gotta.errors import GottaError, NotFinite, one_error
+from gotta.errors import NotFinite, one_error
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.methods.parts.as_source import source_logits
@@ -78,13 +66,10 @@ class Adapted(Operated):
         stream that the batch, or each sample, belongs to: a camera, a user. Each is adapted to as if it were alone.
         With a shadow, `ids` names the samples for `feedback`; without, `outcome.ids` has their numbers.
         """
-        if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
-            raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
-        own = {"starts": starts, "stream": stream, "ids": ids}
+        check_not_exported()
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
-            for name in [name for name, given in own.items() if given is not None]:
-                check_own(name, self.model)
+            check_own(self.model, starts=starts, stream=stream, ids=ids)
             with self.method.calls.taking(self.model, inputs, named) as x:
                 if self.shadow is None and ids is None:
                     outcome = self._attempt(x, starts, stream)
@@ -99,8 +84,8 @@ class Adapted(Operated):
         if stream is not None:
             rows = rows_of(check_keys(stream, len(x)))
             check_rows(rows, self.limits, self)
-            return self.whole("a step", lambda undo: self._take_streams(x, begins, largest, rows, undo))
-        outcome = self.whole("a step", lambda undo: self._take(x, begins, largest, undo))
+            return self.whole("a step", lambda undo: take_each(self, x, begins, largest, rows, undo))
+        outcome = self.whole("a step", lambda undo: self.take(x, begins, largest, undo))
         return replace(outcome, output=self.answer(outcome.prediction))
 
     def answer(self, prediction: Prediction, by: Method | None = None) -> Any:
@@ -110,34 +95,8 @@ class Adapted(Operated):
         logits = prediction.logits if by.output_type is None else prediction.logits.to(by.output_type)
         return self.method.calls.answer(logits, prediction.raw.logits)
 
-    def _take_streams(
-        self, x: Tensor, starts: Starts | None, largest: list[float], rows: dict[Key, list[int]], undo: Undo
-    ) -> Outcome:
-        """A step of each stream in the batch, one after the other, after one forward for all where that will do."""
-        calls, order = self.method.calls, [row for own in rows.values() for row in own]
-        parts = torch.split(pick(x, order), [len(own) for own in rows.values()])
-        streams = make_room(self.held_streams, self.limits, rows)
-        home = undo.held = hold(self)
-        held = [streams.pop(key) if key in streams else begin(self) for key in rows]
-        with self.method.cost.phase("predict"):
-            ahead = predict_ahead(self, x, parts, held, order)
-        outcomes: dict[Key, Outcome] = {}
-        for (key, own), part, state, foreseen in zip(rows.items(), parts, held, ahead, strict=True):
-            put(self, state)
-            inner = undo.begin_part(state)
-            self.method.ahead = foreseen
-            largest_of, begins = [largest[row] for row in own], None if starts is None else starts[own]
-            with calls.of_rows(own, part):
-                outcome = self._take(part, begins, largest_of, inner)
-                outcomes[key] = replace(outcome, output=self.answer(outcome.prediction))
-            self.method.ahead = None
-            streams[key] = hold(self)
-        put(self, home)
-        self.held_streams = streams
-        whole = join(outcomes, order)
-        return whole if ahead[0] is None else replace(whole, output=self.answer(whole.prediction))
-
-    def _take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
+    def take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
+        """A step of one stream. `largest` are the largest values of the samples."""
         if self.frozen:
             return self._look(x, starts, undo)
         self.scale, exceeded = self.scale.after(largest)
@@ -151,7 +110,7 @@ class Adapted(Operated):
         phase = self.method.cost.phase
         with phase("predict"):
             raw = prediction = self._predict(x)
-        check_shape(prediction.logits, len(x), self._classes)
+        check_shape(prediction.logits, len(x), self.classes)
         if not is_finite(prediction.logits):
             return self._without_logits(x, starts, undo)
         check_first(self, prediction.logits)
@@ -259,9 +218,7 @@ class Adapted(Operated):
         outcome = self._untouched(x, starts, prediction, {"undone": 1.0})
         if not self.warned:
             self.warned = True
-            text = (
-                f"a batch was predicted, and everything else that it did taken back: {harm}. This warning comes once."
-            )
+            text = f"a batch was predicted, and whatever else it did was taken back: {harm}. This warning comes once."
             warnings.warn(text, UndoneWarning, stacklevel=6)
         return outcome
 
@@ -289,16 +246,6 @@ class Adapted(Operated):
         self.method.prior.skip(starts)
         return Outcome(prediction, not_stored(len(x)), 0, self.method.cost.take(), diagnostics)
 
-    @property
-    def observes(self) -> bool:
-        """Whether anybody looks at the samples again: a method, a memory that lasts, or the reader of a journal."""
-        memory = self.memory
-        return self.method.adapts or memory.lasts or memory.journal is not None
-
-    @property
-    def _classes(self) -> int | None:
-        return self.memory.num_classes if self.memory.knows_classes else None
-
     def _expect(self, logits: Tensor, samples: int) -> None:
-        check_shape(logits, samples, self._classes)
+        check_shape(logits, samples, self.classes)
         check_finite(logits)

@@ -161,6 +161,17 @@ class BetweenSteps(Shared):
         return self
 
     @property
+    def observes(self) -> bool:
+        """Whether anybody looks at the samples again: a method, a memory that lasts, or the reader of a journal."""
+        memory = self.memory
+        return self.method.adapts or memory.lasts or memory.journal is not None
+
+    @property
+    def classes(self) -> int | None:
+        """How many there are, once that is known."""
+        return self.memory.num_classes if self.memory.knows_classes else None
+
+    @property
     def notes(self) -> list[str]:
         """What a reader of its results should know about its memory and its method."""
         return [*self.memory.notes, *self.method.notes]

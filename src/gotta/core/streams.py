@@ -17,6 +17,7 @@ from gotta.memory import Memory
 from gotta.methods.method import Ahead
 from gotta.methods.parts.calls import join_outputs
 from gotta.priors import Prior
+from gotta.priors.prior import Starts
 from gotta.safe_text import one_line
 from gotta.state import set_values
 from gotta.statistics import Statistics
@@ -25,7 +26,9 @@ from gotta.statistics.levels.level_jumps import Sight
 from gotta.types import Prediction
 
 if TYPE_CHECKING:
+    from gotta.core.adapted import Adapted
     from gotta.core.between_steps import BetweenSteps
+    from gotta.core.undo import Undo
 
 Key = str | int
 COUNTED = ("offered", "turns", "adaptations", "scale")
@@ -194,6 +197,39 @@ def check_rows(rows: Mapping[Key, Sequence[int]], limits: Limits, adapted: "Betw
             f"stream {alone[0]!r} has one sample in this batch, which has no batch statistics to normalise with. Give "
             "at least 2 of each stream, or use statistics='running' or 'class'."
         )
+
+
+def take_each(
+    adapted: "Adapted",
+    x: Tensor,
+    starts: Starts | None,
+    largest: list[float],
+    rows: Mapping[Key, list[int]],
+    undo: "Undo",
+) -> Outcome:
+    """A step of each stream in the batch, one after the other, after one forward for all where that will do."""
+    method, order = adapted.method, [row for own in rows.values() for row in own]
+    parts = torch.split(pick(x, order), [len(own) for own in rows.values()])
+    streams = make_room(adapted.held_streams, adapted.limits, rows)
+    home = undo.held = hold(adapted)
+    held = [streams.pop(key) if key in streams else begin(adapted) for key in rows]
+    with method.cost.phase("predict"):
+        ahead = predict_ahead(adapted, x, parts, held, order)
+    outcomes: dict[Key, Outcome] = {}
+    for (key, own), part, state, foreseen in zip(rows.items(), parts, held, ahead, strict=True):
+        put(adapted, state)
+        inner = undo.begin_part(state)
+        method.ahead = foreseen
+        largest_of, begins = [largest[row] for row in own], None if starts is None else starts[own]
+        with method.calls.of_rows(own, part):
+            outcome = adapted.take(part, begins, largest_of, inner)
+            outcomes[key] = replace(outcome, output=adapted.answer(outcome.prediction))
+        method.ahead = None
+        streams[key] = hold(adapted)
+    put(adapted, home)
+    adapted.held_streams = streams
+    whole = join(outcomes, order)
+    return whole if ahead[0] is None else replace(whole, output=adapted.answer(whole.prediction))
 
 
 def make_room(streams: Mapping[Key, Held], limits: Limits, now: Mapping[Key, Any]) -> dict[Key, Held]:

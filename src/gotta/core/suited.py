@@ -32,6 +32,11 @@ def check_network(net: nn.Module) -> None:
         )
 
 
+def check_not_exported() -> None:
+    if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
+        raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
+
+
 def check_method(method: Method) -> None:
     """Refuse what would be taken back at every step, and say what is worse than it seems."""
     types = {parameter.dtype for parameter in method.model.parameters()} & {*HALF}

@@ -203,9 +203,10 @@ def unwrap(net: nn.Module) -> nn.Module:
     return net
 
 
-def check_own(name: str, net: nn.Module) -> None:
-    """Refuse an argument of gotta's own that could as well be meant for the network."""
-    if name in parameters_of(net):
+def check_own(net: nn.Module, **own: Any) -> None:
+    """Refuse arguments of gotta's own that could as well be meant for the network."""
+    given = [name for name, value in own.items() if value is not None]
+    for name in {*given}.intersection(parameters_of(net) if given else ()):
         raise GottaError(
             f"{name!r} is an argument of gotta's own, and the network takes an input of that name. Wrap the network in "
             "a module that calls the input by another name, or give the network's by position."
