@@ -269,13 +269,14 @@ def _step(model: nn.Module, name: str, x: Tensor) -> Step:
             before = deepcopy(adapted.model.state_dict())
             adapted.step(x)  # the first step also sets things up, so the second is measured
             outcome = adapted.step(x)
+            plain = source.step(x)
     except GottaError as error:
         return Step(str(error))
     except Exception as error:  # whatever a model of the caller's own raises
         return Step(f"fails on this model: {str(error).splitlines()[0]}")
     after = adapted.model.state_dict()
     moved = any(not torch.equal(value, after[key]) for key, value in before.items())
-    alike = torch.equal(outcome.prediction.logits, source.step(x).prediction.logits)
+    alike = torch.equal(outcome.prediction.logits, plain.prediction.logits)
     waits = adapted.method.statistics.watches and has_batch_norm(adapted.model)  # for a change of domain
     idle = "" if moved or waits or not alike else "changes nothing here"
     note = "adapts nothing, by definition" if name == "source" else idle

@@ -102,9 +102,9 @@ def test_a_name_of_two_kinds_needs_the_kind():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Neither", "is a class that is no part of gotta's. Expected one of method: a subclass of"),
-        ("plain", "is a function that is no part"),
-        ("number", "is a int that is no part"),
+        ("Neither", "is a class that is not a part of gotta's. Expected one of method: a subclass of"),
+        ("plain", "is a function that is not a part"),
+        ("number", "is a int that is not a part"),
         ("absent", "cannot be imported: AttributeError"),
         ("Raising", "cannot be built: OSError: disk gone"),
         ("RaisingOrder", "cannot be built: OSError: disk gone"),
@@ -126,8 +126,8 @@ def test_a_wrong_thing_is_one_line_and_was_not_called(mine, name, words):
         ("no_such_module:Thing", "ModuleNotFoundError"),
         (":Thing", "ValueError"),
         ("leaves_at_once:Thing", "SystemExit"),
-        ("subprocess:Popen", "no part of gotta's"),
-        ("os:system", "no part of gotta's"),
+        ("subprocess:Popen", "not a part of gotta's"),
+        ("os:system", "not a part of gotta's"),
         ("fsp", "Did you mean 'fps'"),
     ],
 )

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from gotta.core import resume
-from gotta.core.fold import fold
 from gotta.core.guard import Guard
 from gotta.core.inputs import Scale, shape
 from gotta.core.shadow import Shadow
@@ -152,6 +151,8 @@ class BetweenSteps(Shared):
         Levels and running statistics are in its BatchNorm layers; the prior is not, see `gotta.Filter`. For
         `torch.export`, ONNX and `save_pretrained`: `model.model` has the weights without the levels.
         """
+        from gotta.core.fold import fold
+
         with self.alone("fold()"):
             return fold(self)
 

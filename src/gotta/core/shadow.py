@@ -13,7 +13,6 @@ from gotta.core.inputs import check_finite, check_shape
 from gotta.core.outcome import Outcome, not_stored
 from gotta.errors import GottaError
 from gotta.methods import Method
-from gotta.metrics.confidence_sequence import bound_mean
 from gotta.state import Reader, Stateful, count, flag, number, tensor
 from gotta.types import Prediction
 
@@ -213,6 +212,8 @@ class Shadow(Stateful):
         tally, said, waiting = self.known
         n, m = tally.samples, tally.labelled
         won = tally.right_adapted - tally.right_source
+        from gotta.metrics.confidence_sequence import bound_mean  # most models have no shadow
+
         low, high = bound_mean(m, won, tally.spread)
         classes_source, classes_adapted = (_classes_in_use(row) for row in said)
         return ShadowReport(

@@ -98,7 +98,7 @@ def put(adapted: "BetweenSteps", held: Held) -> None:
 
 def begin(adapted: "BetweenSteps") -> Held:
     """A stream that nothing was seen of: as `reset` would leave the model."""
-    method, start, mine = adapted.method, adapted.method.start, not adapted.shares_weights
+    method, start, mine = adapted.method, adapted.method.reset_state, not adapted.shares_weights
     statistics, prior = copy(method.statistics), deepcopy(method.prior)
     statistics.load_state_dict(start["statistics"])
     prior.load_state_dict(start["prior"])
@@ -137,7 +137,7 @@ def _source_buffers(adapted: "BetweenSteps") -> list[Tensor]:
     found = []
     for held, name in adapted.moving_buffers:
         net_name, full_name = names[id(held), name]
-        now, saved = held[name], adapted.method.start[net_name].get(full_name)
+        now, saved = held[name], adapted.method.reset_state[net_name].get(full_name)
         assert now is not None
         found.append(now.clone() if saved is None else saved.to(now, copy=True))  # the first: of no state_dict
     return found

@@ -270,7 +270,7 @@ class Method:
         return source
 
     @property
-    def start(self) -> Mapping[str, Any]:
+    def reset_state(self) -> Mapping[str, Any]:
         """The state that `reset` goes back to. Nobody changes what is in it."""
         return self._snapshot
 

@@ -50,6 +50,6 @@ class Oatta(Prior):
             ratio = pairs.sum()
             if proof > self.gate:
                 answers[at] = np.log(pairs.sum(0) / ratio)
-            counts = counts if begins else counts + pairs / ratio - self.share * counts
+            counts = counts + pairs / ratio - self.share * counts
             belief = Following(pairs.sum(0) / ratio, counts, proof + self.weigh * (np.log(ratio) - proof))
         return torch.from_numpy(answers), belief._replace(proof=float(belief.proof))

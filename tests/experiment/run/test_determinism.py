@@ -13,6 +13,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 def as_before(monkeypatch):
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    torch.use_deterministic_algorithms(False)
     before = matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark
     yield
     matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark = before

@@ -144,7 +144,7 @@ def test_a_network_that_gives_features_takes_class_embeddings_from_a_file(home, 
 @pytest.mark.parametrize(
     ("named", "words"),
     [
-        ({"head": "text.txt"}, "is no head"),
+        ({"head": "text.txt"}, "is not a head"),
         ({"scale": 2.0}, "there is none"),
         ({"head": "classifier", "scale": -1.0}, "0"),
     ],

@@ -21,8 +21,11 @@ def test_latex_marks_escapes_and_compiles(tmp_path):
     assert escape(r"a_b & 100% \ {x} <y> ~^ é") == (
         r"a\_b \& 100\% \textbackslash{} \{x\} $<$y$>$ \textasciitilde{}\textasciicircum{} ?"
     )
-    if shutil.which("pdflatex") is None:
-        pytest.skip("pdflatex is not installed")
+    if (
+        shutil.which("pdflatex") is None
+        or subprocess.run(["kpsewhich", "booktabs.sty"], capture_output=True).returncode
+    ):
+        pytest.skip("pdflatex with booktabs is not installed")
     (tmp_path / "tables.tex").write_text(text)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)

@@ -38,6 +38,7 @@ DEEP = 10.0  # times the skew: by how much more slowly the last layer moves
 SLOWEST = 0.01  # share by which a level moves per unit, in the long run
 LEARN, LEARN_FIRST = 0.003, 30  # share by which a signature moves per sample of its class, and samples it starts with
 MIX = 16  # samples that the expected mix of classes counts for
+STRANGE = 1.1  # distance from the source, above that at home, from which samples teach neither signatures nor noise
 NOISE = 0.01  # share by which the noise follows one sample
 
 
@@ -53,7 +54,8 @@ class ClassStatistics(Levels):
             return prediction
         with torch.no_grad(), torch.autocast(self.mean.device.type, enabled=False):
             look = look_at(self, x, sight, logits)
-        strange, seen = look.doubt < 1 and not self.away, {"noise": look.noise, **look.seen}
+        strange = look.distance - self.home > STRANGE and not self.away
+        seen = {"noise": look.noise, **look.seen}
         self.watched = Watched(sight, look.counts, look.newness, strange, seen)
         if not is_worth_a_trial(self, look):
             return prediction

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 MARGIN, SKEWED_MARGIN = 0.06, 0.1  # share of the entropy that a jump must gain, and more if only one class is there
-DOUBTFUL, SURE = 1.1, 1.7  # distance up to which all of that is asked for, and from which nothing
-CERTAIN = 1.0  # standard errors of the gain, by which it must be above that
+CERTAIN = 2.0  # standard errors of the gain, by which it must be above that
 EVENNESS = 2  # power by which the spread of predictions counts
 REMEMBER = 512  # samples after which half of the evidence is forgotten
 
@@ -65,10 +64,10 @@ class Evidence(NamedTuple):
         _, now, jumped, _, means = self._parts()
         return now - jumped + self.evenness**EVENNESS * (spread_of(means[1]) - spread_of(means[0]))
 
-    def convinces(self, doubt: float) -> bool:
-        """Whether the gain is large enough, where there is so much doubt of a change."""
+    def convinces(self) -> bool:
+        """Whether the gain is large enough."""
         count, now, _, spread, _ = self._parts()
-        share = (MARGIN + SKEWED_MARGIN * (1 - self.evenness)) * doubt
+        share = MARGIN + SKEWED_MARGIN * (1 - self.evenness)
         return self.gain > share * now + CERTAIN * sqrt(spread) / count
 
     @property
@@ -80,11 +79,6 @@ class Evidence(NamedTuple):
     def _parts(self) -> tuple[float, float, float, float, Tensor]:
         count, now, jumped, spread = self.row[:4].tolist()
         return count, now / count, jumped / count, spread, self.row[4:].reshape(3, -1) / count
-
-
-def doubt_of(distance: float) -> float:
-    """Of a change: 1 as far as a network may be off at home, 0 where only a change explains the distance."""
-    return min(1.0, max(0.0, (SURE - distance) / (SURE - DOUBTFUL)))
 
 
 def gain_of(now: Score, then: Score, evenness: float) -> float:

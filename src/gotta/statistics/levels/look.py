@@ -5,7 +5,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gotta.statistics.levels.evidence import doubt_of
 from gotta.statistics.levels.level_jumps import (
     Sight,
     deviations,
@@ -32,7 +31,6 @@ class Look(NamedTuple):
     counted: int
     number: int  # of samples that count, with those that wait
     distance: float  # from the level
-    doubt: float  # whether that is a change, 0 to 1
     noise: Tensor
     newness: float
     seen: dict[str, Tensor]  # of the last samples, whether they count or not
@@ -72,7 +70,6 @@ def look_at(levels: Levels, x: Tensor, sight: Sight, logits: Tensor) -> Look:
         counted=int(counts.sum()),
         number=number,
         distance=distance,
-        doubt=doubt_of(distance - levels.home),
         noise=noise,
         newness=newness,
         seen={"recent": recent, "distances": distances},

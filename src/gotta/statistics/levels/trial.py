@@ -18,7 +18,6 @@ CHANCE = 1.5  # samples' worth of distance that is chance, added to both
 CHANGED = 1.0  # distance at which the level of a found domain is given up
 MORE = 1.3  # times a distance that a trial has refused: only what is farther off is tried at once
 LAST_WAIT = 4096  # samples until the next trial, at most; twice as many after each that fails
-SURE_WAIT = 256  # the same where there is a change without doubt, and only its trials fail
 OTHER = 0.5  # share of the predictions that are of other classes, where the classes have changed since the last trial
 FRAMES = 0.6  # newness of successive samples below which they are frames of a video
 FRAMES_AGE = 20.0  # units that a level counts for where frames may only move it slowly
@@ -37,8 +36,6 @@ def is_worth_a_trial(levels: Levels, look: Look) -> bool:
     other = known and float((look.mean - levels.tried.cpu()).abs().sum()) / 2 > OTHER
     since = levels.since + look.counted
     if look.distance > MORE * levels.refused:
-        return True
-    if not look.doubt and since >= (FIRST_WAIT if levels.in_hand >= 1 else SURE_WAIT):
         return True
     return levels.in_hand >= 1 and (since >= levels.wait or other)
 
@@ -80,7 +77,7 @@ class Trial:
         at_source = at_home <= LOOK + CHANCE / look.counted  # where nothing would be tried
         back = levels.away and at_home < look.distance and (at_source or gain_of(jumped, home, evenness) >= 0)
         back = back and (given_up or gain_of(now, home, evenness) >= 0)
-        if not back and (evidence.convinces(look.doubt) or (given_up and evidence.gain > 0)):
+        if not back and (evidence.convinces() or (given_up and evidence.gain > 0)):
             changes |= {"away": True, "jumps": levels.jumps + 1, **self._settled(0.0)}
             if look.newness < FRAMES:
                 return Verdict({**changes, "jumps": levels.jumps, "age": FRAMES_AGE})
