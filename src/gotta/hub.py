@@ -52,7 +52,9 @@ def _on_hub() -> Any:
             self.adapted.save(save_directory)
 
         @classmethod
-        def _from_pretrained(cls, *, model_id: str, network: nn.Module, again: Any, **where: Any) -> "OnHub":
+        def _from_pretrained(  # type: ignore[override,unused-ignore]
+            cls, *, model_id: str, network: nn.Module, again: Any, **where: Any
+        ) -> "OnHub":
             there = Path(model_id).is_dir()
             folder = model_id if there else snapshot_download(model_id, allow_patterns=FILES, **where)
             return cls(load(folder, network, **again))
