@@ -334,7 +334,7 @@ def test_clean_samples_for_statistics_that_do_not_look_are_refused():
         gotta.adapt(gotta.models.load("resnet20"), "source", clean=images().clean[:64])
 
 
-def test_a_change_that_no_trial_believes_teaches_no_signature(monkeypatch):
+def test_a_change_that_no_trial_believes_teaches_no_signature_and_is_tried_again_soon(monkeypatch):
     """Else the class that noise is taken for would explain the noise, and nothing would seem to have changed."""
     monkeypatch.setattr("gotta.statistics.levels.evidence.Evidence.convinces", lambda self: False)
     model, levels = make()
@@ -343,6 +343,7 @@ def test_a_change_that_no_trial_believes_teaches_no_signature(monkeypatch):
     for at in (64, 128):
         follow(model, images().noisy[at : at + 64], 64)
     assert distance > 1.7
+    assert levels.trials == 3
     assert torch.equal(levels.signature, signature)
     assert not levels.taught.any()
     follow(model, images().clean[:64], 64)

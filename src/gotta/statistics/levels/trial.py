@@ -18,6 +18,7 @@ CHANCE = 1.5  # samples' worth of distance that is chance, added to both
 CHANGED = 1.0  # distance at which the level of a found domain is given up
 MORE = 1.3  # times a distance that a trial has refused: only what is farther off is tried at once
 LAST_WAIT = 4096  # samples until the next trial, at most; twice as many after each that fails
+SURE, SURE_WAIT = 1.7, 256  # distance above that at home that only a change explains; there the wait is no longer
 OTHER = 0.5  # share of the predictions that are of other classes, where the classes have changed since the last trial
 FRAMES = 0.6  # newness of successive samples below which they are frames of a video
 FRAMES_AGE = 20.0  # units that a level counts for where frames may only move it slowly
@@ -36,6 +37,8 @@ def is_worth_a_trial(levels: Levels, look: Look) -> bool:
     other = known and float((look.mean - levels.tried.cpu()).abs().sum()) / 2 > OTHER
     since = levels.since + look.counted
     if look.distance > MORE * levels.refused:
+        return True
+    if look.distance - levels.home >= SURE and since >= (FIRST_WAIT if levels.in_hand >= 1 else SURE_WAIT):
         return True
     return levels.in_hand >= 1 and (since >= levels.wait or other)
 
