@@ -81,7 +81,9 @@ def driver(root, count, **more):
 
 def untimed(value):
     if isinstance(value, dict):
-        return {k: untimed(v) for k, v in value.items() if k not in ("seconds", "peak_mb", "peak_cuda_mb")}
+        return {
+            k: untimed(v) for k, v in value.items() if k not in ("seconds", "cpu_seconds", "peak_mb", "peak_cuda_mb")
+        }
     return [untimed(item) for item in value] if isinstance(value, list) else value
 
 

@@ -1,6 +1,7 @@
 """`gotta run` as a user types it."""
 
 import json
+import re
 
 from cli.shell import as_in_a_shell, gotta  # noqa: F401
 
@@ -30,6 +31,15 @@ def test_one_run_and_its_report(tmp_path):
     (tmp_path / "tables.md").unlink()
     assert "norm" in gotta("report", tmp_path)
     assert (tmp_path / "tables.md").read_bytes() == first
+
+
+def test_latency_is_measured_in_one_run_and_nothing_is_stored(tmp_path):
+    settings = ("method.name=norm", "memory.name=fps", "memory.capacity=8", "stream.per_class=1")
+    shown = gotta("run", *settings, "--latency", "--out", tmp_path)
+    assert re.search(r"answer +p50 [\d.]+ ms +p99 [\d.]+ ms\n", shown)
+    assert re.search(r"step +p50 [\d.]+ ms +p99 [\d.]+ ms\n", shown)
+    assert re.search(r"batches of 8, [\d.]+ s, [\d.]+ s of CPU, at most \d+ MB", shown)
+    assert not list(tmp_path.glob("runs/*"))
 
 
 def test_a_recorded_run_shows_its_memory(tmp_path):

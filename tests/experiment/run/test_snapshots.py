@@ -50,7 +50,9 @@ def spec(method="rotta", memory="cstu", reset="never", control=None, guard=None,
 def untimed(value):
     """Everything but seconds and megabytes, as it would be stored."""
     if isinstance(value, dict):
-        return {k: untimed(v) for k, v in value.items() if k not in ("seconds", "peak_mb", "peak_cuda_mb")}
+        return {
+            k: untimed(v) for k, v in value.items() if k not in ("seconds", "cpu_seconds", "peak_mb", "peak_cuda_mb")
+        }
     return [untimed(item) for item in value] if isinstance(value, list) else value
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from gotta import GottaError
 from gotta.experiment.run.run import run
-from gotta.experiment.run.step_costs import make_clock, recording
+from gotta.experiment.run.step_costs import latency, make_clock, recording
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Work, execute
 from gotta.experiment.sweep.store import Store
@@ -81,3 +81,9 @@ def test_settings_of_the_clock():
         spec(pace=0)
     with pytest.raises(GottaError, match="Did you mean 'measured'"):
         spec(clock="mesured")
+
+
+def test_latency_is_by_rank_and_leaves_out_the_first_step():
+    steps = [{"cost": {"predict": {"seconds": 9.0}}}]
+    steps += [{"cost": {"predict": {"seconds": k}, "adapt": {"seconds": 100.0}}} for k in range(1, 201)]
+    assert latency(steps) == {"answer": (100, 198), "step": (200.0, 298.0)}

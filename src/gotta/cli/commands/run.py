@@ -26,6 +26,10 @@ def run(
     journal: Annotated[
         Path | None, typer.Option(help="Run anew and write every decision of the memory to this .npz file.")
     ] = None,
+    latency: Annotated[
+        bool,
+        typer.Option("--latency", help="Run anew in this process and print p50 and p99 of a batch; nothing is stored."),
+    ] = False,
     record: Annotated[
         bool,
         typer.Option(
@@ -50,6 +54,8 @@ def run(
 
     - `gotta run memory.name=fifo memory.capacity=32 --journal fifo.npz` : then `gotta replay fifo.npz`
 
+    - `gotta run method.name=rotta memory.name=fps memory.capacity=64 --latency` : p50 and p99 of a batch
+
     - `gotta run memory.name=fps memory.capacity=32 --record` : then open the run in `gotta report runs/single`
 
     - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
@@ -71,12 +77,29 @@ def run(
         return
     if journal is not None:
         return write_journal(console, planned, journal, device)
+    if latency:
+        return print_latency(console, planned, device)
     planned.check(device)
     for line in planned.notices():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     with follow(console, {spec.id: planned.labels[spec.id] for spec in planned.todo}) as listen:
         result = planned.run(1, threads, device, log=log or [], listen=listen)
     conclude(console, result)
+
+
+def print_latency(console: "Console", plan: "Plan", device: str) -> None:
+    """One run, in this process: how long a batch waits for its answer, and how long its step takes."""
+    from gotta.experiment.run.run import run as run_once
+    from gotta.experiment.run.step_costs import latency
+
+    plan.check(device)
+    steps, summary = run_once(plan.specs[0], device=device)
+    for name, (half, most) in latency(steps).items():
+        console.print(f"{name:6}  p50 {1000 * half:.2f} ms   p99 {1000 * most:.2f} ms", highlight=False)
+    samples = max(step["samples"] for step in steps)
+    line = f"{len(steps)} batches of {samples}, {summary['seconds']:.1f} s, {summary['cpu_seconds']:.1f} s of CPU"
+    peak = summary["cost"]["peak_mb"]
+    console.print(line + ("" if peak is None else f", at most {peak:.0f} MB"), highlight=False)
 
 
 def write_journal(console: "Console", plan: "Plan", path: Path, device: str) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ class Scoring:
         self.steps: list[dict[str, Any]] = []
         self._right = self._seen = 0
         self._since, self._before = perf_counter(), 0.0
+        self._cpu_since, self._cpu_before = process_time(), 0.0
 
     def add(self, record: Record) -> None:
         outcome, memory = record.outcome, self.adapted.memory
@@ -68,6 +69,7 @@ class Scoring:
             "accuracy": result["accuracy"],
             "error": result["error"],
             "seconds": self._seconds(),
+            "cpu_seconds": self._cpu_seconds(),
             "online": result,
             "buffer": self.steps[-1]["memory"],
             "decisions": dict(self.adapted.memory.stats),
@@ -94,6 +96,7 @@ class Scoring:
             "right": self._right,
             "seen": self._seen,
             "seconds": self._seconds(),
+            "cpu_seconds": self._cpu_seconds(),
             **({} if self.open_set is None else {"open_set": self.open_set.state_dict()}),
         }
 
@@ -105,13 +108,19 @@ class Scoring:
         self.steps = parse_json(np.asarray(state["steps"]).tobytes())
         self._right, self._seen = state["right"], state["seen"]
         self._since, self._before = perf_counter(), state["seconds"]
+        self._cpu_since, self._cpu_before = process_time(), state["cpu_seconds"]
 
     @contextmanager
     def pause(self) -> Iterator[None]:
         """The seconds inside are not the run's own, but those of somebody who looks on."""
-        began = perf_counter()
+        began, cpu_began = perf_counter(), process_time()
         yield
         self._before -= perf_counter() - began
+        self._cpu_before -= process_time() - cpu_began
 
     def _seconds(self) -> float:
         return self._before + perf_counter() - self._since
+
+    def _cpu_seconds(self) -> float:
+        """Of all threads. On a busy machine this is what the run itself costs."""
+        return self._cpu_before + process_time() - self._cpu_since

@@ -1,7 +1,7 @@
 """The clock that a spec asks for. Measured costs are kept in a file, so that a rerun gives the same numbers."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -26,6 +26,27 @@ FORWARDS = 7
 def recording(root: Path, spec: RunSpec) -> Path:
     """Where a store keeps the measured cost of a cell. It outlives the run's folder; delete it to measure again."""
     return root / "clocks" / f"{spec.id}.json"
+
+
+def latency(steps: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    """p50 and p99 in seconds: until a batch has its answer, and until its step is over.
+
+    The first step warms up, so it does not count unless it is the only one.
+
+    >>> latency([{"cost": {"predict": {"seconds": 0.5}, "adapt": {"seconds": 1.5}}}])
+    {'answer': (0.5, 0.5), 'step': (2.0, 2.0)}
+    """
+    spent = [{name: phase["seconds"] for name, phase in step["cost"].items()} for step in steps[1:] or steps]
+    times = {
+        "answer": [phases.get("predict", 0.0) for phases in spent],
+        "step": [sum(phases.values()) for phases in spent],
+    }
+    return {name: (_percentile(values, 50), _percentile(values, 99)) for name, values in times.items()}
+
+
+def _percentile(values: Sequence[float], percent: int) -> float:
+    """The smallest value that at least so many percent of them do not exceed."""
+    return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]
 
 
 def make_clock(spec: RunSpec, record: Path | None, measure: Callable[[], dict[str, float]]) -> Clock:

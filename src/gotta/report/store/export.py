@@ -13,7 +13,12 @@ from gotta.safe_text import csv_value
 
 Rows = list[dict[str, Any]]
 SECTIONS = ("spec", "summary", "environment")
-TIMINGS = ("seconds", "peak_mb", "peak_cuda_mb")  # what another machine, or another day, answers otherwise
+TIMINGS = (
+    "seconds",
+    "cpu_seconds",
+    "peak_mb",
+    "peak_cuda_mb",
+)  # what another machine, or another day, answers otherwise
 
 
 def rows(runs: Sequence[Run]) -> Rows:

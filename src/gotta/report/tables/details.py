@@ -23,6 +23,7 @@ COST = {  # column: (path in the summary, decimals)
     "backwards": ("cost.total.backwards", 0),
     "peak MB": ("cost.peak_mb", 0),
     "run s": ("seconds", 1),
+    "cpu s": ("cpu_seconds", 1),
 }
 EXPOSURE = {
     "adapted to": ("exposure.samples", 0),
@@ -81,10 +82,11 @@ def memory_table(panel: Panel) -> Table:
 
 
 def cost_table(panel: Panel) -> Table:
-    """Seconds in each phase, passes through the network, peak of memory."""
+    """Seconds in each phase, passes through the network, peak memory, processor and wall time."""
     caption = (
         "Per run, mean over seeds. Forwards and backwards count passes of a batch. Peak MB is that of the process "
-        "since it started, so a run may show the peak of one before it."
+        "since it started, so a run may show the peak of one before it. Run s is wall time, cpu s "
+        "the processor time of all threads."
     )
     return _summary_table("Cost", panel, COST, caption)
 
