@@ -109,18 +109,28 @@ def test_a_pipeline(hf):
     assert found[0] == found[1]
 
 
-def test_a_trainer_predicts(hf, tmp_path):
+def test_a_trainer_predicts_images(hf, tmp_path):
     library("accelerate")
-    net = hf_resnet(hf)
-    settings = {"report_to": [], "use_cpu": True, "disable_tqdm": True, "per_device_eval_batch_size": 4}
-    own = {"remove_unused_columns": False, "label_names": ["labels"]}  # which it reads from the signature otherwise
     data = [{"pixel_values": image, "labels": at % 5} for at, image in enumerate(images(count=8))]
+    check_trainer(hf, hf_resnet(hf), data, tmp_path)
+
+
+def test_a_trainer_predicts_texts_of_a_data_set(hf, tmp_path):
+    library("accelerate")
+    rows = {"input_ids": [[5, 6], [7, 8], [9, 1], [2, 3]], "label": [0, 1, 2, 0], "text": ["a", "b", "c", "d"]}
+    check_trainer(hf, hf_bert(hf), library("datasets").Dataset.from_dict(rows), tmp_path)
+
+
+def check_trainer(hf, net, data, folder):
+    """With a Trainer's own defaults: it reads names of inputs and of labels from signatures."""
+    settings = {"report_to": [], "use_cpu": True, "disable_tqdm": True, "per_device_eval_batch_size": 4}
     found = [
-        hf.Trainer(model=model, args=hf.TrainingArguments(str(tmp_path), **settings, **own)).predict(data)
-        for model in (net, gotta.adapt(net, "source"))
+        hf.Trainer(model=model, args=hf.TrainingArguments(str(folder), **settings)).predict(data)
+        for model in (net, gotta.adapt(net, "source"), gotta.adapt(net, "tent"))
     ]
     np.testing.assert_allclose(found[1].predictions, found[0].predictions, atol=1e-6)
     assert found[1].metrics["test_loss"] == pytest.approx(found[0].metrics["test_loss"], abs=1e-5)
+    assert found[2].predictions.shape == found[0].predictions.shape
 
 
 def test_save_pretrained_of_a_folded_model(hf, tmp_path):

@@ -73,12 +73,25 @@ def test_a_compiled_network_runs_compiled_or_it_is_said(settings, compiled, recw
     runs = []
     model = gotta.adapt(torch.compile(seeded_net(), backend=counting(runs)), **settings)
     assert bool([warned for warned in recwarn if issubclass(warned.category, NetworkWarning)]) != compiled
+    assert ("runs uncompiled" in repr(model)) != compiled
     for seed in range(5):
         model(images(seed))
     recwarn.clear()
     before = len(runs)
     model(images(9))
     assert (len(runs) > before) == compiled
+    torch._dynamo.reset()
+
+
+def test_compiling_an_adapted_model_leaves_it_alone():
+    torch._dynamo.reset()
+    runs = []
+    plain, compiled = (gotta.adapt(seeded_net(), "tent", memory="fps", capacity=8) for _ in "ab")
+    fast = torch.compile(compiled, backend=counting(runs))
+    with pytest.warns(NetworkWarning, match=r"adapt\(torch\.compile\(net\)"):
+        found = [fast(images(seed)) for seed in range(4)]
+    assert torch.equal(torch.stack(found), torch.stack([plain(images(seed)) for seed in range(4)]))
+    assert not runs
     torch._dynamo.reset()
 
 

@@ -14,13 +14,13 @@ from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
 from gotta.core.shadow import Shadow
 from gotta.core.streams import check_keys, check_rows, rows_of, take_each
-from gotta.core.suited import check_first, check_not_exported
+from gotta.core.suited import check_first, check_not_exported, uncompiled
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
 from gotta.errors import NotFinite, one_error
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.methods.parts.as_source import source_logits
-from gotta.methods.parts.calls import check_own
+from gotta.methods.parts.calls import LABELS, CalledAsNetwork, check_own
 from gotta.priors.prior import Starts
 from gotta.types import MemoryBatch, Prediction
 
@@ -54,9 +54,11 @@ class Adapted(Operated):
         self.on_step = None
         self.method.peek = self.memory.peek if self.memory.lasts else None
 
-    def forward(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Any:
+    @CalledAsNetwork
+    def forward(self, *inputs: Any, labels: Any = None, **named: Any) -> Any:
         """Takes what the network takes and gives what it gives, with the adapted logits; the others as in `step`."""
-        return self.step(*inputs, starts=starts, stream=stream, ids=ids, **named).output
+        # By its name alone a Trainer of Hugging Face learns which column has the true labels.
+        return self.step(*inputs, **named, **({} if labels is None else {LABELS: labels})).output
 
     def step(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
@@ -67,6 +69,8 @@ class Adapted(Operated):
         With a shadow, `ids` names the samples for `feedback`; without, `outcome.ids` has their numbers.
         """
         check_not_exported()
+        if torch.compiler.is_dynamo_compiling():  # inside torch.compile(adapted)
+            return uncompiled(self.step)(*inputs, starts=starts, stream=stream, ids=ids, **named)  # type: ignore[no-any-return]
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
         with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
             check_own(self.model, starts=starts, stream=stream, ids=ids)

@@ -1,7 +1,8 @@
 """Whether a network is one that adapting works for: what is refused, and what is said of it."""
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +38,13 @@ def check_not_exported() -> None:
         raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
 
 
+def uncompiled(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step as torch.compile leaves it alone: it would compile decisions for minutes, and the network no faster."""
+    warn("an adapted model runs uncompiled, because it changes. Compile its network: adapt(torch.compile(net), ...).")
+    plain: Callable[..., Any] = torch.compiler.disable(step)  # type: ignore[no-untyped-call]
+    return plain
+
+
 def check_method(method: Method) -> None:
     """Refuse what would be taken back at every step, and say what is worse than it seems."""
     types = {parameter.dtype for parameter in method.model.parameters()} & {*HALF}
@@ -53,13 +61,18 @@ def check_method(method: Method) -> None:
             f"the network's weights are {half}, so its logits are exact to {torch.finfo(half).eps:.0e} only{steps}. "
             "float32 weights inside torch.autocast are as fast."
         )
-    compiled = any(unwrap(module) is not module for module in method.model.modules())
-    if compiled and method.statistics.watches and has_batch_norm(method.model):
+    if runs_uncompiled(method):
         warn(
             f"the compiled network runs uncompiled under statistics='{method.statistics.name}', which look at the "
             "inputs of its BatchNorm layers. statistics='running' and 'source' run it compiled; so does "
             "torch.compile(model.fold()), which adapts no more."
         )
+
+
+def runs_uncompiled(method: Method) -> bool:
+    """Whether a compiled network is not run as such."""
+    compiled = any(unwrap(module) is not module for module in method.model.modules())
+    return compiled and method.statistics.watches and has_batch_norm(method.model)
 
 
 def check_first(adapted: "Adapted", logits: Tensor) -> None:

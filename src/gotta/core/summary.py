@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gotta.core.suited import runs_uncompiled
 from gotta.safe_text import tell_number
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def describe(adapted: "BetweenSteps") -> str:
     if adapted.held_streams:
         held = tell_number(len(adapted.held_streams), "stream")
         lines.append(f"{held} with a name, of at most {adapted.limits.streams:,}; what follows is of the one without")
+    if runs_uncompiled(method):
+        lines.append(f"the compiled network runs uncompiled under statistics={method.statistics.name}")
     lines += [*method.prior.describe(), *method.statistics.describe()]
     if adapted.guard is not None:
         lines.append(repr(adapted.guard))

@@ -19,6 +19,8 @@ from gotta.serve.owned_streams import StreamStore
 from gotta.serve.predictor import Answer, Owned, Predictor, as_error
 from gotta.serve.reading import Inputs, Limits
 
+PATIENT = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "50"}  # where a busy machine starts a proxy; Serve would wait 5
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -178,7 +180,7 @@ class Handle:
 
 
 def import_serve() -> Any:
-    for name, value in SETTINGS.items():  # Ray reads them when it is imported
+    for name, value in {**SETTINGS, **PATIENT}.items():  # Ray reads them when it is imported
         os.environ.setdefault(name, value)
     try:
         return import_module("ray.serve")
@@ -202,6 +204,7 @@ def run(settings: Settings, host: str, port: int, grpc_port: int | None, address
     serve, ray = import_serve(), import_module("ray")
     check_model(settings.model)
     variables = {
+        **PATIENT,
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
     }

@@ -1,6 +1,8 @@
 """An adapted model is called as its network, and gives what it gives."""
 
+import inspect
 from collections import UserDict, namedtuple
+from copy import deepcopy
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -134,6 +136,15 @@ def test_inputs_by_position_and_by_name_are_the_same(method):
         assert torch.equal(found[0]["logits"], net(images(), place, 2.0)["logits"])
     # The second input counts: it is not taken for `starts`, or lost.
     assert not torch.equal(gotta.adapt(net, method)(images(), 1 - place, 2.0)["logits"], found[0]["logits"])
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_the_signature_is_that_of_the_network(background):
+    net = TwoInputs()
+    model = gotta.adapt(net, "tent", background=background)
+    assert inspect.signature(model.forward) == inspect.signature(net.forward)
+    assert "labels" in inspect.signature(type(model).forward).parameters
+    assert inspect.signature(deepcopy(model).forward) == inspect.signature(net.forward)
 
 
 def test_true_labels_make_a_loss_and_nothing_else():

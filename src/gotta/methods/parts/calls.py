@@ -195,6 +195,26 @@ def parameters_of(net: nn.Module) -> list[str]:
         return []
 
 
+class CalledAsNetwork:
+    """A `forward` whose signature is the network's: a Trainer of Hugging Face drops what it does not find there."""
+
+    def __init__(self, own: Callable[..., Any], adapted: Any = None) -> None:
+        self.own, self.adapted = own, adapted
+
+    def __get__(self, adapted: Any, owner: Any = None) -> Callable[..., Any]:
+        return self.own if adapted is None else CalledAsNetwork(self.own, adapted)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        return self.own(self.adapted, *inputs, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.own, name)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(unwrap(self.adapted.model).forward)
+
+
 def unwrap(net: nn.Module) -> nn.Module:
     """The network that was compiled, or made data-parallel."""
     parallel = (nn.DataParallel, nn.parallel.DistributedDataParallel)
