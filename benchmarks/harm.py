@@ -428,14 +428,15 @@ def write_page(done: dict[tuple[str, str, int, str], dict[str, int]], path: Path
 
 PAGE_HEAD = """# Does the default hurt?
 
-Streams such as a service has, and what `gotta.adapt(net)` does to the accuracy of the plain network on them. Each
-column is the difference to the source in points, paired sample by sample over all seeds, with its 95 % interval
-(uncorrected). There are 960 images per stream in batches of 32 unless the name says otherwise; "40 samples" are 100
-streams of 40. Where only some samples are scored, the name says which, or the others belong to no class. A dagger
-marks streams of a kind that the rule was settled on, with other seeds and batches of 64; that a jump must be two
-standard errors better was chosen on seed 0 of these streams, and seeds 1 and 2 were run afterwards. `python
-benchmarks/harm.py` runs what is missing, and `--page docs/results/harm.md` writes this page from
-`benchmarks/harm.jsonl`. Streams, rules and seeds that are missing have not been run."""
+What `gotta.adapt(net)` does to the accuracy of the plain network on streams such as a service has. Each column is the
+difference to the source in points, paired sample by sample over all seeds, with its 95 % interval (uncorrected). A
+stream has 960 images in batches of 32 unless its name says otherwise; "40 samples" are 100 streams of 40. Where only
+some samples are scored, the name says which, or the others belong to no class. A dagger marks the kinds of stream that
+the rule was tuned on, with other seeds and batches of 64. One constant, that a jump must be two standard errors better,
+was chosen on seed 0 of the streams below; seeds 1 and 2 were run afterwards.
+
+`python benchmarks/harm.py` runs what is missing, and `--page docs/results/harm.md` writes this page from
+`benchmarks/harm.jsonl`. A dot was not run."""
 
 
 def main() -> None:

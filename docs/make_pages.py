@@ -15,6 +15,7 @@ NAMES = (
     "readme",
     "paper",
     "study",
+    "readings",
     "texts",
     "teaser",
 )  # one file each

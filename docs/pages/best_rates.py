@@ -80,11 +80,12 @@ def page(found: Sequence[Measured]) -> str:
     parts = [
         "# How fast should running statistics move?",
         f"Accuracy in percent of `{on['model']}` on {on['data']}, {tell_number(on['images'], 'image')} in each of "
-        f"{', '.join(on['domains'])} at severity {on['severity']}, order {on['order']} (gamma {on['gamma']}), memories "
-        f"of {on['capacity']} rows in steps of as many, {tell_number(len(on['seeds']), 'seed')}. No other table scores "
-        "these corruptions. Bold: the best rate of a row, which other recipes use in their rows *at best rate*.",
+        f"{', '.join(on['domains'])} at severity {on['severity']}, {on['order'].capitalize()} order (gamma "
+        f"{on['gamma']}), memories of {on['capacity']} rows in steps of as many, "
+        f"{tell_number(len(on['seeds']), 'seed')}. No other table scores these corruptions. Bold: the best rate of a "
+        "row, which other recipes use in their rows *at best rate*.",
         "    gotta bench statistics\n    python docs/make_pages.py best_rates",
-        "Made by these commands, from the runs alone; what was not run at every rate is not here.",
+        "Rows that were not run at every rate are left out.",
     ]
     for method in dict.fromkeys(one.method for one in found):
         rows = [one for one in found if one.method == method]
@@ -116,13 +117,12 @@ def sentences(rows: Sequence[Measured]) -> list[str]:
     same = [one.row.short for one in memories if one.accuracies == control.accuracies]
     if same:
         lines.append(
-            f"At equal rates {list_in_words(same)} has the numbers of running statistics, by construction: in steps of "
-            "as many samples as it has rows it holds exactly the last batch."
+            f"At equal rates {list_in_words(same)} equals running statistics by construction: in steps of as many "
+            "samples as it has rows, it holds exactly the last batch."
         )
     edge = [one.row.short for one in rows if one.best in (min(one.runs), max(one.runs))]
     if edge:
-        told = list_in_words(edge)
-        lines.append(f"At the edge of the rates that were tried, so that a rate beyond may be better: {told}.")
+        lines.append(f"Best at the edge of the rates tried, so a rate beyond may be better: {list_in_words(edge)}.")
     return lines
 
 

@@ -10,11 +10,10 @@ from pages.parts import grid, join, read
 HEAD = """\
 # Does a sample memory matter on top?
 
-Every row predicts with class statistics and a prior (`sticky`, with `deskew` too). `deskew` stops there: it trains
-nothing and keeps no image. The others also train the network, on the batch (*none*) or on
-what a memory holds. A cell is what that adds to `deskew` on the same stream, in points of accuracy, with its 95 %
-interval over other seeds (and, where there is more than one, other corruptions), or its range where there are too few
-for an interval. **Bold**: the interval does not contain 0.
+Every row predicts with class statistics and a prior (`sticky`, also for `deskew`). `deskew` stops there: it trains
+nothing and stores no image. The other rows also train the network, on the batch (*none*) or on a memory. A cell shows
+what this adds to `deskew` on the same stream, in points of accuracy, with its 95 % interval over seeds and
+corruptions, or its range where runs are too few. **Bold**: the interval excludes 0.
 
     gotta bench on-top
     gotta bench on-top-video
@@ -67,7 +66,7 @@ def tell(rows: Rows) -> str:
     over = ", ".join(f"{method} {gain:+.1f}" for method, gain in gains.items())
     return (
         f"Of {len(found)} rows {len(above)} are significantly above deskew{_listed(above)} and {len(below)} below"
-        f"{_listed(below)}. What the best memory adds to FIFO, which holds the last samples, in points: {over}."
+        f"{_listed(below)}. The best memory less FIFO, which holds the last samples, in points: {over}."
     )
 
 

@@ -151,11 +151,11 @@ def make_page(page: Page, study: Study) -> str:
     parts = [MADE, f"# {page.title}", page.about]
     filled, judged = page.fill(study), judge(page.name, study)
     if not filled and not judged:
-        none = "None of these runs is kept yet. This command makes them, and `gotta keep` keeps them:"
+        none = "No runs of this page are kept yet. This command makes them, and `gotta keep` keeps them:"
         return join([*parts, none, page.command])
     parts += [page.command, f"Ours: {WORDS['stand_ins'][page.world]}. {tell_runs(page, study)}", *filled]
     if judged:
-        parts += ["## What becomes of the claims", rule(), tell(judged), claims_table(judged), said(judged)]
+        parts += ["## Which claims hold?", rule(), tell(judged), claims_table(judged), said(judged)]
     return join(parts)
 
 
@@ -343,7 +343,7 @@ def said(judged: Sequence[Judged]) -> str:
 def tell(judged: Sequence[Judged]) -> str:
     """How many claims came to which end, and how many the control passes."""
     if not judged:
-        return "No claim has runs of both sides yet."
+        return "No claim has runs on both sides yet."
     counts = Counter(one.verdict for one in judged)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     confirmed = [one for one in judged if one.verdict == CONFIRMED]

@@ -10,6 +10,7 @@ from jinja2 import Environment, StrictUndefined
 from gotta.methods import methods
 from gotta.report.cells import measure, number
 from gotta.report.pairs import Difference, difference
+from gotta.report.paper.numbers import lookup
 from gotta.report.stored_run import Run
 from pages.parts import read
 
@@ -30,9 +31,6 @@ class Numbers:
         assert found, f"{file} has no run of {method} with {row}, {asked}"
         return found
 
-    def runs(self, file: str) -> int:
-        return len(self.read(file))
-
     def seeds(self, found: Sequence[Run]) -> int:
         return len({run.seed for run in found})
 
@@ -51,6 +49,25 @@ class Numbers:
         assert found.estimate is not None, found.refused
         return tell_gap(found)
 
+    def best(self, file: str, *rows: str, domain_order: str | None = None) -> str:
+        """The rate at which Norm does best with each of these memories or controls; all of them if they differ."""
+        rates = {self._best(file, row, domain_order) for row in rows}
+        return " and ".join(f"{rate:g}" for rate in sorted(rates))
+
+    def _best(self, file: str, row: str, domain_order: str | None) -> float:
+        here = [run for run in self.read(file) if domain_order in (None, run.stream.domain_order)]
+        found = {run.spec.method.rate: run.accuracy or 0.0 for run in here if _name(run) == ("norm", row)}
+        assert len(found) > 1, f"{file} has no rates of {row}"
+        return max((rate for rate in found if rate), key=lambda rate: found[rate])
+
+    def lost(self, file: str, rows: Sequence[str], rate: float) -> list[float]:
+        """What another rate than the default costs Norm."""
+        return [self.value(file, "norm", row) - self.value(file, "norm", row, rate=rate) for row in rows]
+
+    def printed(self, method: str, memory: str, data: str = "cifar10-c", capacity: int = 32) -> float:
+        """In the paper."""
+        return lookup(method, memory, capacity, data=data)[0].value
+
     def span(self, values: Sequence[float]) -> str:
         return f"{min(values):.1f} to {max(values):.1f}"
 
@@ -66,7 +83,7 @@ def tell_gap(found: Difference) -> str:
 def make(root: Path) -> dict[Path, str]:
     numbers = Numbers(root)
     engine = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    names = ("acc", "gap", "pick", "runs", "seeds", "span", "value")
+    names = ("acc", "best", "gap", "lost", "pick", "printed", "seeds", "span", "value")
     engine.globals |= {name: getattr(numbers, name) for name in names}
     found = sorted((root / "docs/pages/texts").glob("*.md.j2"))
     return {

@@ -13,11 +13,11 @@ from gotta.safe_text import tell_number
 from pages.parts import grid, join, read
 
 HEAD = """\
-# When is a memory worth it, when class statistics, when the prior?
+# When are a memory, class statistics or the prior worth it?
 
-Points of accuracy above running statistics without a memory, which have the best of five rates on each stream. A
-class goes on for *run* samples on average; a domain lasts for
-10 times *images of each class*; with gamma 100 all classes come everywhere, with gamma 0.1 a few at a time.
+Points of accuracy above running statistics without a memory at the best of five rates on each stream. A
+class lasts *run* samples on average, a domain 10 times *images of each class*. With gamma 100 all classes mix; with
+gamma 0.1 a few come at a time.
 
     gotta bench when
     python docs/make_pages.py when"""
@@ -34,7 +34,7 @@ def make(root: Path) -> dict[Path, str]:
     runs = read(root, "when")
     maps = gain_maps(runs, AXES)
     count = f"{len(runs)} runs, {tell_number(len({run.seed for run in runs}), 'seed')}"
-    parts = [HEAD, f"{count}: differences below a point are a direction at most."]
+    parts = [HEAD, f"{count}: do not read much into differences below a point."]
     for subject, (words, picture) in SUBJECTS.items():
         gains = maps[subject]
         parts += [f"## {words.capitalize()}", tell(gains), table(gains)]
@@ -70,9 +70,9 @@ def tell_edges(runs: Sequence[Run]) -> str:
         tried = len(next(iter(places.values())))
         told.append(f"{name} {ends} of {len(places)} times ({tried} rates)")
     return (
-        f"This is no verdict on memories. The best rate is at an end of those tried for {' and '.join(told)}, "
-        "the memory had fewer to choose from, and a domain of at most 1,000 samples ends while it fills. [The paper in "
-        "one screen](paper.md) has domains of 10,000."
+        f"Do not read this as a verdict on memories. The best rate lies at an end of the rates tried for "
+        f"{' and '.join(told)}. The memory had fewer rates to choose from, and a domain of at most 1,000 samples ends "
+        "while it fills. [The paper in one screen](paper.md) has domains of 10,000."
     )
 
 

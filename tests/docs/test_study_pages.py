@@ -69,7 +69,7 @@ def test_means_are_over_the_seeds_that_all_rows_have():
 
 def test_a_page_without_runs_names_its_command():
     page = make_page(PAGES["table3"], study((0,)))
-    assert "None of these runs is kept yet." in page
+    assert "No runs of this page are kept yet." in page
     assert "gotta bench table3 --study" in page
 
 
