@@ -4,6 +4,7 @@ import sys
 import warnings
 from copy import deepcopy
 from pathlib import Path
+from threading import Event
 
 import pytest
 import torch
@@ -22,6 +23,9 @@ SETUPS = {
     "rotta": {"memory": "cstu", "capacity": 8, "guard": "rollback"},
     "norm": {"memory": "fpsd", "capacity": 8, "statistics": "running"},
     "cotta": {"copies": 2, "anchor_threshold": 0.5},
+    "streams": {"method": "deskew", "streams": 2},
+    "trained streams": {"method": "tent", "memory": "fps", "capacity": 8},
+    "shadow": {"method": "norm", "memory": "fps", "capacity": 8, "shadow": True},
 }
 
 
@@ -29,23 +33,32 @@ def images(size=8, seed=0):
     return torch.rand(size, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
 
 
-def warm(method, **settings):
-    model = adapt(seeded_net(), method, seed=3, **settings)
+def warm(setup):
+    model = adapt(seeded_net(), **{"method": setup, "seed": 3, **SETUPS[setup]})
     for seed in range(2):
-        model(images(seed=seed))
+        step_of(setup)(model, seed)
     return model
 
 
-class Lines:
-    """Counts the lines of gotta that are traced inside, and raises at one of them."""
+def step_of(setup):
+    """A step of one stream; or of two, one that is known and one that is not, so that a third has to go."""
 
-    def __init__(self, at=None):
-        self.at, self.seen = at, 0
+    def step(model, seed=9):
+        model(images(seed=seed), **({"stream": [seed % 2, seed] * 4} if "streams" in setup else {}))
+
+    return step
+
+
+class Lines:
+    """Counts the lines of gotta, or of one of its files, that are traced inside, and raises at one of them."""
+
+    def __init__(self, at=None, file=""):
+        self.at, self.seen, self.file = at, 0, file
 
     def trace(self, frame, event, _):
         if not frame.f_code.co_filename.startswith(SOURCE):
             return None
-        if event == "line":
+        if event == "line" and frame.f_code.co_filename.endswith(self.file):
             self.seen += 1
             if self.seen == self.at:
                 raise KeyboardInterrupt
@@ -60,32 +73,30 @@ class Lines:
         sys.settrace(self.before)
 
 
-def lines_of(call, model):
-    with Lines() as lines, warnings.catch_warnings():
+def lines_of(call, model, file=""):
+    with Lines(file=file) as lines, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         call(model)
     return lines.seen
 
 
-def cut(call, model, at):
+def cut(call, model, at, file=""):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(KeyboardInterrupt), Lines(at):
+        with pytest.raises(KeyboardInterrupt), Lines(at, file):
             call(model)
 
 
-def step(model):
-    model(images(seed=9))
-
-
-def check(call, model, points):
+def check(call, model, points=None, file=""):
+    """Cut a call off at so many of its lines, or at all of them."""
     before, after = frozen_state(model), deepcopy(model)
-    total = lines_of(call, after)
+    total = lines_of(call, after, file)
+    points = points or total
     ends = before, frozen_state(after)
     for number in range(points):
         copy = deepcopy(model)
         at = 1 + number * total // points
-        cut(call, copy, at)
+        cut(call, copy, at, file)
         assert frozen_state(copy) in ends, f"line {at} of {total}"
         call(copy)  # and it goes on
         if number % 7 == 0:
@@ -99,23 +110,49 @@ def _twice(call, model):
     return copy
 
 
-@pytest.mark.parametrize("method", SETUPS)
-def test_a_step_that_is_cut_off_anywhere_has_happened_or_has_not(method):
-    check(step, warm(method, **SETUPS[method]), points=25)
+@pytest.mark.parametrize("setup", SETUPS)
+def test_a_step_that_is_cut_off_anywhere_has_happened_or_has_not(setup):
+    check(step_of(setup), warm(setup), points=25)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", SETUPS)
-def test_a_step_that_is_cut_off_at_every_line(method):
-    model = warm(method, **SETUPS[method])
-    check(step, model, points=lines_of(step, deepcopy(model)))
+@pytest.mark.parametrize("setup", SETUPS)
+def test_a_step_that_is_cut_off_at_every_line(setup):
+    check(step_of(setup), warm(setup))
 
 
-@pytest.mark.parametrize("method", ["deskew", "rotta"])
-def test_resetting_freezing_and_loading_have_happened_or_have_not(method, tmp_path):
-    model = warm(method, **SETUPS[method])
-    saved = warm(method, **SETUPS[method])
-    saved(images(seed=5))
+def test_what_a_shadow_counts_goes_with_the_step():
+    check(step_of("shadow"), warm("shadow"), file="shadow.py")
+
+
+def test_a_batch_that_waits_is_learned_from_once(monkeypatch):
+    monkeypatch.setattr("gotta.core.background._work", lambda *_: Event().wait(5))  # so that `wait` does the work
+
+    def waiting():
+        model = adapt(seeded_net(), "tent", memory="fps", capacity=8, seed=3, background=True)
+        for seed in range(2):
+            model(images(seed=seed))
+        return model
+
+    def settle(model):
+        model.wait()
+        return frozen_state(model)
+
+    end = settle(waiting())
+    total = lines_of(lambda model: model.wait(), waiting(), "background.py")
+    assert total > 30
+    for at in range(1, total + 1):
+        model = waiting()
+        cut(lambda model: model.wait(), model, at, "background.py")
+        assert settle(model) == end, f"line {at} of {total}"
+        assert (len(model.behind.waiting), model.failed) == (0, 0)
+        torch.testing.assert_close(model.behind.front.model.state_dict(), model.model.state_dict(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("setup", ["deskew", "rotta", "streams", "shadow"])
+def test_resetting_freezing_and_loading_have_happened_or_have_not(setup, tmp_path):
+    model, saved = warm(setup), warm(setup)
+    step_of(setup)(saved, 5)
     saved.save(tmp_path)
     for call in (lambda m: m.reset(), lambda m: m.freeze(), lambda m: m.load(tmp_path)):
         check(call, model, points=20)
@@ -123,7 +160,7 @@ def test_resetting_freezing_and_loading_have_happened_or_have_not(method, tmp_pa
 
 @pytest.mark.parametrize("method", ["deskew", "tent", "rotta"])
 def test_a_rollback_that_is_cut_off_is_finished_by_the_next_call(method):
-    model = warm(method, **SETUPS[method])
+    model, step = warm(method), step_of(method)
     before = frozen_state(model)
     last = "adapt" if model.method.adapts else "follow"
     total = 60
@@ -155,7 +192,7 @@ class Rollback(Lines):
 
 
 def test_what_is_asked_for_inside_a_step_is_refused(tmp_path):
-    model = warm("tent", memory="fps", capacity=8)
+    model, step = warm("tent"), step_of("tent")
     calls = {
         "save()": lambda: model.save(tmp_path / "x"),
         "reset()": model.reset,
@@ -180,7 +217,7 @@ def test_what_is_asked_for_inside_a_step_is_refused(tmp_path):
 @pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError, KeyboardInterrupt])
 @pytest.mark.parametrize("where", ["adapt", "predict", "expect_adaptation"])
 def test_what_is_not_our_error_reaches_the_caller_as_itself_and_nothing_changes(error, where, monkeypatch):
-    model = warm("tent", memory="fps", capacity=8)
+    model, step = warm("tent"), step_of("tent")
     before = frozen_state(model)
 
     def fail(*_, **__):

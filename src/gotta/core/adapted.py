@@ -12,7 +12,7 @@ from gotta.core.inputs import MOST, check_batch, check_finite, check_shape, chec
 from gotta.core.operated import Operated
 from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
-from gotta.core.shadow import Shadow
+from gotta.core.shadow import Noting, Shadow, noting
 from gotta.core.streams import check_keys, check_rows, rows_of, take_each
 from gotta.core.suited import check_first, check_not_exported, uncompiled
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
@@ -78,18 +78,18 @@ class Adapted(Operated):
                 if self.shadow is None and ids is None:
                     outcome = self._attempt(x, starts, stream)
                 else:
-                    outcome = self._beside(x, ids, lambda: self._attempt(x, starts, stream))
+                    outcome = self._beside(x, ids, lambda note: self._attempt(x, starts, stream, note))
             return outcome if self.on_step is None else self.tell(outcome)
 
-    def _attempt(self, x: Tensor, starts: Any, stream: Any) -> Outcome:
+    def _attempt(self, x: Tensor, starts: Any, stream: Any, note: Noting | None = None) -> Outcome:
         check_storable(x, self.method.calls.batch_like, self.memory.lasts or self.guard is not None)
         largest = check_batch(x, self.sample, self.method.needs_batch)
         begins = check_starts(starts, len(x))
         if stream is not None:
             rows = rows_of(check_keys(stream, len(x)))
             check_rows(rows, self.limits, self)
-            return self.whole("a step", lambda undo: take_each(self, x, begins, largest, rows, undo))
-        outcome = self.whole("a step", lambda undo: self.take(x, begins, largest, undo))
+            return self.whole("a step", noting(note, lambda undo: take_each(self, x, begins, largest, rows, undo)))
+        outcome = self.whole("a step", noting(note, lambda undo: self.take(x, begins, largest, undo)))
         return replace(outcome, output=self.answer(outcome.prediction))
 
     def answer(self, prediction: Prediction, by: Method | None = None) -> Any:

@@ -1,12 +1,14 @@
 """Off the request path: predictions come at once from the last finished state, and one thread adapts behind them."""
 
 import logging
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 from weakref import ref
 
@@ -15,13 +17,15 @@ from torch import Tensor
 
 from gotta.core.adapted import Adapted
 from gotta.core.outcome import Outcome, not_stored
-from gotta.core.undo import Undo
+from gotta.core.undo import Undo, is_on_stack
 from gotta.errors import GottaError
 from gotta.methods.parts.calls import map_tensors
+from gotta.priors.prior import Starts
 from gotta.state import set_values
 from gotta.types import Prediction
 
 LOG = logging.getLogger(__name__)
+Batch = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments of a step
 QUEUE = 64  # batches that wait, unless another number is asked for
 KEEPING = ("a step", "a copy", "a pickle", "save()", "snapshot()", "state_dict()")  # calls that change no prediction
 TICK = 0.5  # seconds after which a thread looks whether its model is still there
@@ -60,7 +64,7 @@ class Behind:
         self.front = Front.__new__(Front)
         self.front.__setstate__(deepcopy(model._copied()))
         self.front.score = "before"  # there is no other at once
-        self.waiting: deque[tuple[tuple[Any, ...], dict[str, Any]]] = deque()
+        self.waiting: deque[Batch] = deque()
         self.arrived = threading.Event()
         # No daemon: one that is inside torch when the interpreter ends aborts the process. It looks for the end itself.
         self.thread = threading.Thread(target=_work, args=(ref(model), ref(self), self.arrived))
@@ -73,8 +77,8 @@ class Background(Adapted):
     predictions work off the queue first: `save` keeps a state in which every batch was learned from or dropped.
     """
 
-    OWN = (*Adapted.OWN, "behind")
-    working = False  # whether a batch is being learned from
+    OWN = (*Adapted.OWN, "behind", "learned", "frame")
+    exchanged = (*Adapted.exchanged, "learned")
     dropped = 0  # batches that found the queue full: predicted, and not learned from
     failed = 0  # batches that could not be learned from
 
@@ -85,7 +89,8 @@ class Background(Adapted):
     def renew(self) -> None:
         super().renew()
         self.behind: Behind | None = None
-        self.working = False
+        self.learned: Batch | None = None  # the last batch that was learned from
+        self.frame: FrameType | None = None  # in which a batch is being learned from
 
     def step(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Outcome:
         """Predict a batch at once, and leave the rest to the thread behind."""
@@ -95,13 +100,13 @@ class Background(Adapted):
             )
         behind = self.behind
         if behind is None or not behind.thread.is_alive():  # the first call, or one in a process that was forked
-            with self.lock:
+            with super().alone("a copy"):
                 if self.behind is None or not self.behind.thread.is_alive():
                     self.behind = Behind(self)
                     self.behind.thread.start()
                 behind = self.behind
         outcome = behind.front.step(*inputs, starts=starts, ids=ids, **named)
-        if len(behind.waiting) >= self.queue:
+        if len(behind.waiting) > self.queue:
             self.dropped += 1
         elif not behind.front.frozen:
             behind.waiting.append(
@@ -122,36 +127,44 @@ class Background(Adapted):
             pass
 
     def work(self) -> bool:
-        """Learn from the batch that waits longest. Whether there was one."""
+        """Learn from the batch that waits longest. Whether there was one.
+
+        It waits until all is done, so that whatever cuts this off, the next call finishes it.
+        """
         with self.lock:
             behind = self.behind
-            if self.working or behind is None or not behind.waiting:
+            if is_on_stack(self.frame) or behind is None or not behind.waiting:
                 return False
-            inputs, named = behind.waiting.popleft()
-            before, self.working = self.turns, True
+            before, batch = self.turns, behind.waiting[0]
+            finished = batch is self.learned
             try:
-                super().step(*inputs, **named)
+                self.frame = sys._getframe()
+                if not finished:
+                    super().step(*batch[0], **batch[1])
             except Exception:
                 self.failed += 1
                 LOG.exception("a batch was predicted, and could not be learned from")
-            except BaseException:  # an interrupt: the batch waits again
-                behind.waiting.appendleft((inputs, named))
-                raise
             finally:
-                self.working = False
-            if self.turns > before or self.method.moves_statistics or self.method.reads_memory:
+                self.frame = None
+            if finished or self.turns > before or self.method.moves_statistics or self.method.reads_memory:
                 behind.front.take_over(self)
+            behind.waiting.popleft()
             return True
+
+    def take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
+        outcome = super().take(x, starts, largest, undo)
+        self.learned = None if self.behind is None else self.behind.waiting[0]
+        return outcome
 
     @contextmanager
     def alone(self, what: str) -> Iterator[None]:
         with self.lock:
-            if not self.working:
+            if not is_on_stack(self.frame):
                 self.wait()
+                if what not in KEEPING:
+                    self.behind = None  # its front will be out of date; the next step makes another
             with super().alone(what):
                 yield
-            if what not in KEEPING:
-                self.behind = None  # its front is out of date; the next step makes another
 
 
 def _work(model: "ref[Background]", behind: "ref[Behind]", arrived: threading.Event) -> None:

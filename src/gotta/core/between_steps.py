@@ -43,6 +43,8 @@ class BetweenSteps(Shared):
         "frozen": flag,
     }
 
+    exchanged: ClassVar[tuple[str, ...]] = ("held_streams",)  # beside what `state` names
+
     def __init__(self) -> None:
         super().__init__()
         self.frozen = False

@@ -11,7 +11,7 @@ from gotta.core import resume
 from gotta.core.between_steps import BetweenSteps
 from gotta.core.inputs import check_batch
 from gotta.core.outcome import Outcome
-from gotta.core.shadow import Shadow, ShadowReport
+from gotta.core.shadow import Noting, Shadow, ShadowReport
 from gotta.errors import GottaError
 from gotta.methods import Method
 from gotta.types import Prediction
@@ -75,7 +75,7 @@ class Operated(BetweenSteps):
     def answer(self, prediction: Prediction, by: Method | None = None) -> Any:
         raise NotImplementedError
 
-    def _beside(self, x: Tensor, ids: Any, attempt: Callable[[], Outcome]) -> Outcome:
+    def _beside(self, x: Tensor, ids: Any, attempt: Callable[[Noting], Outcome]) -> Outcome:
         """A step beside the source."""
         check_batch(x, self.sample, False)
         return self._shadow("ids=").step(x, ids, attempt, self.answer)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -17,7 +17,9 @@ from gotta.state import Reader, Stateful, count, flag, number, tensor
 from gotta.types import Prediction
 
 WAITING = 10_000  # samples whose labels may still come
+T = TypeVar("T")
 Id = int | str
+Noting = Callable[[Prediction], None]  # what the adapted model says of a batch
 
 
 class Tally(NamedTuple):
@@ -128,10 +130,11 @@ class Shadow(Stateful):
     def state_dict(self) -> dict[str, Any]:
         return {"live": self.live, "known": self.known.to_plain()}
 
-    def step(self, x: Tensor, ids: Any, adapt: Callable[[], Outcome], answer: Callable[..., Any]) -> Outcome:
+    def step(self, x: Tensor, ids: Any, adapt: Callable[[Noting], Outcome], answer: Callable[..., Any]) -> Outcome:
         """A step of the adapted model and what the source says. Where the first fails, the source still answers.
 
-        `adapt` makes the step; `answer` makes of a prediction what the network would give.
+        `adapt` makes the step, whole or not at all with the noting of what it says; `answer` makes of a prediction
+        what the network would give.
         """
         names = self.read_ids(ids, len(x))
         with self.source.cost.phase("predict"):
@@ -139,14 +142,13 @@ class Shadow(Stateful):
         check_shape(said.logits, len(x), None)
         check_finite(said.logits)
         try:
-            outcome = adapt()
+            outcome = adapt(lambda adapted: self._note(names, said, adapted))
         except GottaError:
             if self.live:
                 raise
             tally = self.known.tally
             self.known = self.known._replace(tally=tally._replace(refused=tally.refused + 1))
             return Outcome(said, not_stored(len(x)), 0, self.source.cost.take(), output=answer(said, self.source))
-        self._note(names, said, outcome.prediction)
         if self.live:
             return replace(outcome, ids=names, beside=said)
         return replace(outcome, prediction=said, output=answer(said, self.source), ids=names, beside=outcome.prediction)
@@ -180,6 +182,7 @@ class Shadow(Stateful):
             certainty_source=tally.certainty_source + sure_source,
             certainty_adapted=tally.certainty_adapted + sure_adapted,
         )
+        waiting = waiting.copy()  # which the step may still go back to
         waiting.update(zip(ids, zip(*label.tolist(), strict=True), strict=True))
         for oldest in list(islice(waiting, max(0, len(waiting) - WAITING))):
             del waiting[oldest]
@@ -233,6 +236,19 @@ class Shadow(Stateful):
             low if m else None,
             high if m else None,
         )
+
+
+def noting(note: Noting | None, work: Callable[[T], Outcome]) -> Callable[[T], Outcome]:
+    """The work, and a note of what it said."""
+    if note is None:
+        return work
+
+    def noted(given: T) -> Outcome:
+        outcome = work(given)
+        note(outcome.prediction)
+        return outcome
+
+    return noted
 
 
 def _classes_in_use(counts: Tensor) -> float | None:

@@ -4,6 +4,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from math import isfinite
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 
 Place = tuple[dict[str, Tensor | None], str]  # the buffers of a module, and the name of one
 LEVELS_EPS = torch.tensor(1e-5)
+
+
+def is_on_stack(frame: FrameType | None) -> bool:
+    """Whether a call goes on, and somebody inside it asks; unlike a flag, an interrupt cannot leave it set."""
+    found: FrameType | None = sys._getframe(1)
+    while found is not None and found is not frame:
+        found = found.f_back
+    return found is not None
 
 
 class UndoneWarning(UserWarning):
@@ -68,10 +77,11 @@ class Undo:
     ) -> None:
         self._adapted, self._changeable, self._method = adapted, changeable, adapted.method
         self._everything = everything  # whether the call can change more than a step can
-        self.frame = sys._getframe(1)  # of the call, which is on the stack as long as it goes on
+        self.frame: FrameType | None = sys._getframe(1)  # of the call, which is on the stack as long as it goes on
         self.adapting = False
         self.held = held  # the stream that is in the model, where calls exchange it
-        self._streams, self._inner = adapted.held_streams, list[Undo]()
+        self._exchanged = {name: getattr(adapted, name) for name in adapted.exchanged}
+        self._inner: list[Undo] = []
         moving = self._may_move()
         self._places = changeable.places if moving else changeable.loose
         kept = [*changeable.buffers(moving), *self._remembered_tensors()]
@@ -96,10 +106,7 @@ class Undo:
     @property
     def goes_on(self) -> bool:
         """Whether the call has neither ended nor been cut off: somebody inside it asks."""
-        frame = sys._getframe(1)
-        while frame is not None and frame is not self.frame:
-            frame = frame.f_back  # type: ignore[assignment]
-        return frame is not None
+        return is_on_stack(self.frame)
 
     def stop(self) -> None:
         """Keep everything as it is now."""
@@ -108,7 +115,7 @@ class Undo:
         self._method.undo_log = None
         if self._rewind is not None:
             self._rewind.stop()
-        self.frame = None  # type: ignore[assignment]  # which would keep all that the call held
+        self.frame = None  # which would keep all that the call held
 
     def expect_adaptation(self) -> None:
         """Copy what an adaptation may change, once and before the first."""
@@ -131,7 +138,7 @@ class Undo:
             inner.back(entirely)
         if self.held is not None:
             put(self._adapted, self.held)
-        self._adapted.held_streams = self._streams
+        set_values(self._adapted, self._exchanged)
         for lent in self._lent:
             lent.back()
         self._parts()
