@@ -12,10 +12,11 @@ from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.background import Background, check_background
 from gotta.core.guard import Guard
-from gotta.core.inputs import check_batch
+from gotta.core.inputs import check_batch, device_of
 from gotta.core.outcome import Outcome
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
+from gotta.core.replicas import Replica, check_alike, check_sync, make_synced
 from gotta.core.shadow import Shadow
 from gotta.core.streams import Limits
 from gotta.core.suited import check_method, check_network
@@ -30,6 +31,7 @@ from gotta.priors import Prior
 from gotta.priors import priors as known_priors
 from gotta.statistics import Statistics
 from gotta.statistics import statistics as known_statistics
+from gotta.statistics.normalization import replace_batch_norms
 
 EMBEDDINGS = ("probs", "logits", "features")  # what a memory can compare samples by
 
@@ -47,6 +49,7 @@ def build(
     calls: Calls | None = None,
     shadow: bool = False,
     background: bool | int = False,
+    sync: bool = False,
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
@@ -66,7 +69,7 @@ def build(
         source.cost, source.calls = built.cost, built.calls  # one account, in which the guard has a phase of its own
         watcher, beside = guard and Guard(guard, source), Shadow(source) if shadow else None
     joined = (built, memory, adapt_every, score or built.native_score, watcher or None, beside)
-    adapted = Adapted(*joined)
+    adapted = (Replica if sync else Adapted)(*joined)
     if not queue or not (adapted.observes or built.moves_statistics):  # prior and levels are quick
         return adapted
     return Background(*joined, queue=queue)
@@ -93,6 +96,7 @@ def adapt(
     guard: str | None = None,
     shadow: bool = False,
     background: bool | int = False,
+    sync: bool = False,
     on_step: Callable[[Outcome], object] | None = None,
     clean: Tensor | None = None,
     inplace: bool = False,
@@ -129,6 +133,8 @@ def adapt(
         shadow: Answer as the source, with the adapted model beside it, until `promote()`; `report()` compares them.
         background: Predict at once with the last finished state, and adapt in a thread behind. A number says how many
             batches may wait for it; those beyond are predicted and not learned from.
+        sync: Adapt as one with the other processes of a torch.distributed group, each on a part of every batch: moments
+            of BatchNorm and gradients are averaged over them. For `norm` and `tent`.
         on_step: Called after each step with its outcome.
         clean: Some samples that the network was made for, 32 or more, without labels: class and gated statistics then
             know how far off the network is at home, and look for a change of domain beyond that only.
@@ -171,6 +177,7 @@ def adapt(
         "guard": guard,
         "shadow": shadow,
         "background": background,
+        "sync": sync,
         "head": head,
         "scale": scale,
         "sample": sample,
@@ -192,6 +199,10 @@ def adapt(
     chosen = choose_statistics(cls, held.lasts, pairing, preset, statistics, fed_by, rate)
     check_settings_used(cls, method, held.lasts, chosen, given)
     network = model if inplace else deepcopy(model)
+    if sync:
+        check_sync(method, cls, chosen, memory=held.lasts, guard=guard, shadow=shadow, background=background)
+        check_alike(source_hash, device_of(model))
+        replace_batch_norms(network, make_synced)
     adapted = build(
         network if head is None else Embedding(network, head, scale),
         method,
@@ -205,6 +216,7 @@ def adapt(
         calls,
         shadow,
         background,
+        sync,
         prior=prior,
         **hyper,
     )

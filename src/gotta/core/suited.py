@@ -28,8 +28,8 @@ def check_network(net: nn.Module) -> None:
     if isinstance(net, nn.parallel.DistributedDataParallel):
         raise GottaError(
             "a DistributedDataParallel network averages the gradients of a training step over its replicas. An adapted "
-            "model predicts and adapts in one call, each replica on its own part of the stream. Adapt the network "
-            "inside, adapt(ddp.module), in every process."
+            "model predicts and adapts in one call. Adapt the network inside in every process: adapt(ddp.module), each "
+            "on its own part of the stream, or adapt(ddp.module, 'tent', statistics='batch', sync=True), all as one."
         )
 
 

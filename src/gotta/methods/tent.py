@@ -19,6 +19,7 @@ class Tent(Method):
 
     native = Batch()
     paired = Batch()
+    averages = True
     presets: ClassVar[Presets] = {
         "official": {"lr": 1e-3, "optimizer": "adam", "loss": "entropy"},
         "tea": {},

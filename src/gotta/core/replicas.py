@@ -1,0 +1,164 @@
+"""Replicas in several processes that adapt as one model would to their batches together: `adapt(net, sync=True)`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from gotta.core.adapted import Adapted
+from gotta.core.inputs import device_of, is_finite
+from gotta.core.outcome import Outcome
+from gotta.core.undo import Undo
+from gotta.errors import GottaError, NotFinite
+from gotta.methods import Method
+from gotta.priors.prior import Starts
+from gotta.statistics import Statistics
+from gotta.statistics.normalization import ReplacedBatchNorm, per_channel, widen
+from gotta.types import Prediction
+
+REFUSED = -1  # samples, where a replica takes no part
+
+
+class SyncedBatchNorm(ReplacedBatchNorm):
+    """BatchNorm with mean and variance of the batches of all replicas together. (torch's own needs a GPU.)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.sees_batch:
+            return self.with_running_statistics(x)
+        mean, var = self.batch_moments(widen(x))
+        if self.moves:
+            assert self.running_mean is not None
+            assert self.running_var is not None
+            assert self.momentum is not None
+            total = x.numel() // len(mean) * distributed.get_world_size()
+            self.running_mean.lerp_(mean.detach().to(self.running_mean), self.momentum)
+            self.running_var.lerp_(var.detach().to(self.running_var) * total / (total - 1), self.momentum)
+            if self.num_batches_tracked is not None:
+                self.num_batches_tracked.add_(1)
+        scale = (var + self.eps).rsqrt()
+        return self.scaled(x, scale, -mean * scale)
+
+    def batch_moments(self, x: Tensor, unbiased: bool = False) -> tuple[Tensor, Tensor]:
+        from torch.distributed.nn.functional import all_reduce  # through which gradients flow
+
+        places, count = (0, *range(2, x.ndim)), distributed.get_world_size()
+        mean: Tensor = all_reduce(x.mean(places)) / count  # type: ignore[no-untyped-call]
+        var: Tensor = all_reduce((x - per_channel(mean, x)).square().mean(places)) / count  # type: ignore[no-untyped-call]
+        return mean, var
+
+
+class Replica(Adapted):
+    """One of them. All are called equally often, with equally many samples, and a step happens in all or in none."""
+
+    def renew(self) -> None:
+        super().renew()
+        self.met = False
+        optimizer = self.method.optimizer
+        if optimizer is not None and average_gradients not in optimizer._optimizer_step_pre_hooks.values():
+            optimizer.register_step_pre_hook(average_gradients)  # a copy has lost it
+
+    def step(self, *inputs: Any, **named: Any) -> Outcome:
+        with self.lock:
+            self.met = False
+            try:
+                if named.get("stream") is not None:
+                    raise GottaError("sync=True adapts to one stream in several processes. Leave out stream=, or sync.")
+                return super().step(*inputs, **named)
+            except Exception:
+                if not self.met:  # the others wait to hear of this replica
+                    self._meet(REFUSED, 0)
+                raise
+
+    def take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
+        told = self._meet(len(x), x[0].numel())
+        if any(one[0] == REFUSED for one in told):
+            raise GottaError("another replica has refused its batch, so this one is left out as well: see its error.")
+        if any(one != told[0] for one in told):
+            raise GottaError(
+                "replicas with sync=True take batches of one size, in step. Got (samples, numbers in a sample, frozen, "
+                f"samples before): {', '.join(map(str, told))}."
+            )
+        values = torch.tensor(largest, dtype=torch.float64)
+        return super().take(
+            x, starts, [value for part in gather(values, device_of(self.model)) for value in part], undo
+        )
+
+    def _meet(self, samples: int, numbers: int) -> list[tuple[int, ...]]:
+        """What each replica is about to do."""
+        self.met = True
+        mine = torch.tensor([samples, numbers, int(self.frozen), self.offered])
+        return [tuple(map(int, one)) for one in gather(mine, device_of(self.model))]
+
+    def _predict(self, x: Tensor) -> Prediction:
+        return self._together(lambda: super(Replica, self)._predict(x))
+
+    def _predict_again(self, x: Tensor, starts: Starts | None, followed: bool = True) -> Prediction:
+        return self._together(lambda: super(Replica, self)._predict_again(x, starts, followed))
+
+    def _together(self, predict: Callable[[], Prediction]) -> Prediction:
+        """All replicas have finite logits, or none has."""
+        try:
+            prediction = predict()
+            finite = is_finite(prediction.logits)
+        except NotFinite:
+            finite = False
+        if not all(one[0] for one in gather(torch.tensor([float(finite)]), device_of(self.model))):
+            raise NotFinite(
+                "the model gives NaN or infinite logits in one of the replicas, so all leave this batch out."
+            )
+        return prediction
+
+
+def gather(mine: Tensor, device: torch.device) -> list[list[float]]:
+    """These numbers of every replica, in their order."""
+    mine = mine.to(device)
+    found = [torch.empty_like(mine) for _ in range(distributed.get_world_size())]
+    distributed.all_gather(found, mine)
+    return [one.tolist() for one in found]
+
+
+@torch.no_grad()
+def average_gradients(optimizer: torch.optim.Optimizer, *step: Any) -> None:
+    """Before a step of the optimizer: the gradient of the mean loss of all replicas."""
+    gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    whole = torch.cat([gradient.flatten() for gradient in gradients])
+    distributed.all_reduce(whole)
+    whole /= distributed.get_world_size()
+    for gradient, part in zip(gradients, torch.split(whole, [one.numel() for one in gradients]), strict=True):
+        gradient.copy_(part.view_as(gradient))
+
+
+def check_sync(name: str, method: type[Method], statistics: Statistics, **others: Any) -> None:
+    """Refuse what replicas could not do as one model would."""
+    if not (distributed.is_available() and distributed.is_initialized()):
+        raise GottaError(
+            "sync=True shares statistics and gradients with the other processes of a group, and there is none. Call "
+            "torch.distributed.init_process_group(...) first, or leave it out."
+        )
+    if statistics.watches:
+        raise GottaError(
+            f"statistics='{statistics.name}' follow the domain by decisions about the samples of one stream, which "
+            "have no average over replicas. With sync=True use statistics='running' or 'batch'."
+        )
+    if method.predict is not Method.predict or not (method.adapt is Method.adapt or method.averages):
+        raise GottaError(
+            f"method '{name}' does more with a batch than take a mean over its samples, so parts of a batch in several "
+            "replicas do not add up to the whole. sync=True is for 'norm' and 'tent'."
+        )
+    for other in [other for other, there in others.items() if there]:
+        raise GottaError(
+            f"sync=True does not go with {other}: each replica would have its own, and they would no longer be equal. "
+            "Leave one of them out."
+        )
+
+
+def check_alike(source_hash: str, device: torch.device) -> None:
+    """Refuse replicas that begin with different networks."""
+    if len({tuple(one) for one in gather(torch.tensor([int(source_hash[:12], 16)]), device)}) > 1:
+        raise GottaError("the replicas were given different networks. With sync=True load the same weights in each.")
+
+
+def make_synced(layer: _BatchNorm) -> _BatchNorm:
+    return SyncedBatchNorm(layer)
