@@ -16,7 +16,7 @@ from gotta.core.inputs import check_batch, device_of
 from gotta.core.outcome import Outcome
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
-from gotta.core.replicas import Replica, check_alike, check_sync, make_synced
+from gotta.core.replicas import Replica, SyncedBatchNorm, check_alike, check_sync
 from gotta.core.shadow import Shadow
 from gotta.core.streams import Limits
 from gotta.core.suited import check_method, check_network
@@ -202,7 +202,7 @@ def adapt(
     if sync:
         check_sync(method, cls, chosen, memory=held.lasts, guard=guard, shadow=shadow, background=background)
         check_alike(source_hash, device_of(model))
-        replace_batch_norms(network, make_synced)
+        replace_batch_norms(network, SyncedBatchNorm)
     adapted = build(
         network if head is None else Embedding(network, head, scale),
         method,

@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, distributed
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.core.adapted import Adapted
 from gotta.core.inputs import device_of, is_finite
@@ -158,7 +157,3 @@ def check_alike(source_hash: str, device: torch.device) -> None:
     """Refuse replicas that begin with different networks."""
     if len({tuple(one) for one in gather(torch.tensor([int(source_hash[:12], 16)]), device)}) > 1:
         raise GottaError("the replicas were given different networks. With sync=True load the same weights in each.")
-
-
-def make_synced(layer: _BatchNorm) -> _BatchNorm:
-    return SyncedBatchNorm(layer)
