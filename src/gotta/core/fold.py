@@ -7,11 +7,9 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.core.replicas import SyncedBatchNorm
 from gotta.errors import GottaError
 from gotta.methods import Method
 from gotta.methods.parts.calls import unwrap
-from gotta.methods.parts.robust_bn import RobustBN
 from gotta.statistics.normalization import (
     ReplacedBatchNorm,
     _with_gradient,
@@ -54,7 +52,7 @@ def check_foldable(method: Method) -> None:
         )
     own = kind.predict is not Method.predict or kind._prediction_mode is not Method._prediction_mode
     strange = {type(layer) for layer in batch_norms(method.predictor) if isinstance(layer, ReplacedBatchNorm)}
-    if own or not all(issubclass(layer, RobustBN | SyncedBatchNorm) for layer in strange):
+    if own or not all(layer.foldable for layer in strange):
         raise GottaError(
             f"predictions of '{name}' need more than one network with its weights and statistics, so they cannot be "
             f"folded. {INSTEAD}."

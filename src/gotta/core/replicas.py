@@ -23,6 +23,8 @@ REFUSED = -1  # samples, where a replica takes no part
 class SyncedBatchNorm(ReplacedBatchNorm):
     """BatchNorm with mean and variance of the batches of all replicas together. (torch's own needs a GPU.)"""
 
+    foldable = True
+
     def forward(self, x: Tensor) -> Tensor:
         if not self.sees_batch:
             return self.with_running_statistics(x)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -104,6 +104,8 @@ class ReplacedBatchNorm(_BatchNorm):
     `batch_statistics` steers it like any BatchNorm: `training` says whether the batch counts, `momentum` and
     `track_running_stats` whether and how fast the running statistics follow.
     """
+
+    foldable: ClassVar[bool] = False  # whether it predicts as a plain BatchNorm with the same statistics does
 
     def __init__(self, layer: _BatchNorm) -> None:
         super().__init__(layer.num_features, layer.eps, layer.momentum, layer.affine, layer.track_running_stats)

@@ -11,7 +11,7 @@ class RobustBN(ReplacedBatchNorm):
     The gradient flows through the batch's share of them. Where nothing may move, the batch alone normalises.
     """
 
-    through_statistics = True
+    through_statistics = foldable = True
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.sees_batch:
