@@ -94,10 +94,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class MemoryBatch:
-    """The samples to adapt on: class ascending, then insertion. Ages count samples.
-
-    A weight is how many samples of the stream a row stands for: adapting on a row of weight 3 is adapting on 3 of it.
-    """
+    """The samples to adapt on: class ascending, then insertion. Ages count samples."""
 
     x: Tensor  # [N, ...]
     label: Tensor  # [N] int64
@@ -105,19 +102,9 @@ class MemoryBatch:
     embedding: Tensor  # [N, D]
     age: Tensor  # [N] int64
     capacity: int = 1  # of the memory, which relative ages are measured by
-    weight: Tensor | None = None  # [N] float64; None where every row stands for one sample
 
     def __len__(self) -> int:
         return len(self.label)
-
-    @property
-    def samples(self) -> float:
-        """How many samples the rows stand for."""
-        return float(len(self) if self.weight is None else self.weight.sum())
-
-    def weight_of(self, kept: Tensor) -> Tensor | None:
-        """The weights of some of the rows."""
-        return None if self.weight is None else self.weight[kept]
 
 
 class Dataset(Protocol):

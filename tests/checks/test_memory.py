@@ -20,7 +20,7 @@ COMPOSED = [(a, e, d) for a in ("all", "largest", "quota") for e, d in (("oldest
 
 
 def test_all_policies_are_here() -> None:
-    expected = "cbfifo cds cdsw composed cstu fifo fps fpsd fpsw herding hus kcenter lowentropy mcm none pbrs rbm"
+    expected = "cbfifo cds composed cstu fifo fps fpsd herding hus kcenter lowentropy mcm none pbrs rbm"
     assert policies.names() == [*expected.split(), "reservoir"]
 
 

@@ -222,7 +222,7 @@ def test_numbers_that_overflow_do_not_step():
     """A loss that is not finite is left out; the parameters stay as they were."""
     model = build("tent")
     before = model.model.bn1.weight.clone()
-    model.method.training_logits = lambda x, weight: torch.full((16, CLASSES), float("nan"), requires_grad=True)
+    model.method.training_logits = lambda x: torch.full((16, CLASSES), float("nan"), requires_grad=True)
     model.method.adapt(model.memory.peek() if len(model.memory) else _batch())
     assert torch.equal(before, model.model.bn1.weight)
 

@@ -11,7 +11,6 @@ from gotta.errors import GottaError
 from gotta.models import load
 from gotta.models.backbone import Input
 from gotta.models.vit import VisionTransformer
-from gotta.types import MemoryBatch
 
 RECORDED = published("foa")
 IMAGES = torch.from_numpy(RECORDED["images"]).float() / 255
@@ -73,18 +72,6 @@ def test_reset_and_save_go_on_bit_for_bit(tmp_path) -> None:
     other.memory.load_state_dict(model.memory.state_dict())
     other.offered, other.turns, other.adaptations = model.offered, model.turns, model.adaptations
     assert torch.equal(other.step(IMAGES[6]).prediction.logits, model.step(IMAGES[6]).prediction.logits)
-
-
-def test_a_row_of_weight_three_is_three_rows() -> None:
-    draws = {"start": RECORDED["start"], "population": RECORDED["population"]}
-    weighted, copied = build(draws=draws, memory="fps", capacity=8), build(draws=draws, memory="fps", capacity=8)
-    x, weight, unused = IMAGES[3][:8], torch.tensor([1.0, 3, 1, 1, 2, 1, 1, 5]).double(), torch.zeros(8)
-    mine = weighted.method.adapt(MemoryBatch(x, unused.long(), unused, unused[:, None], unused.long(), 8, weight))
-    many = x.repeat_interleave(weight.long(), 0)
-    unused = torch.zeros(len(many))
-    theirs = copied.method.adapt(MemoryBatch(many, unused.long(), unused, unused[:, None], unused.long(), 8))
-    assert mine["loss"] == pytest.approx(theirs["loss"], rel=1e-4)
-    assert_same(weighted.method.mean, copied.method.mean.numpy(), 1e-6)
 
 
 def test_it_works_on_the_bundled_transformer_and_says_what_clean_samples_are_for() -> None:

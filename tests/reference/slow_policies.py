@@ -1,32 +1,11 @@
-"""MCM, herding and weighted rows, written again from their descriptions: lists of dictionaries, nothing kept up."""
+"""MCM and herding, written again from their descriptions: lists of dictionaries, nothing kept up."""
 
 import math
 from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-from reference.slow_memory import Row, Slow, similarity
-
-
-class SlowWeights:
-    """FPS or CDS beside a count of what was left out within epsilon of a row."""
-
-    def __init__(self, rule: str, capacity: int, num_classes: int, epsilon: float) -> None:
-        self.rule, self.epsilon, self.slow = rule, epsilon, Slow(rule, capacity, num_classes, epsilon)
-        self.weight: dict[int, int] = {}
-
-    def offer(self, sample: int, label: int, u: float, z: list[float]) -> None:
-        new = {"z": z}
-        near = [(self.distance(row, new), at, row["id"]) for at, row in enumerate(self.slow.partition(label))]
-        stored, left = self.slow.offer(sample, label, u, z)
-        self.weight.pop(left, None)
-        if stored:
-            self.weight[sample] = 1
-        elif near and min(near)[0] <= self.epsilon:
-            self.weight[min(near)[2]] += 1
-
-    def distance(self, row: Row, new: Row) -> float:
-        return math.dist(row["z"], new["z"]) if self.rule == "fps" else 1 - similarity(row, new)
+from reference.slow_memory import Row
 
 
 class SlowHerding:

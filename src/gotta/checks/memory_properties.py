@@ -299,8 +299,7 @@ def make_offer(subject: Subject, case: Case, size: int | None = None) -> dict[st
 def snapshot(memory: Memory) -> dict[str, Any]:
     """Everything a reader of the memory sees."""
     batch = memory.peek()
-    seen = {name: getattr(batch, name).tolist() for name in ("x", "label", "uncertainty", "embedding", "age")}
-    return {**seen, "weight": None if batch.weight is None else batch.weight.tolist()}
+    return {name: getattr(batch, name).tolist() for name in ("x", "label", "uncertainty", "embedding", "age")}
 
 
 def everything(memory: Memory) -> dict[str, Any]:

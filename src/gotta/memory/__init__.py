@@ -10,11 +10,11 @@ from gotta.memory.table import Table
 
 if TYPE_CHECKING:
     from gotta.memory.builtin.cbfifo import CBFIFO
-    from gotta.memory.builtin.cds import CDS, CDSW
+    from gotta.memory.builtin.cds import CDS
     from gotta.memory.builtin.composed import Composed
     from gotta.memory.builtin.cstu import CSTU
     from gotta.memory.builtin.fifo import FIFO
-    from gotta.memory.builtin.fps import FPS, FPSD, FPSW
+    from gotta.memory.builtin.fps import FPS, FPSD
     from gotta.memory.builtin.herding import Herding
     from gotta.memory.builtin.hus import HUS
     from gotta.memory.builtin.kcenter import KCenter
@@ -27,18 +27,11 @@ if TYPE_CHECKING:
 
 _POLICIES = {  # by their files, which are read when they are asked for
     "cbfifo": ("CBFIFO",),
-    "cds": (
-        "CDS",
-        "CDSW",
-    ),
+    "cds": ("CDS",),
     "composed": ("Composed",),
     "cstu": ("CSTU",),
     "fifo": ("FIFO",),
-    "fps": (
-        "FPS",
-        "FPSD",
-        "FPSW",
-    ),
+    "fps": ("FPS", "FPSD"),
     "herding": ("Herding",),
     "hus": ("HUS",),
     "kcenter": ("KCenter",),
@@ -53,12 +46,10 @@ _POLICIES = {  # by their files, which are read when they are asked for
 __all__ = [
     "CBFIFO",
     "CDS",
-    "CDSW",
     "CSTU",
     "FIFO",
     "FPS",
     "FPSD",
-    "FPSW",
     "HUS",
     "MCM",
     "PBRS",

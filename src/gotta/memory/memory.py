@@ -180,8 +180,7 @@ class Memory:
         given = (table.label[rows], table.uncertainty[rows], embedding, self._age(rows))
         label, uncertainty, embeddings, age = (torch.from_numpy(column).to(device) for column in given)
         x = self._storage.read(torch.from_numpy(rows))
-        weight = torch.from_numpy(table.weight[rows]).to(device) if (table.weight[rows] != 1.0).any() else None
-        return MemoryBatch(x, label, uncertainty, embeddings, age, self.capacity, weight)
+        return MemoryBatch(x, label, uncertainty, embeddings, age, self.capacity)
 
     def refresh(self, predict: Callable[[torch.Tensor], Prediction]) -> None:
         """Predict the stored rows anew. A row moves to the class it is now predicted as, even above its quota."""
@@ -302,8 +301,6 @@ class Memory:
         """Do what was decided for a sample: the birth of the row that left, -1 for none."""
         table, slot, clear = self._table, decision.slot, decision.clear
         if slot == REJECT and clear == NOTHING:
-            if decision.counts_for != NOTHING:
-                self._count_for(decision.counts_for)
             return -1
         if slot == REJECT and 0 <= clear < table.capacity and table.filled[clear]:
             return table.remove(clear)
@@ -315,15 +312,6 @@ class Memory:
             f"{self.policy!r} chose slot {slot} and to clear {clear}. Expected a slot in 0..{table.capacity - 1}, or "
             f"{REJECT}; only with {REJECT} may a filled slot be cleared."
         )
-
-    def _count_for(self, slot: int) -> None:
-        table = self._table
-        if "weight" not in table.keeps or not 0 <= slot < table.capacity or not table.filled[slot]:
-            raise GottaError(
-                f"{self.policy!r} lets a sample count for slot {slot}. Expected a filled slot, and 'weight' in its "
-                f"`keeps` (got {list(table.keeps)})."
-            )
-        table.count_for(slot)
 
     def _round(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
         """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""

@@ -49,14 +49,13 @@ class Candidate(NamedTuple):
 class Decision(NamedTuple):
     """The slot to write to (its old row, if any, leaves) or REJECT, and why.
 
-    `clear` names a row that leaves although the newcomer does not enter, `counts_for` one whose weight grows by the
-    newcomer instead; they go with REJECT only. `group` is the newcomer's; `join` names two groups that become one.
+    `clear` names a row that leaves although the newcomer does not enter; it goes with REJECT only. `group` is the
+    newcomer's; `join` names two groups that become one.
     """
 
     slot: int
     reason: str
     clear: int = NOTHING
-    counts_for: int = NOTHING
     group: int = NOTHING
     join: tuple[int, int] | None = None
 
@@ -71,7 +70,7 @@ class Policy:
 
     `needs` names the columns that every `observe` must bring. `vectors` names numbers per class that the table keeps
     for the policy (all 0 at first) and that `after_read` may replace. `keeps` names what else the table keeps:
-    `weight`, `descriptor` and `group` of rows, the `mean` embedding of classes. `needs_probs` says that embeddings must
+    `descriptor` and `group` of rows, the `mean` embedding of classes. `needs_probs` says that embeddings must
     be class probabilities. `holds_batch` is for `none` alone.
     """
 

@@ -108,8 +108,6 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int, further
         raise ValueError("what it says of its columns is damaged")
     if not all(type(count) is int and count >= 0 for count in saved["stats"].values()):
         raise ValueError("what it has counted is damaged")
-    if "weight" in further and not (array(saved["weight"]) >= 1).all():
-        raise ValueError("its weights are damaged")
     label = array(saved["label"])
     if stored and not -1 <= label.min() <= label.max() < num_classes:
         raise ValueError(f"labels go from {label.min()} to {label.max()}, and there are {num_classes} classes")

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Logged = tuple[int | IntArray, list[tuple[Any, Any]]]  # rows, and of each column what they were in it
 
 COLUMNS = ("label", "uncertainty", "embedding", "born", "filled")
-FURTHER = ("weight", "descriptor", "group")  # columns that are kept where a policy asks for them
+FURTHER = ("descriptor", "group")  # columns that are kept where a policy asks for them
 
 NO_ROWS: IntArray = np.empty(0, np.int64)
 FEW = 64  # up to here a scan of a list is quicker than a binary search
@@ -80,8 +80,8 @@ class Table:
 
     Policies read it; only the memory writes. A label of -1 means that none was given; such rows belong to no class.
     Embeddings are kept in float64, in which distances between given float32 values are exact enough to compare.
-    `keeps` names what a policy wants besides: `weight`, `descriptor` and `group` of each row, and the `mean` embedding
-    of all samples offered of each class.
+    `keeps` names what a policy wants besides: `descriptor` and `group` of each row, and the `mean` embedding of all
+    samples offered of each class.
     """
 
     exchanged: ClassVar[tuple[str, ...]] = ("clock", "embedding", "descriptor", "vectors")  # rows of them are logged
@@ -104,7 +104,6 @@ class Table:
         self.embedding: Floats = np.zeros((capacity, dimensions))
         self.born: IntArray = np.full(capacity, -1, np.int64)
         self.filled: NDArray[np.bool_] = np.zeros(capacity, bool)
-        self.weight: Floats = np.ones(capacity)
         self.descriptor: Floats = np.zeros((capacity, 0))
         self.group: IntArray = np.full(capacity, -1, np.int64)
         self.mean: Floats = np.zeros((num_classes + 1, dimensions) if "mean" in keeps else (0, 0))
@@ -215,7 +214,7 @@ class Table:
         self.born[slot] = self.clock
         self.filled[slot] = True
         if self.keeps:
-            self.weight[slot], self.group[slot] = 1.0, group
+            self.group[slot] = group
             if descriptor is not None:
                 self.descriptor[slot] = descriptor
         self._size += 1
@@ -227,11 +226,6 @@ class Table:
         for index in self._indexes.values():
             index.added(slot)
         return left
-
-    def count_for(self, slot: int) -> None:
-        """A sample that is left out counts for this row."""
-        self._log(slot)
-        self.weight[slot] += 1.0
 
     def join(self, group: int, other: int) -> None:
         """All rows of another group become rows of this one."""

@@ -12,7 +12,6 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_weights_and_biases
-from gotta.methods.parts.row_weights import average, counting_rows
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
@@ -78,15 +77,15 @@ class Cotta(Method):
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         if self.fed_by_memory:
-            self.feed(batch.x, batch.weight)
+            self.feed(batch.x)
         target, self._kept = self._kept, None
         if target is None:
-            self._confidence, target, _ = self._teach(batch.x, partial(self._training_mode, moving=False), batch.weight)
-        student = self.training_logits(batch.x, moving=False, weight=batch.weight)
+            self._confidence, target, _ = self._teach(batch.x, partial(self._training_mode, moving=False))
+        student = self.training_logits(batch.x, moving=False)
         loss = soft_cross_entropy(student, target)
         if self.hyper.symmetric:
             loss = 0.5 * loss + 0.5 * soft_cross_entropy(target, student)
-        loss = average(loss, batch.weight)
+        loss = loss.mean()
         self.descend(loss)
         names = self.trained
         follow((self.teacher.get_parameter(name) for name in names), names.values(), 1 - self.hyper.momentum)
@@ -94,14 +93,9 @@ class Cotta(Method):
         return {"loss": float(loss.detach()), "anchor_confidence": self._confidence}
 
     @torch.no_grad()
-    def _teach(self, x: Tensor, mode: Mode, weight: Tensor | None = None) -> tuple[float, Tensor, Tensor | None]:
-        with (
-            mode(self.anchor),
-            mode(self.teacher),
-            counting_rows(self.anchor, weight),
-            counting_rows(self.teacher, weight),
-        ):
-            confidence = float(average(self.logits(x, self.anchor).softmax(1).amax(1), weight))
+    def _teach(self, x: Tensor, mode: Mode) -> tuple[float, Tensor, Tensor | None]:
+        with mode(self.anchor), mode(self.teacher):
+            confidence = float(self.logits(x, self.anchor).softmax(1).amax(1).mean())
             if confidence >= self.hyper.anchor_threshold:
                 return confidence, *self._forward(self.teacher, x)
             said = [self._forward(self.teacher, self._augment(x, copy)) for copy in range(self.hyper.copies)]

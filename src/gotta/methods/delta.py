@@ -11,7 +11,6 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.renorm import RenormBN
-from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Running
 from gotta.statistics.normalization import batch_statistics, replace_batch_norms
@@ -55,28 +54,28 @@ class Delta(Method):
         return self.make_optimizer(train_affine(self.model, "delta"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
+        logits = self.training_logits(batch.x)
         self.turn += 1
         uncertain = self.entropy(logits)
-        weight = self.weigh(logits.detach(), batch.weight)
+        weight = self.weigh(logits.detach())
         kept = torch.ones_like(weight, dtype=torch.bool)
         if self.hyper.weighting:
             sure = (margin(self.hyper.e_margin, logits, 0.5) - uncertain.detach()).exp()
             weight, kept = weight * sure, sure > 1
         measured = {"kept": float(kept.sum())}
         if kept.any():
-            loss = average((weight * uncertain)[kept], batch.weight_of(kept))
+            loss = (weight * uncertain)[kept].mean()
             self.descend(loss)
             measured["loss"] = float(loss.detach())
         return measured
 
-    def weigh(self, logits: Tensor, rows: Tensor | None = None) -> Tensor:
+    def weigh(self, logits: Tensor) -> Tensor:
         """One over how often the predicted class was predicted so far; 1 on average. Then these samples count, too."""
         probs = logits.softmax(1)
         before = torch.full_like(probs[0], 1 / len(probs[0])) if self.frequency is None else self.frequency.to(probs)
         weight = before.reciprocal()[probs.argmax(1)]
-        self.frequency = before + (1 - self.hyper.class_momentum) * (average_rows(probs, rows) - before)
-        return weight / average(weight, rows)
+        self.frequency = before + (1 - self.hyper.class_momentum) * (probs.mean(0) - before)
+        return weight / weight.mean()
 
     @property
     def begins(self) -> bool:

@@ -9,7 +9,6 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.destroy import DESTROYERS, destroy
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import near_the_top, train_affine
-from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
@@ -52,32 +51,31 @@ class Deyo(Method):
         return self.make_optimizer(train_affine(self.model, "deyo", near_the_top(self.model)))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
+        logits = self.training_logits(batch.x)
         uncertain = self.entropy(logits)
         sure = uncertain.detach() < margin(self.hyper.e_margin, logits, 0.5)
         measured = {"kept1": float(sure.sum()), "kept2": 0.0}
         if not sure.any():
             return measured
-        drop = self.drop(batch.x[sure], logits.detach()[sure], batch.weight_of(sure))
-        kept = sure.clone()
-        kept[sure] = drop > self.hyper.plpd_threshold
-        uncertain, drop = uncertain[kept], drop[drop > self.hyper.plpd_threshold]
+        drop = self.drop(batch.x[sure], logits.detach()[sure])
+        kept = drop > self.hyper.plpd_threshold
+        uncertain, drop = uncertain[sure][kept], drop[kept]
         measured["kept2"] = float(len(drop))
         if len(drop):
             loss = uncertain
             if self.hyper.weighting:
                 limit = margin(self.hyper.weight_margin, logits)
                 loss = loss * ((limit - uncertain.detach()).exp() + drop.exp())
-            loss = average(loss, batch.weight_of(kept))
+            loss = loss.mean()
             self.descend(loss)
             measured["loss"] = float(loss.detach())
         return measured
 
     @torch.no_grad()
-    def drop(self, x: torch.Tensor, logits: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tensor:
+    def drop(self, x: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         """How much less likely the predicted class of each sample is once its shape is destroyed (PLPD)."""
         given = self.hyper.augment
         changed = destroy(x, self.hyper.destroy, self.generators["method"]) if given is None else given(x)
-        probs, destroyed = logits.softmax(1), self.training_logits(changed, moving=False, weight=weight).softmax(1)
+        probs, destroyed = logits.softmax(1), self.training_logits(changed, moving=False).softmax(1)
         label = probs.argmax(1, keepdim=True)
         return (probs.gather(1, label) - destroyed.gather(1, label)).flatten()

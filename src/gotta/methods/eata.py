@@ -11,7 +11,6 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.fisher import information, like
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
 from gotta.statistics.normalization import batch_statistics
@@ -48,7 +47,7 @@ class Eta(Method):
         return self.make_optimizer(train_affine(self.model, type(self).__name__.lower()))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
+        logits = self.training_logits(batch.x)
         uncertain, limit = self.entropy(logits), margin(self.hyper.e_margin, logits)
         probs = logits.detach().softmax(1)
         keep = uncertain.detach() < limit
@@ -57,10 +56,10 @@ class Eta(Method):
             keep = keep & (F.cosine_similarity(self.q[None].to(probs), probs).abs() < self.hyper.d_margin)
         measured["kept2"] = float(keep.sum())
         if keep.any():
-            mean = average_rows(probs[keep], batch.weight_of(keep))
+            mean = probs[keep].mean(0)
             self.q = mean if self.q is None else 0.9 * self.q.to(mean) + 0.1 * mean
             kept = uncertain[keep]
-            loss = average(kept * (limit - kept.detach()).exp(), batch.weight_of(keep)) + self.penalty()
+            loss = (kept * (limit - kept.detach()).exp()).mean() + self.penalty()
             self.descend(loss)
             measured["loss"] = float(loss.detach())
         return measured

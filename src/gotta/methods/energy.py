@@ -10,7 +10,6 @@ from gotta.errors import NotFinite
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.energy_draws import Draws, Random, Recorded
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
 from gotta.statistics.normalization import batch_statistics
@@ -59,7 +58,7 @@ class Energy(Method):
         return self.make_optimizer(train_affine(self.model, "energy"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        real = average(self.training_logits(batch.x, weight=batch.weight).logsumexp(1), batch.weight)
+        real = self.training_logits(batch.x).logsumexp(1).mean()
         fake = self.training_logits(self.dream(batch.x), moving=False).logsumexp(1).mean()
         loss = fake - real
         self.descend(loss)

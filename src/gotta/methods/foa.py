@@ -14,7 +14,6 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts import cma
 from gotta.methods.parts.cma import Search
 from gotta.methods.parts.losses import entropy
-from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics.normalization import moments
 from gotta.types import MemoryBatch, Prediction
@@ -109,14 +108,14 @@ class Foa(Method):
     def judge(self, batch: MemoryBatch, prompts: Tensor) -> tuple[Tensor, Tensor]:
         """How bad these prompts are for the rows, and the mean of the last features under them."""
         output, layers = self.see(batch.x, prompts)
-        samples = batch.samples
-        loss = average(entropy(self._read(output)), batch.weight) * samples
-        mean, var = moments(layers, (0,), unbiased=samples > 1, weight=batch.weight)
+        samples = len(batch)
+        loss = entropy(self._read(output)).mean() * samples
+        mean, var = moments(layers, (0,), unbiased=samples > 1)
         if self.source is not None:
             source_mean, source_std = (value.to(layers) for value in self.source)
             off = (mean - source_mean).square().sum() + (var.sqrt() - source_std).square().sum()
             loss = loss + self.hyper.balance * off * samples / USUAL_BATCH
-        return loss, average_rows(layers[:, -self.best.shape[1] :], batch.weight)
+        return loss, layers[:, -self.best.shape[1] :].mean(0)
 
     @torch.no_grad()
     def see(self, x: Tensor, prompts: Tensor | None) -> tuple[Any, Tensor]:

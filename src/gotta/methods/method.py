@@ -16,7 +16,6 @@ from gotta.errors import unknown
 from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
-from gotta.methods.parts.row_weights import counting_rows
 from gotta.methods.settings import (
     Presets,
     Texts,
@@ -292,13 +291,13 @@ class Method:
         Of the empty method: samples only feed running statistics, where these are what predicts.
         """
         if self.fed_by_memory:
-            self.feed(batch.x, batch.weight)
+            self.feed(batch.x)
         return {}
 
-    def feed(self, x: Tensor, weight: Tensor | None = None) -> None:
+    def feed(self, x: Tensor) -> None:
         """Move the running statistics by one forward of these samples."""
         for net in self.networks().values():
-            with torch.no_grad(), self.statistics.feeding(net), counting_rows(net, weight):
+            with torch.no_grad(), self.statistics.feeding(net):
                 self.logits(x, net)
 
     def reset(self) -> None:
@@ -384,19 +383,17 @@ class Method:
         with running_statistics(net):
             return self._read(self.calls(net, x))
 
-    def training_logits(
-        self, x: Tensor, net: nn.Module | None = None, moving: bool = True, weight: Tensor | None = None
-    ) -> Tensor:
+    def training_logits(self, x: Tensor, net: nn.Module | None = None, moving: bool = True) -> Tensor:
         """The logits to compute a loss on, under the statistics of these samples.
 
         Where prediction and adaptation see the same batch, the forward of the prediction is used and not done again.
-        Unless `moving`, the forward leaves running statistics as they are. `weight` says how often each sample counts.
+        Unless `moving`, the forward leaves running statistics as they are.
         """
         net = self.model if net is None else net
         kept, self._kept = self._kept, None
         if kept is not None and net is self.model and len(kept) == len(x):
             return kept
-        with torch.enable_grad(), self._training_mode(net, moving), counting_rows(net, weight):
+        with torch.enable_grad(), self._training_mode(net, moving):
             return self.logits(x, net)
 
     def descend(self, loss: Tensor) -> None:

@@ -7,7 +7,6 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.iabn import IABN
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch, Running
 from gotta.statistics.normalization import replace_batch_norms
@@ -39,9 +38,7 @@ class Note(Method):
         return self.make_optimizer(train_affine(self.model, "note"), decay)
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        probs = self.training_logits(batch.x, weight=batch.weight).softmax(1)
-        loss = -average(
-            probs * (probs + 1e-6).log(), batch.weight
-        )  # over samples and classes: 1/C of the usual entropy
+        probs = self.training_logits(batch.x).softmax(1)
+        loss = -(probs * (probs + 1e-6).log()).mean()  # over samples and classes: 1/C of the usual entropy
         self.descend(loss)
         return {"loss": float(loss.detach())}

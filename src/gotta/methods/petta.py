@@ -10,7 +10,6 @@ from gotta.errors import GottaError
 from gotta.methods.method import methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
-from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.rotta import Rotta
 from gotta.methods.settings import Presets, Texts
@@ -71,19 +70,19 @@ class Petta(Rotta):
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         with torch.no_grad():
-            target = self.training_logits(batch.x, self.teacher, weight=batch.weight).detach()
-            source = self.training_logits(batch.x, self.anchor, weight=batch.weight)
-        plain = self.training_logits(batch.x, weight=batch.weight)
+            target = self.training_logits(batch.x, self.teacher).detach()
+            source = self.training_logits(batch.x, self.anchor)
+        plain = self.training_logits(batch.x)
         other = augment(batch.x, self.hyper.augment, self.generators["augment"])
-        changed = self.training_logits(other, weight=batch.weight)
+        changed = self.training_logits(other)
         if self.hyper.symmetric:
             views = [soft_cross_entropy(a, b) for view in (plain, changed) for a, b in ((view, target), (target, view))]
-            learned = average(torch.stack(views).T, batch.weight)
+            learned = torch.stack(views).mean()
         else:
-            learned = average(soft_cross_entropy(changed, target), batch.weight)
+            learned = soft_cross_entropy(changed, target).mean()
         strayed = self.stray()
         held = 1.0 if strayed is None else strayed
-        anchored = average(soft_cross_entropy(changed, source), batch.weight)
+        anchored = soft_cross_entropy(changed, source).mean()
         loss = learned + held * self.hyper.pull * self.distance() + self.hyper.anchor_weight * anchored
         self.descend(loss)
         names, share = self.trained, self.hyper.nu * (1.0 if strayed is None else 1 - strayed)

@@ -42,11 +42,11 @@ class Pl(Method):
         return self.make_optimizer(train_all(self.model) if everything else train_affine(self.model, "pl"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
+        logits = self.training_logits(batch.x)
         sure = confident(logits, self.hyper.threshold)
         measured = {"num_confident": float(sure.sum())}
         if sure.any():
-            loss = pseudo_label_loss(logits[sure], batch.weight_of(sure))
+            loss = pseudo_label_loss(logits[sure])
             self.descend(loss)
             measured["loss"] = float(loss.detach())
         elif "step_on_empty" in self.quirks:

@@ -10,7 +10,6 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, soft_cross_entropy, soft_likelihood_ratio
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.parts.teacher import follow
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
@@ -70,23 +69,22 @@ class Roid(Method):
         return Prediction(logits, raw.features, raw.embed, raw)
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
-        weight = self.weigh(logits.detach(), batch.weight) if self.hyper.weighting else torch.ones_like(logits[:, 0])
+        logits = self.training_logits(batch.x)
+        weight = self.weigh(logits.detach()) if self.hyper.weighting else torch.ones_like(logits[:, 0])
         kept = weight > 0
         logits, weight = logits[kept], weight[kept]
         loss = soft_likelihood_ratio(logits)
         if self.hyper.consistency:
             changed = augment(batch.x[kept], self.hyper.augment, self.generators["augment"], fine=False)
-            other = self.training_logits(changed, moving=False, weight=batch.weight_of(kept))
+            other = self.training_logits(changed, moving=False)
             loss = loss + 0.5 * soft_cross_entropy(other, logits) + 0.5 * soft_cross_entropy(logits, other)
-        rows = batch.weight_of(kept)
-        loss = (weight * loss if rows is None else rows.to(loss) * weight * loss).sum() / batch.samples
+        loss = (weight * loss).sum() / len(batch)
         self.descend(loss)
         source = (self.source_state[name].to(parameter) for name, parameter in self.trained.items())
         follow(self.trained.values(), source, 1 - self.hyper.momentum)
         return {"loss": float(loss.detach()), "kept": float(kept.sum())}
 
-    def weigh(self, logits: Tensor, rows: Tensor | None = None) -> Tensor:
+    def weigh(self, logits: Tensor) -> Tensor:
         """exp(unusual x certain / temperature), both from 0 to 1 in D; 0 where it is less unusual than the mean.
 
         Unusual is what differs from the average prediction so far, which moves on by this batch.
@@ -96,8 +94,8 @@ class Roid(Method):
         unusual = stretch(1 - F.cosine_similarity(usual[None], probs))
         weight = (unusual * stretch(-entropy(logits)) / self.hyper.temperature).exp()
         momentum = self.hyper.probs_momentum
-        self.mean_probs = momentum * usual + (1 - momentum) * average_rows(probs, rows)
-        return torch.where(unusual < average(unusual, rows), 0.0, weight)
+        self.mean_probs = momentum * usual + (1 - momentum) * probs.mean(0)
+        return torch.where(unusual < unusual.mean(), 0.0, weight)
 
 
 def stretch(values: Tensor) -> Tensor:

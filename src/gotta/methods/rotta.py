@@ -12,7 +12,6 @@ from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.robust_bn import RobustBN
-from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Running
@@ -60,10 +59,10 @@ class Rotta(Method):
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         with torch.no_grad():
-            target = self.training_logits(batch.x, self.teacher, weight=batch.weight).detach()
+            target = self.training_logits(batch.x, self.teacher).detach()
         changed = augment(batch.x, self.hyper.augment, self.generators["augment"])
-        student = self.training_logits(changed, weight=batch.weight)
-        loss = average(self.weigh(batch).to(student) * soft_cross_entropy(student, target), batch.weight)
+        student = self.training_logits(changed)
+        loss = (self.weigh(batch).to(student) * soft_cross_entropy(student, target)).mean()
         self.descend(loss)
         names = self.trained
         follow((self.teacher.get_parameter(name) for name in names), names.values(), self.hyper.nu)

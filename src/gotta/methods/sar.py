@@ -8,7 +8,6 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import load_plain_state, near_the_top, train_affine
-from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.sam import displace
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
@@ -53,19 +52,19 @@ class Sar(Method):
         return self.make_optimizer(train_affine(self.model, "sar", near_the_top(self.model)))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
+        logits = self.training_logits(batch.x)
         uncertain, limit = self.entropy(logits), margin(self.hyper.e_margin, logits)
         reliable = uncertain.detach() < limit
         measured = {"kept1": float(reliable.sum()), "kept2": 0.0}
         if reliable.any():
-            loss = average(uncertain[reliable], batch.weight_of(reliable))
+            loss = uncertain[reliable].mean()
             measured["loss"] = float(loss.detach())
             self.backward(loss)
             with displace(list(self.trained.values()), self.hyper.rho):
-                uncertain = self.entropy(self.training_logits(batch.x, moving=False, weight=batch.weight))
+                uncertain = self.entropy(self.training_logits(batch.x, moving=False))
                 still = reliable & (uncertain.detach() < limit)
                 if still.any():
-                    loss = average(uncertain[still], batch.weight_of(still))
+                    loss = uncertain[still].mean()
                     self.backward(loss)
                     measured |= {"kept2": float(still.sum()), "sharp_loss": float(loss.detach())}
         if measured["kept2"]:

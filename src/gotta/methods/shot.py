@@ -7,7 +7,6 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import confident, entropy, pseudo_label_loss
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.row_weights import average, average_rows
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
@@ -36,11 +35,11 @@ class Shot(Method):
         return self.make_optimizer(train_affine(self.model, "shot"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
-        mean = average_rows(logits.softmax(1), batch.weight)
-        loss = average(entropy(logits), batch.weight) + (mean * (mean + 1e-5).log()).sum()
+        logits = self.training_logits(batch.x)
+        mean = logits.softmax(1).mean(0)
+        loss = entropy(logits).mean() + (mean * (mean + 1e-5).log()).sum()
         sure = confident(logits, self.hyper.threshold)
         if self.hyper.beta > 0 and sure.any():
-            loss = loss + self.hyper.beta * pseudo_label_loss(logits[sure], batch.weight_of(sure))
+            loss = loss + self.hyper.beta * pseudo_label_loss(logits[sure])
         self.descend(loss)
         return {"loss": float(loss.detach()), "num_confident": float(sure.sum())}

@@ -7,7 +7,6 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import softened_entropy
 from gotta.methods.parts.params import near_the_top, train_affine
-from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.sam import displace
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Running
@@ -43,11 +42,11 @@ class Sotta(Method):
         return self.make_optimizer(train_affine(self.model, "sotta", near_the_top(self.model)), decay)
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        loss = average(softened_entropy(self.training_logits(batch.x, weight=batch.weight)), batch.weight)
+        loss = softened_entropy(self.training_logits(batch.x)).mean()
         self.backward(loss)
         with displace(list(self.trained.values()), self.hyper.rho):
-            nearby = self.training_logits(batch.x, moving="move_twice" in self.quirks, weight=batch.weight)
-            sharp_loss = average(softened_entropy(nearby), batch.weight)
+            nearby = self.training_logits(batch.x, moving="move_twice" in self.quirks)
+            sharp_loss = softened_entropy(nearby).mean()
             self.backward(sharp_loss)
         if torch.isfinite(sharp_loss):
             self.step()

@@ -7,7 +7,6 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.row_weights import average
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
@@ -38,7 +37,7 @@ class Tent(Method):
         return self.make_optimizer(train_affine(self.model, "tent"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
-        logits = self.training_logits(batch.x, weight=batch.weight)
-        loss = average(self.entropy(logits), batch.weight)
+        logits = self.training_logits(batch.x)
+        loss = self.entropy(logits).mean()
         self.descend(loss)
         return {"loss": float(loss.detach())}

@@ -11,9 +11,8 @@ from gotta.heads import find_head
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.balanced_bn import BalancedBN
-from gotta.methods.parts.losses import entropy, hard_cross_entropy, margin
+from gotta.methods.parts.losses import entropy, margin
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.row_weights import average
 from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.settings import Presets, Texts
 from gotta.statistics import Running
@@ -81,10 +80,8 @@ class Tribe(Method):
         sure = entropy(teacher.detach()) < margin(None, teacher, self.hyper.margin)
         measured = {"kept": float(sure.sum())}
         if sure.any():
-            weight = batch.weight_of(sure)
-            loss = hard_cross_entropy(student[sure], teacher.detach()[sure].argmax(1), weight)
-            off = F.mse_loss(teacher[sure], source[sure], reduction="mean" if weight is None else "none")
-            loss = loss + self.hyper.anchor_weight * average(off, weight)
+            loss = F.cross_entropy(student[sure], teacher.detach()[sure].argmax(1))
+            loss = loss + self.hyper.anchor_weight * F.mse_loss(teacher[sure], source[sure])
             self.descend(loss)
             measured["loss"] = float(loss.detach())
         elif "step_on_empty" in self.quirks:
@@ -96,7 +93,7 @@ class Tribe(Method):
         for layer in net.modules():
             if isinstance(layer, BalancedBN):
                 layer.label = batch.label
-        return self.training_logits(x, net, weight=batch.weight)
+        return self.training_logits(x, net)
 
 
 def share_parameters(owner: nn.Module, other: nn.Module) -> None:

@@ -114,7 +114,6 @@ class ReplacedBatchNorm(_BatchNorm):
         dimensions = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
         self.replaces = next((kind for kind in dimensions if isinstance(layer, kind)), nn.BatchNorm2d)
         self.plain = False  # normalise as the layer that was replaced
-        self.row_weight: Tensor | None = None  # how often each row of the batch counts; once each where None
 
     def __getattr__(self, name: str) -> Any:
         """Weight and bias of a layer that is parametrised are computed when they are asked for."""
@@ -135,9 +134,7 @@ class ReplacedBatchNorm(_BatchNorm):
 
     def batch_moments(self, x: Tensor, unbiased: bool = False) -> tuple[Tensor, Tensor]:
         """Mean and variance of each channel of a batch."""
-        weight = self.row_weight
-        counts = weight is not None and len(weight) == len(x)
-        return moments(x, (0, *range(2, x.ndim)), unbiased, weight=weight if counts else None)
+        return moments(x, (0, *range(2, x.ndim)), unbiased)
 
     def with_running_statistics(self, x: Tensor) -> Tensor:
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
@@ -176,22 +173,11 @@ def widen(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-def moments(
-    x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = False, weight: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Mean and variance over some dimensions. Two passes of simple sums take a fraction of torch.var_mean on a CPU.
-
-    With a weight [N] a row of x [N, ...] counts as so many.
-    """
-    if weight is None:
-        mean = x.mean(dims, keepdim=True)
-        count = x.numel() // mean.numel()
-        var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
-    else:
-        rows = weight.to(x).reshape(-1, *([1] * (x.ndim - 1)))
-        total = rows.sum() * (x[0].numel() // x.shape[1])
-        mean = (rows * x).sum(dims, keepdim=True) / total
-        var = (rows * (x - mean).square()).sum(dims, keepdim=True) / (total - int(unbiased))
+def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and variance over some dimensions. Two passes of simple sums take a fraction of torch.var_mean on a CPU."""
+    mean = x.mean(dims, keepdim=True)
+    count = x.numel() // mean.numel()
+    var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
     return (mean, var) if keepdim else (mean.flatten(), var.flatten())
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from memory.streams import predictions
 from reference.slow_memory import Slow
-from reference.slow_policies import SlowWeights
 
 from gotta.memory import Memory
 
@@ -95,22 +94,3 @@ def test_equals_slow_with_large_partitions(policy: str) -> None:
 @pytest.mark.parametrize("policy", ["fps", "cstu"])
 def test_equals_slow_with_hundreds_of_rows_per_class(policy: str) -> None:
     compare(policy, 2, 600, True, 1500)
-
-
-@pytest.mark.parametrize("epsilon", [0.005, 0.1])
-@pytest.mark.parametrize(("num_classes", "capacity"), [(10, 8), (10, 32), (3, 30)])
-@pytest.mark.parametrize("rule", ["fps", "cds"])
-def test_weights_equal_slow(rule: str, num_classes: int, capacity: int, epsilon: float) -> None:
-    stream = predictions(np.random.default_rng([num_classes, capacity]), 600, num_classes, True)
-    memory = Memory(f"{rule}w", capacity, num_classes, epsilon=epsilon)
-    plain = Memory(rule, capacity, num_classes, epsilon=epsilon)
-    slow = SlowWeights(rule, capacity, num_classes, epsilon)
-    assert memory.observe(np.arange(600), **stream).tolist() == plain.observe(np.arange(600), **stream).tolist()
-    for i in range(600):
-        label, u = int(stream["label"][i]), float(stream["uncertainty"][i])
-        slow.offer(i, label, u, stream["embedding"][i].astype(float).tolist())
-    weight = memory.batch().weight
-    found = [1.0] * len(memory) if weight is None else weight.tolist()
-    assert dict(zip(memory.ids.tolist(), found, strict=True)) == slow.weight
-    assert (weight is None) == (max(found) == 1)
-    assert plain.batch().weight is None

@@ -1,4 +1,4 @@
-"""Cosine Diversity Sampling; and CDSW."""
+"""Cosine Diversity Sampling."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +9,6 @@ from gotta.memory.policy import (
     CLASS_FULL,
     MEMORY_FULL,
     REDUNDANT,
-    REJECT,
     REPLACED_REDUNDANT,
     REPLACED_WORST,
     ROOM,
@@ -88,23 +87,3 @@ class CDS(Policy):
         """The positions to compare with in the first test."""
         assert self.subset is not None
         return rng.choice(size, min(self.subset, size), replace=False)
-
-
-@policies.register("cdsw")
-@dataclass(frozen=True)
-class CDSW(CDS):
-    """CDS with weighted rows: a sample that is left out counts for the row of its class that it is most similar to, if
-    their cosine similarity is 1 - `epsilon` or more.
-    """
-
-    keeps: ClassVar[tuple[str, ...]] = ("weight",)
-
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
-        decision = super().place(table, new, rng)
-        partition = table.members(new.label)
-        if decision.slot != REJECT or not len(partition):
-            return decision
-        similarity = table.index(Neighbours).similarity(new.label, new.embedding)
-        nearest = int(similarity.argmax())
-        alike = similarity[nearest] >= 1.0 - self.epsilon
-        return decision._replace(counts_for=int(partition[nearest])) if alike else decision

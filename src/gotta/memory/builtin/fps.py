@@ -1,11 +1,10 @@
-"""Farthest Point Sampling: the paper's online nearest-neighbour diversity filter with eviction; FPSD; and FPSW."""
+"""Farthest Point Sampling: the paper's online nearest-neighbour diversity filter with eviction; and FPSD."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from gotta.errors import GottaError
 from gotta.memory.policy import (
     MEMORY_FULL,
     REDUNDANT,
@@ -87,24 +86,3 @@ class FPSD(FPS):
     """FPS in a memory that refreshes its stored predictions every 10 adaptations: a name, not another rule."""
 
     refresh_every: ClassVar[int | None] = 10
-
-
-@policies.register("fpsw")
-@dataclass(frozen=True)
-class FPSW(FPS):
-    """FPS with weighted rows: a sample that is left out and within `epsilon` of its nearest row counts for that row."""
-
-    keeps: ClassVar[tuple[str, ...]] = ("weight",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.order != "check_first":
-            raise GottaError(f"order={self.order!r} removes the row to count for. Expected order='check_first'.")
-
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
-        decision = super().place(table, new, rng)
-        if decision.slot != REJECT:
-            return decision
-        partition = table.members(new.label)
-        nearest, distance, _ = geometry.two_nearest(table, partition, new.embedding)
-        return decision._replace(counts_for=int(partition[nearest])) if distance <= self.epsilon else decision

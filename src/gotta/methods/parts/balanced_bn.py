@@ -57,13 +57,10 @@ class BalancedBN(ReplacedBatchNorm):
         assert self.momentum is not None
         classes = torch.bincount(label).nonzero().flatten()
         place = torch.searchsorted(classes, label)
-        weight = None if self.row_weight is None else self.row_weight.to(x)
-        count = torch.bincount(place, weight, minlength=len(classes)).to(x)[:, None]
+        count = torch.bincount(place, minlength=len(classes)).to(x)[:, None]
         rate = torch.where(count > 1 / self.momentum, 1 / count, self.momentum)
         off = x - self.class_mean[label].to(x).reshape(len(x), -1, *([1] * (x.ndim - 2)))
         first, second = sample_moments(off)
-        if weight is not None:
-            first, second = weight[:, None] * first, weight[:, None] * second
         by_class = first.new_zeros(len(classes), first.shape[1])
         step = rate * by_class.index_add(0, place, first)
         spread = rate * by_class.index_add(0, place, second) - step**2

@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gotta.errors import unknown
-from gotta.methods.parts.row_weights import average
 
 
 def entropy(logits: Tensor) -> Tensor:
@@ -60,16 +59,9 @@ def confident(logits: Tensor, threshold: float) -> Tensor:
     return logits.detach().softmax(1).amax(1) > threshold
 
 
-def pseudo_label_loss(logits: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Cross-entropy with the own argmax as the label, mean over the rows, which count by their weights."""
-    return hard_cross_entropy(logits, logits.detach().argmax(1), weight)
-
-
-def hard_cross_entropy(logits: Tensor, label: Tensor, weight: Tensor | None) -> Tensor:
-    """Cross-entropy with these labels, mean over the rows, which count by their weights."""
-    if weight is None:
-        return F.cross_entropy(logits, label)
-    return average(F.cross_entropy(logits, label, reduction="none"), weight)
+def pseudo_label_loss(logits: Tensor) -> Tensor:
+    """Cross-entropy with the own argmax as the label, mean over the rows."""
+    return F.cross_entropy(logits, logits.detach().argmax(1))
 
 
 def margin(e_margin: float | None, logits: Tensor, share: float = 0.4) -> float:
