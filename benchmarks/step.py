@@ -39,7 +39,7 @@ from gotta.core.inputs import Scale
 from gotta.core.undo import Undo
 from gotta.data import dataset
 from gotta.memory import Table
-from gotta.memory.rewind import Rewind
+from gotta.memory.state import Rewind
 from gotta.memory.storage import Storage
 from gotta.methods import methods
 from gotta.methods.parts import augment

@@ -5,9 +5,9 @@ True labels exist in `Truth` only; whatever predicts, remembers or adapts receiv
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -105,6 +105,26 @@ class MemoryBatch:
 
     def __len__(self) -> int:
         return len(self.label)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step gave: the prediction to use, where each sample was stored (-1: not), and what was done for it."""
+
+    prediction: Prediction
+    slots: Tensor  # [B]
+    adaptations: int
+    cost: dict[str, Any] = field(default_factory=dict)  # seconds, forwards and backwards by phase
+    diagnostics: dict[str, float] = field(default_factory=dict)
+    output: Any = None  # what the network gives for such a call, with the logits of the prediction
+    streams: dict[str | int, dict[str, float]] = field(default_factory=dict)  # the diagnostics of each stream, if any
+    ids: list[int | str] = field(default_factory=list)  # of the samples, for `feedback`; only with a shadow
+    beside: Prediction | None = None  # of whom does not answer: the adapted model in shadow, the source once promoted
+
+
+def not_stored(count: int) -> Tensor:
+    """The slots of samples that went into no memory."""
+    return torch.full((count,), -1)
 
 
 class Dataset(Protocol):

@@ -373,11 +373,11 @@ def test_saving_and_loading_in_inference_mode(tmp_path):
 @pytest.mark.bfloat16
 def test_weights_in_bfloat16_and_a_real_network_come_back(tmp_path):
     net = seeded_net().bfloat16()
-    with pytest.warns(gotta.core.suited.NetworkWarning, match="bfloat16"):
+    with pytest.warns(gotta.core.inputs.NetworkWarning, match="bfloat16"):
         model = adapt(net, "tent", "fifo", 4, CLASSES)
     model(images(8).bfloat16())
     model.save(tmp_path)
-    with pytest.warns(gotta.core.suited.NetworkWarning, match="bfloat16"):
+    with pytest.warns(gotta.core.inputs.NetworkWarning, match="bfloat16"):
         other = gotta.load(tmp_path, net)
     for x in batches(3):
         assert torch.equal(model(x.bfloat16()), other(x.bfloat16()))

@@ -270,7 +270,7 @@ def test_moved_to_another_precision(method):
     assert all(p.dtype == torch.float64 for net in model.method.networks().values() for p in net.parameters())
 
 
-@pytest.mark.filterwarnings("ignore::gotta.core.suited.NetworkWarning")
+@pytest.mark.filterwarnings("ignore::gotta.core.inputs.NetworkWarning")
 @pytest.mark.parametrize("method", ["norm", "tent", "rotta"])
 def test_a_compiled_model(method):
     settings = {"augment": lambda x: x.flip(3)} if method == "rotta" else {}

@@ -1,6 +1,5 @@
 """The adapted model: one step is predict, observe, adapt. The only copy of that logic."""
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -8,21 +7,19 @@ import torch
 from torch import Tensor
 
 from gotta.core.guard import Guard
-from gotta.core.inputs import MOST, check_batch, check_finite, check_shape, check_starts, check_storable, is_finite
+from gotta.core.inputs import MOST, check_call, check_logits, check_not_exported, check_outputs, is_finite, uncompiled
 from gotta.core.operated import Operated
-from gotta.core.outcome import Outcome, not_stored
 from gotta.core.regime import parts_of
 from gotta.core.shadow import Noting, Shadow, noting
 from gotta.core.streams import check_keys, check_rows, rows_of, take_each
-from gotta.core.suited import check_first, check_not_exported, uncompiled
-from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
+from gotta.core.undo import Undo, drop_broken_rows, warn_undone
 from gotta.errors import NotFinite, one_error
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.methods.parts.as_source import source_logits
 from gotta.methods.parts.calls import LABELS, CalledAsNetwork, check_own
 from gotta.priors.prior import Starts
-from gotta.types import MemoryBatch, Prediction
+from gotta.types import MemoryBatch, Outcome, Prediction, not_stored
 
 
 class Adapted(Operated):
@@ -82,9 +79,7 @@ class Adapted(Operated):
             return outcome if self.on_step is None else self.tell(outcome)
 
     def _attempt(self, x: Tensor, starts: Any, stream: Any, note: Noting | None = None) -> Outcome:
-        check_storable(x, self.method.calls.batch_like, self.memory.lasts or self.guard is not None)
-        largest = check_batch(x, self.sample, self.method.needs_batch)
-        begins = check_starts(starts, len(x))
+        largest, begins = check_call(self, x, starts)
         if stream is not None:
             rows = rows_of(check_keys(stream, len(x)))
             check_rows(rows, self.limits, self)
@@ -114,12 +109,12 @@ class Adapted(Operated):
         phase = self.method.cost.phase
         with phase("predict"):
             raw = prediction = self._predict(x)
-        check_shape(prediction.logits, len(x), self.classes)
+        check_outputs(self, prediction.logits, len(x))
         if not is_finite(prediction.logits):
             return self._without_logits(x, starts, undo)
-        check_first(self, prediction.logits)
         self.sample = tuple(x.shape[1:])
-        self.memory.expect(prediction.logits.shape[1])
+        if self.classes is None:
+            self.memory.expect(prediction.logits.shape[1])
         before = self.adaptations
         try:
             with phase("predict"):
@@ -151,7 +146,7 @@ class Adapted(Operated):
         """Predict, and move nothing: samples that the prior has just followed, or others."""
         with self.method.cost.phase("predict"), self.method.only_predicting():
             prediction = self.method.predict(x)
-            self._expect(prediction.logits, len(x))
+            check_logits(prediction.logits, len(x), self.classes)
         return self.method.prior.look(prediction, starts, again=followed)
 
     def _learn(self, x: Tensor, prediction: Prediction, undo: Undo) -> tuple[Tensor, dict[str, float]]:
@@ -220,16 +215,13 @@ class Adapted(Operated):
 
     def _undone(self, x: Tensor, starts: Starts | None, prediction: Prediction, harm: str) -> Outcome:
         outcome = self._untouched(x, starts, prediction, {"undone": 1.0})
-        if not self.warned:
-            self.warned = True
-            text = f"a batch was predicted, and whatever else it did was taken back: {harm}. This warning comes once."
-            warnings.warn(text, UndoneWarning, stacklevel=6)
+        warn_undone(self, harm)
         return outcome
 
     def _source_prediction(self, x: Tensor) -> Prediction:
         with self.method.cost.phase("predict"):
             logits = source_logits(self.method, x)
-        self._expect(logits, len(x))
+        check_logits(logits, len(x), self.classes)
         return Prediction(logits, None, "probs")
 
     def _look(self, x: Tensor, starts: Starts | None, undo: Undo) -> Outcome:
@@ -241,7 +233,7 @@ class Adapted(Operated):
     def _shelter(self, x: Tensor, starts: Starts | None, guard: Guard) -> Outcome:
         """Predict as the source model while the guard finds the adapted one unhealthy."""
         prediction, diagnostics = guard.predict(self.method, self.memory, x)
-        self._expect(prediction.logits, len(x))
+        check_logits(prediction.logits, len(x), self.classes)
         return self._untouched(x, starts, prediction, diagnostics)
 
     def _untouched(
@@ -249,7 +241,3 @@ class Adapted(Operated):
     ) -> Outcome:
         self.method.prior.skip(starts)
         return Outcome(prediction, not_stored(len(x)), 0, self.method.cost.take(), diagnostics)
-
-    def _expect(self, logits: Tensor, samples: int) -> None:
-        check_shape(logits, samples, self.classes)
-        check_finite(logits)

@@ -16,13 +16,12 @@ import torch
 from torch import Tensor
 
 from gotta.core.adapted import Adapted
-from gotta.core.outcome import Outcome, not_stored
 from gotta.core.undo import Undo, is_on_stack
 from gotta.errors import GottaError
 from gotta.methods.parts.calls import map_tensors
 from gotta.priors.prior import Starts
 from gotta.state import set_values
-from gotta.types import Prediction
+from gotta.types import Outcome, Prediction, not_stored
 
 LOG = logging.getLogger(__name__)
 Batch = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments of a step

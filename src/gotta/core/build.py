@@ -12,26 +12,24 @@ from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.background import Background, check_background
 from gotta.core.guard import Guard
-from gotta.core.inputs import check_batch, device_of
-from gotta.core.outcome import Outcome
+from gotta.core.inputs import check_batch, check_method, check_network, device_of
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
 from gotta.core.replicas import Replica, SyncedBatchNorm, check_alike, check_sync
 from gotta.core.shadow import Shadow
 from gotta.core.streams import Limits
-from gotta.core.suited import check_method, check_network
 from gotta.errors import GottaError, one_error, unknown
 from gotta.memory import Memory
 from gotta.memory.arguments import check_owner
 from gotta.memory.policy import Policy
 from gotta.methods import methods
 from gotta.methods.parts.calls import Calls
-from gotta.models.embedding import Embedding
 from gotta.priors import Prior
 from gotta.priors import priors as known_priors
 from gotta.statistics import Statistics
 from gotta.statistics import statistics as known_statistics
 from gotta.statistics.normalization import replace_batch_norms
+from gotta.types import Outcome
 
 EMBEDDINGS = ("probs", "logits", "features")  # what a memory can compare samples by
 
@@ -203,8 +201,12 @@ def adapt(
         check_sync(method, cls, chosen, memory=held.lasts, guard=guard, shadow=shadow, background=background)
         check_alike(source_hash, device_of(model))
         replace_batch_norms(network, SyncedBatchNorm)
+    if head is not None:
+        from gotta.models.embedding import Embedding  # late: it reads the whole room of networks
+
+        network = Embedding(network, head, scale)
     adapted = build(
-        network if head is None else Embedding(network, head, scale),
+        network,
         method,
         held,
         chosen,

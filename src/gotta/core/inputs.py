@@ -1,9 +1,10 @@
-"""What an adapted model accepts: a batch, and the logits the network makes of it."""
+"""What an adapted model accepts: a network, a batch, and the logits that the one makes of the other."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -11,11 +12,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gotta.errors import GottaError, NotFinite
+from gotta.methods import Method
+from gotta.methods.parts.calls import unwrap
 from gotta.state import count, number
+from gotta.statistics.normalization import has_batch_norm
+
+if TYPE_CHECKING:
+    from gotta.core.adapted import Adapted
 
 MOST = 1e3  # nothing real grows by a larger factor from one batch to the next
 ENOUGH = 64  # samples in a row of another scale altogether, after which that is the scale
 TOKENS = (torch.int64, torch.int32)  # of texts; images of bytes are mistakes
+HALF = (torch.float16, torch.bfloat16)
+NEAR = 1e-3  # of 1, where the sum of probabilities may be in half precision
 EXPECTED = "Expected a floating tensor [B, ...] of finite values"
 
 
@@ -46,6 +55,13 @@ class Scale:
         if 0 < limit < most and strange < ENOUGH:
             return Scale(self.largest, strange), True
         return Scale(max(self.largest, most)), False
+
+
+def check_call(adapted: "Adapted", x: Tensor, starts: Any) -> tuple[list[float], NDArray[np.bool_] | None]:
+    """Raises unless a model can take these samples. The largest value of each, and which begin something new."""
+    stored = adapted.memory.lasts or adapted.guard is not None
+    check_storable(x, adapted.method.calls.batch_like, stored)
+    return check_batch(x, adapted.sample, adapted.method.needs_batch), check_starts(starts, len(x))
 
 
 def check_storable(x: Tensor, beside: Sequence[str], stored: bool) -> None:
@@ -136,7 +152,9 @@ def is_finite(values: Tensor) -> bool:
     return isfinite(float(values.sum())) or bool(torch.isfinite(values).all())
 
 
-def check_finite(logits: Tensor) -> None:
+def check_logits(logits: Tensor, samples: int, classes: int | None) -> None:
+    """Raises unless the logits are [samples, classes] and finite."""
+    check_shape(logits, samples, classes)
     if not is_finite(logits):
         raise NotFinite(
             "the model gives NaN or infinite logits, so this batch is left out. reset() goes back to the source."
@@ -145,3 +163,75 @@ def check_finite(logits: Tensor) -> None:
 
 def device_of(model: nn.Module) -> torch.device:
     return next((value.device for value in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
+
+
+class NetworkWarning(UserWarning):
+    """A network will be adapted, and less well or less fast than its owner may think."""
+
+
+def check_network(net: nn.Module) -> None:
+    """Refuse a network before it is copied."""
+    if isinstance(net, nn.parallel.DistributedDataParallel):
+        raise GottaError(
+            "a DistributedDataParallel network averages the gradients of a training step over its replicas. An adapted "
+            "model predicts and adapts in one call. Adapt the network inside in every process: adapt(ddp.module), each "
+            "on its own part of the stream, or adapt(ddp.module, 'tent', statistics='batch', sync=True), all as one."
+        )
+
+
+def check_not_exported() -> None:
+    if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
+        raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
+
+
+def uncompiled(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step as torch.compile leaves it alone: it would compile decisions for minutes, and the network no faster."""
+    warn("an adapted model runs uncompiled, because it changes. Compile its network: adapt(torch.compile(net), ...).")
+    plain: Callable[..., Any] = torch.compiler.disable(step)  # type: ignore[no-untyped-call]
+    return plain
+
+
+def check_method(method: Method) -> None:
+    """Refuse what would be taken back at every step, and say what is worse than it seems."""
+    types = {parameter.dtype for parameter in method.model.parameters()} & {*HALF}
+    trained = {parameter.dtype for parameter in method.trained.values()}
+    if torch.float16 in trained and isinstance(method.optimizer, torch.optim.Adam):
+        raise GottaError(
+            f"method '{type(method).__name__.lower()}' trains with Adam, whose smallest numbers are 0 in float16, so "
+            "that each step would divide by 0. Give the network in float32 and call the adapted model inside "
+            "torch.autocast, or use a method that trains nothing, such as 'deskew'."
+        )
+    for half in types:
+        steps = ", and most steps of training are smaller than that" if half in trained else ""
+        warn(
+            f"the network's weights are {half}, so its logits are exact to {torch.finfo(half).eps:.0e} only{steps}. "
+            "float32 weights inside torch.autocast are as fast."
+        )
+    if runs_uncompiled(method):
+        warn(
+            f"the compiled network runs uncompiled under statistics='{method.statistics.name}', which look at the "
+            "inputs of its BatchNorm layers. statistics='running' and 'source' run it compiled; so does "
+            "torch.compile(model.fold()), which adapts no more."
+        )
+
+
+def runs_uncompiled(method: Method) -> bool:
+    """Whether a compiled network is not run as such."""
+    compiled = any(unwrap(module) is not module for module in method.model.modules())
+    return compiled and method.statistics.watches and has_batch_norm(method.model)
+
+
+def check_outputs(adapted: "Adapted", logits: Tensor, samples: int) -> None:
+    """Raises unless there are logits for each sample. A warning if the first ones are probabilities, whose softmax is
+    nearly even.
+    """
+    check_shape(logits, samples, adapted.classes)
+    if adapted.sample is None and bool((logits >= 0).all() & ((logits.sum(1) - 1).abs() < NEAR).all()):
+        warn(
+            "the network gives probabilities: each row is positive and sums to 1. Expected logits, and every method "
+            "takes them for such. Leave out the softmax, or adapt with output=lambda p: p.clamp_min(1e-12).log()."
+        )
+
+
+def warn(text: str) -> None:
+    warnings.warn(text, NetworkWarning, stacklevel=4)

@@ -11,10 +11,9 @@ from torch import Tensor
 from gotta.core.adapted import Adapted
 from gotta.core.clock import Clock
 from gotta.core.domain_statistics import DomainStatistics
-from gotta.core.outcome import Outcome
 from gotta.core.true_labels import TrueLabelMemory
 from gotta.streams import Stream, read_ahead
-from gotta.types import Truth
+from gotta.types import Outcome, Truth
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from torch import Tensor
 from gotta.core import resume
 from gotta.core.between_steps import BetweenSteps
 from gotta.core.inputs import check_batch
-from gotta.core.outcome import Outcome
 from gotta.core.shadow import Noting, Shadow, ShadowReport
 from gotta.errors import GottaError
 from gotta.methods import Method
-from gotta.types import Prediction
+from gotta.types import Outcome, Prediction
 
 MOST_SNAPSHOTS = 5
 LOG = logging.getLogger(__name__)

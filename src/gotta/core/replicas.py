@@ -8,14 +8,13 @@ from torch import Tensor, distributed
 
 from gotta.core.adapted import Adapted
 from gotta.core.inputs import device_of, is_finite
-from gotta.core.outcome import Outcome
 from gotta.core.undo import Undo
 from gotta.errors import GottaError, NotFinite
 from gotta.methods import Method
 from gotta.priors.prior import Starts
 from gotta.statistics import Statistics
 from gotta.statistics.normalization import ReplacedBatchNorm, per_channel, widen
-from gotta.types import Prediction
+from gotta.types import Outcome, Prediction
 
 REFUSED = -1  # samples, where a replica takes no part
 

@@ -9,12 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.core.inputs import check_finite, check_shape
-from gotta.core.outcome import Outcome, not_stored
+from gotta.core.inputs import check_logits
 from gotta.errors import GottaError
 from gotta.methods import Method
 from gotta.state import Reader, Stateful, count, flag, number, tensor
-from gotta.types import Prediction
+from gotta.types import Outcome, Prediction, not_stored
 
 WAITING = 10_000  # samples whose labels may still come
 T = TypeVar("T")
@@ -139,8 +138,7 @@ class Shadow(Stateful):
         names = self.read_ids(ids, len(x))
         with self.source.cost.phase("predict"):
             said = self.source.predict(x)
-        check_shape(said.logits, len(x), None)
-        check_finite(said.logits)
+        check_logits(said.logits, len(x), None)
         try:
             outcome = adapt(lambda adapted: self._note(names, said, adapted))
         except GottaError:

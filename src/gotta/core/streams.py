@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.core.outcome import Outcome
 from gotta.cost import Tally
 from gotta.errors import GottaError
 from gotta.memory import Memory
@@ -23,7 +22,7 @@ from gotta.state import set_values
 from gotta.statistics import Statistics
 from gotta.statistics.each_sample import NotSamples, normalised_each, normalises_each
 from gotta.statistics.levels.level_jumps import Sight
-from gotta.types import Prediction
+from gotta.types import Outcome, Prediction
 
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted

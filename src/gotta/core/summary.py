@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gotta.core.suited import runs_uncompiled
+from gotta.core.inputs import runs_uncompiled
 from gotta.safe_text import tell_number
 
 if TYPE_CHECKING:

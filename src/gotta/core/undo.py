@@ -1,9 +1,11 @@
 """Taking back what a call did to a model: what everything was before, and whether what is there after it may stay."""
 
 import sys
+import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
+from operator import is_
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.core.copies import Copies
 from gotta.core.inputs import MOST, Scale, largest_values
 from gotta.core.streams import Held, put
 from gotta.state import set_values, values_of
@@ -239,6 +240,14 @@ def tensors(held: Iterable[Mapping[str, Any]]) -> list[Tensor]:
     return [value for values in held for value in values.values() if isinstance(value, Tensor)]
 
 
+def warn_undone(adapted: "Adapted", harm: str) -> None:
+    """Once for each model."""
+    if not adapted.warned:
+        adapted.warned = True
+        text = f"a batch was predicted, and whatever else it did was taken back: {harm}. This warning comes once."
+        warnings.warn(text, UndoneWarning, stacklevel=7)
+
+
 def drop_broken_rows(adapted: "Adapted") -> None:
     """Samples that were stored before there was anything to compare them with would spoil every adaptation."""
     if adapted.memory.lasts and len(adapted.memory):
@@ -247,3 +256,42 @@ def drop_broken_rows(adapted: "Adapted") -> None:
         if broken.any():
             adapted.memory.drop(broken.numpy())
             adapted.scale = Scale(float(largest[~broken].max()))
+
+
+class Copies:
+    """The content of some tensors. Those of one type and device are copied in one row, which is much quicker."""
+
+    @torch.no_grad()
+    def __init__(self, tensors: Sequence[Tensor], earlier: "Copies | None" = None) -> None:
+        """`earlier` copies of the very same tensors tell which of them are alike, which takes as long as to copy."""
+        self.tensors = tensors
+        same = earlier is not None and len(tensors) == len(earlier.tensors) and all(map(is_, tensors, earlier.tensors))
+        self._alike: list[list[Tensor]] = earlier._alike if earlier is not None and same else sort_alike(tensors)
+        self._rows = [(group, in_one_row(group)) for group in self._alike]
+
+    @torch.no_grad()
+    def back(self) -> None:
+        """Write the content back into the tensors."""
+        for group, row in self._rows:
+            parts = torch.split(row, [value.numel() for value in group])
+            for value, part in zip(group, parts, strict=True):
+                value.copy_(part.view(value.shape))
+
+    def finite(self) -> bool:
+        """Whether all numbers are, with one answer from each device."""
+        rows = [row for _, row in self._rows if row.is_floating_point() or row.is_complex()]
+        return all(bool(torch.isfinite(row).all()) for row in rows)
+
+
+def sort_alike(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
+    alike: dict[tuple[torch.dtype, torch.device, int], list[Tensor]] = {}
+    for tensor in tensors:
+        alike.setdefault((tensor.dtype, tensor.device, tensor.ndim), []).append(tensor)
+    return list(alike.values())
+
+
+def in_one_row(alike: list[Tensor]) -> Tensor:
+    """The numbers of tensors that have one number of dimensions."""
+    if alike[0].ndim == 0:
+        return torch.stack(alike)
+    return torch.cat(alike if alike[0].ndim == 1 else [value.reshape(-1) for value in alike])

@@ -15,7 +15,7 @@ from gotta.memory import intake, state
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
 from gotta.memory.policy import NO_DESCRIPTOR, NOTHING, REJECT, UNEXPLAINED, Candidate, Decision, Policy, make_policy
-from gotta.memory.rewind import Rewind, all_or_nothing
+from gotta.memory.state import Rewind, all_or_nothing
 from gotta.memory.storage import Storage, is_device
 from gotta.memory.table import Floats, IntArray, Table
 from gotta.types import MemoryBatch, Prediction
@@ -167,7 +167,8 @@ class Memory:
 
     def batch(self) -> MemoryBatch:
         """A copy of the stored rows, class ascending, then insertion. Counts as one reading of the memory."""
-        self._table.vectors = {**self._table.vectors, **self.policy.after_read(self._table)}
+        if self.policy.vectors:
+            self._table.vectors = {**self._table.vectors, **self.policy.after_read(self._table)}
         if self.journal is not None:
             self.journal.read()
         return self.peek()

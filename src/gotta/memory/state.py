@@ -1,5 +1,7 @@
-"""The state of a memory as a flat dictionary of tensors and of values that JSON can hold."""
+"""The state of a memory: as a flat dictionary of tensors and of values that JSON can hold, and as it was a call ago."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -8,7 +10,8 @@ import numpy as np
 import torch
 
 from gotta.errors import GottaError
-from gotta.memory.table import FURTHER, Table
+from gotta.memory.storage import Replaced
+from gotta.memory.table import FURTHER, Logged, Table
 
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
@@ -126,3 +129,53 @@ def of_generator(rng: np.random.Generator) -> Any:
 def set_generator(rng: np.random.Generator, saved: Any) -> None:
     if saved is not None:
         rng.bit_generator.state = deepcopy(saved)
+
+
+class Rewind:
+    """A memory as it is now. `back` brings that back, bit for bit and as often as it is called, until `stop`.
+
+    What is exchanged needs only its old place (`exchanged` of memory, table and storage), what is counted is copied
+    (`counted` of the table), lists are cut (`lists` of the journal), and rows that are overwritten are logged.
+    """
+
+    def __init__(self, memory: "Memory") -> None:
+        table, storage, journal = memory._table, memory._storage, memory.journal
+        holders = (memory, table, storage)
+        self._memory, self._table, self._storage, self._journal = memory, table, storage, journal
+        self._places: list[tuple[Any, str, Any]] = [
+            (holder, name, getattr(holder, name)) for holder in holders for name in holder.exchanged
+        ]
+        self._counts = [(name, getattr(table, name).copy()) for name in table.counted]
+        self._lengths = [] if journal is None else [(held, len(held)) for held in journal.lists]
+        self._rng = of_generator(memory._rng)
+        self._rows: list[Logged] = []
+        self._pixels: list[Replaced] = []
+        table.log, storage.log = self._rows, self._pixels
+
+    def stop(self) -> None:
+        """What is there may stay."""
+        self._table.log = self._storage.log = None
+
+    def back(self) -> None:
+        for holder, name, value in self._places:
+            setattr(holder, name, value)
+        self._table.take_back(self._rows)
+        self._storage.take_back(self._pixels)
+        for name, counted in self._counts:
+            setattr(self._table, name, counted.copy())
+        for held, length in self._lengths:
+            del held[length:]
+        set_generator(self._memory._rng, self._rng)
+
+
+@contextmanager
+def all_or_nothing(memory: "Memory") -> Iterator[None]:
+    """Whatever goes wrong inside changes nothing."""
+    rewind = Rewind(memory)
+    try:
+        yield
+    except BaseException:
+        rewind.back()
+        raise
+    finally:
+        rewind.stop()

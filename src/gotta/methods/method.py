@@ -217,7 +217,7 @@ class Method:
 
     def measure_stream(self) -> dict[str, float]:
         """What prior and statistics think of the stream, by name."""
-        stickiness = self.prior.stickiness
+        stickiness = self.prior.stickiness if self.prior.is_used else None
         return {**({} if stickiness is None else {"stickiness": stickiness}), **self.statistics.measure()}
 
     def owns(self) -> dict[str, Stateful]:

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from gotta.core.adapted import Adapted
 from gotta.core.build import adapt
-from gotta.core.outcome import Outcome
 from gotta.core.streams import Limits
 from gotta.errors import GottaError
 from gotta.experiment.sweep.leases import Lease
@@ -26,6 +25,7 @@ from gotta.serve.meters import Meters
 from gotta.serve.one_stream import OneStream, can_share
 from gotta.serve.owned_streams import OwnedElsewhere, StaleOwner, StreamStore, check_owner
 from gotta.serve.reading import Inputs
+from gotta.types import Outcome
 
 LOG = logging.getLogger(__name__)
 Answer = dict[str, Any]  # what is sent back; with "error" and "status" where something went wrong

@@ -14,7 +14,7 @@ from torch import nn
 
 import gotta
 from gotta import GottaError, adapt
-from gotta.core.suited import NetworkWarning
+from gotta.core.inputs import NetworkWarning
 from gotta.statistics.levels.class_statistics import ClassStatistics
 
 CLASSES = 4

@@ -13,7 +13,7 @@ from torch import nn
 import gotta
 import gotta.models
 from gotta import adapt
-from gotta.core.suited import NetworkWarning
+from gotta.core.inputs import NetworkWarning
 from gotta.data import dataset
 from gotta.data.corruptions import corrupt
 from gotta.statistics.levels.class_statistics import ClassStatistics

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from gotta.core.adapted import Adapted
-from gotta.core.outcome import Outcome
 from gotta.cost import PHASES
 from gotta.methods.parts.as_source import source_logits
+from gotta.types import Outcome
 
 COUNTS = ("agrees", "consistent")
 

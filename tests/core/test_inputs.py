@@ -7,7 +7,7 @@ from torch import nn
 
 import gotta
 from gotta import GottaError
-from gotta.core.suited import NetworkWarning
+from gotta.core.inputs import NetworkWarning
 
 
 def images(seed=0, count=8):

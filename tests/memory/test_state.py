@@ -9,7 +9,7 @@ from odd_inputs import CLASSES, KINDS, odd
 from whole_state import plain
 
 from gotta import GottaError, Memory, list_memories
-from gotta.memory.rewind import Rewind
+from gotta.memory.state import Rewind
 
 D = 3
 
