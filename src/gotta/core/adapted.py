@@ -10,7 +10,7 @@ from gotta.core.guard import Guard
 from gotta.core.inputs import MOST, check_call, check_logits, check_not_exported, check_outputs, is_finite, uncompiled
 from gotta.core.operated import Operated
 from gotta.core.regime import parts_of
-from gotta.core.shadow import Noting, Shadow, noting
+from gotta.core.shadow import Noting, Shadow
 from gotta.core.streams import check_keys, check_rows, rows_of, take_each
 from gotta.core.undo import Undo, drop_broken_rows, warn_undone
 from gotta.errors import NotFinite, one_error
@@ -80,12 +80,19 @@ class Adapted(Operated):
 
     def _attempt(self, x: Tensor, starts: Any, stream: Any, note: Noting | None = None) -> Outcome:
         largest, begins = check_call(self, x, starts)
-        if stream is not None:
-            rows = rows_of(check_keys(stream, len(x)))
+        rows = None if stream is None else rows_of(check_keys(stream, len(x)))
+        if rows is not None:
             check_rows(rows, self.limits, self)
-            return self.whole("a step", noting(note, lambda undo: take_each(self, x, begins, largest, rows, undo)))
-        outcome = self.whole("a step", noting(note, lambda undo: self.take(x, begins, largest, undo)))
-        return replace(outcome, output=self.answer(outcome.prediction))
+
+        def take(undo: Undo) -> Outcome:
+            settled = x, begins, largest
+            taken = self.take(*settled, undo) if rows is None else take_each(self, *settled, rows, undo)
+            if note is not None:
+                note(taken.prediction)
+            return taken
+
+        outcome = self.whole("a step", take)
+        return outcome if rows is not None else replace(outcome, output=self.answer(outcome.prediction))
 
     def answer(self, prediction: Prediction, by: Method | None = None) -> Any:
         """What the network would give, with these logits."""

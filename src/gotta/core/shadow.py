@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,6 @@ from gotta.state import Reader, Stateful, count, flag, number, tensor
 from gotta.types import Outcome, Prediction, not_stored
 
 WAITING = 10_000  # samples whose labels may still come
-T = TypeVar("T")
 Id = int | str
 Noting = Callable[[Prediction], None]  # what the adapted model says of a batch
 
@@ -234,19 +233,6 @@ class Shadow(Stateful):
             low if m else None,
             high if m else None,
         )
-
-
-def noting(note: Noting | None, work: Callable[[T], Outcome]) -> Callable[[T], Outcome]:
-    """The work, and a note of what it said."""
-    if note is None:
-        return work
-
-    def noted(given: T) -> Outcome:
-        outcome = work(given)
-        note(outcome.prediction)
-        return outcome
-
-    return noted
 
 
 def _classes_in_use(counts: Tensor) -> float | None:
