@@ -37,7 +37,7 @@ def make(root: Path) -> dict[Path, str]:
     parts = [HEAD, f"{count}: do not read much into differences below a point."]
     for subject, (words, picture) in SUBJECTS.items():
         gains = maps[subject]
-        parts += [f"## {words.capitalize()}", tell(gains), table(gains)]
+        parts += [f"## {words[0].upper()}{words[1:]}", tell(gains), table(gains)]
         parts += [tell_edges(runs)] if subject[0].is_memory else []
         parts.append(f"![{words}, as a heat map](when-{picture}.svg)")
     drawn = {figure.method: svg(figure.drawing) + "\n" for figure in heat_figures(place(runs).whole)}

@@ -34,7 +34,7 @@ def test_entries_are_ranked_by_score_apart_from_those_that_use_the_order():
     ]
     unranked = {(place.entry.column.method, place.row.is_control) for place in places if place.rank is None}
     assert unranked == {("source", False), ("norm", True), ("tent", True)}
-    assert [table.title for table in board().tables] == ["Each sample by itself", "Uses the order of samples"]
+    assert [table.title for table in board().tables] == ["Each sample on its own", "Uses the order of samples"]
 
 
 def test_those_with_too_few_seeds_stand_below():
@@ -53,7 +53,7 @@ def test_an_entry_tells_its_interval_cost_steps_and_the_published_number():
     place = next(place for place in board().places if place.entry.name == "norm + fps")
     assert place.score.value == pytest.approx((63 + 64 + 65 + 66) / 4 + 0.1)
     assert place.score.interval > 0
-    assert [cell.number for cell in place.line.cells] == ["2", "", "64.6", "3", "32", "2.0", "3.00", "76.11"]
+    assert [cell.number for cell in place.line.cells] == ["2", "64.6", "3", "32", "2.0", "3.00", "76.11", ""]
     assert board().title == "cifar10-mini, resnet20, 4 domains of 250 samples, M = 32"
 
 

@@ -26,8 +26,8 @@ WHOLE = {  # images in each domain
     "tinyimagenet": 10_000,
     "imagenet_c": 50_000,
 }
-SECTIONS = {False: "Each sample by itself", True: "Uses the order of samples"}
-COLUMNS = ("rank", "verified", "accuracy", "seeds", "step", "forwards", "seconds", "published")
+SECTIONS = {False: "Each sample on its own", True: "Uses the order of samples"}
+COLUMNS = ("rank", "accuracy", "seeds", "step", "forwards", "seconds", "published", "verified")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +61,20 @@ class Place:
         forwards, seconds = (measure(runs, _per_sample(name, times), digits, False) for name, times, digits in costs)
         cells = [
             Cell(absent=str(self.rank or "–")),
-            Cell(absent="yes" if self.verified else ""),
             replace(self.score, mark=BEST if self.rank == 1 else ""),
             Cell(absent=str(self.score.seeds)),
             Cell(absent=" and ".join(map(str, self.entry.steps))),
             replace(forwards, uses_order=False),
             replace(seconds, uses_order=False),
             Cell(published.value, None, self.score.seeds, published.decimals) if published else Cell(),
+            Cell(absent="yes" if self.verified else ""),
         ]
         return Line((self.entry.column.label, self.row.label), tuple(cells), not self.row.is_control)
 
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """The entries of one set-up: those that judge each sample by itself, then those that use the order of samples; in
+    """The entries of one set-up: those that judge each sample on its own, then those that use the order of samples; in
     each section those that are verified first, then those with enough seeds, then by score.
     """
 
