@@ -6,15 +6,15 @@ from typing import Any
 
 from gotta.report.paper.numbers import (
     EPSILON,
-    GUIDED,
     Inconsistency,
     PaperTable,
     Published,
+    count_decimals,
     document,
     tables,
-    text_numbers,
 )
 
+GUIDED = ("cds", "fpsd", "fps")
 COMPUTED = {
     "same_setting_differs": "The same setting has different values in different places.",
     "bold_not_maximum": "The bold number is not the largest of its column.",
@@ -28,6 +28,16 @@ COMPUTED = {
     "tie_called_best": "The text calls best what ties with another memory.",
     "claim_against_table": "The text calls best what is not the largest value in the table.",
 }
+
+
+def text_numbers() -> tuple[Published, ...]:
+    """The numbers in the text, those that repeat a table and those that stand nowhere else."""
+    found = []
+    for entry in document()["text"]:
+        value = entry["value"]
+        given = {**entry, "where": f"text, {entry['where']}", "value": float(value), "decimals": count_decimals(value)}
+        found.append(Published(**given))
+    return tuple(found)
 
 
 def find_inconsistencies() -> list[Inconsistency]:

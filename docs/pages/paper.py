@@ -11,9 +11,8 @@ from gotta.report.paper.numbers import (
     document,
     inconsistencies,
     tables,
-    text_numbers,
 )
-from pages.inconsistencies import COMPUTED
+from pages.inconsistencies import COMPUTED, text_numbers
 
 
 def make(root: Path) -> dict[Path, str]:

@@ -14,14 +14,15 @@ from gotta.methods import methods
 from gotta.report.cells import measure, number
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.paper.agreement import Agreement, agreement
-from gotta.report.paper.claims import CONFIRMED, NONE, UNJUDGED, VERDICTS, Claim, claims, verdict_of
-from gotta.report.paper.numbers import EPSILON, PaperTable, Published, tables, text_numbers
+from gotta.report.paper.numbers import EPSILON, PaperTable, Published, tables
 from gotta.report.paper.side_by_side import has_usual_statistics
 from gotta.report.results import read_results
 from gotta.report.rows import MEMORIES
 from gotta.report.statistics import PAIRS, SEEDS
 from gotta.report.stored_run import Run
 from gotta.safe_text import tell_number
+from pages.claims import CONFIRMED, NONE, UNJUDGED, VERDICTS, Claim, claims, verdict_of
+from pages.inconsistencies import text_numbers
 from pages.parts import MADE, grid, join
 
 RUNNING, SAME, DOMAIN = "running_statistics", "same_samples", "domain_statistics"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from gotta.experiment.sweep.kept import Kept
 from gotta.report.files.markdown import answer_markdown
-from gotta.report.paper.claims import Judged, claims_table, judge, told_verdicts
 from gotta.report.paper.side_by_side import beside_table
 from gotta.report.results import Part, Results, read_results
 from gotta.report.tables.render import markdown, prose
 from gotta.safe_text import tell_number
+from pages.claims import Judged, claims_table, judge, told_verdicts
 from pages.parts import MADE, join
 
 FOLDER = "docs/results/tables"

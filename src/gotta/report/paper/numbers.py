@@ -11,7 +11,6 @@ import yaml
 
 FOLDER = Path(__file__).parent
 EPSILON = 0.005  # of every table, by the paper's text
-GUIDED = ("cds", "fpsd", "fps")
 CELL = re.compile(r"(?P<value>\d+\.\d+)(?P<marks>[bus]*)")
 EMPTY = "--"
 
@@ -34,7 +33,6 @@ class Published:
     bold: bool = False
     underlined: bool = False
     shaded: bool = False
-    in_table: bool = True
 
     @property
     def column(self) -> tuple[Any, ...]:
@@ -82,16 +80,6 @@ def tables() -> dict[str, PaperTable]:
     }
 
 
-def text_numbers() -> tuple[Published, ...]:
-    """The numbers in the text, those that repeat a table and those that stand nowhere else."""
-    found = []
-    for entry in document()["text"]:
-        value = entry["value"]
-        given = {**entry, "where": f"text, {entry['where']}", "value": float(value), "decimals": _decimals(value)}
-        found.append(Published(**given, in_table=False))
-    return tuple(found)
-
-
 def lookup(
     method: str | None = None,
     memory: str | None = None,
@@ -100,14 +88,10 @@ def lookup(
     data: str | None = None,
     gamma: float | None = None,
     backbone: str | None = None,
-    text: bool = False,
 ) -> list[Published]:
-    """The printed cells with this setting; what is not given is not asked, nor is the capacity where no memory is.
-
-    With `text` the numbers in the text are searched too.
-    """
+    """The printed cells with this setting; what is not given is not asked, nor is the capacity where no memory is."""
     asked = {"method": method, "memory": memory, "reset": reset, "data": data, "gamma": gamma, "backbone": backbone}
-    found = [cell for table in tables().values() for cell in table.cells] + list(text_numbers() if text else ())
+    found = [cell for table in tables().values() for cell in table.cells]
     return [
         cell
         for cell in found
@@ -148,9 +132,9 @@ def _cells(name: str, content: Mapping[str, Any]) -> Iterator[Published]:
             assert match is not None, f"{name}, {memory}: '{text}' is not a cell"
             marks: dict[str, Any] = {mark: mark[0] in match["marks"] for mark in ("bold", "underlined", "shaded")}
             setting = {key: value for key, value in {**content["setting"], **column}.items() if key in known}
-            number: dict[str, Any] = {"value": float(match["value"]), "decimals": _decimals(match["value"])}
+            number: dict[str, Any] = {"value": float(match["value"]), "decimals": count_decimals(match["value"])}
             yield Published(where=name, memory=memory, **number, **setting, **marks)
 
 
-def _decimals(text: str) -> int:
+def count_decimals(text: str) -> int:
     return len(text.partition(".")[2])

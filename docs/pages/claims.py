@@ -4,16 +4,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from gotta.report.cells import Cell, Line, Table, of_difference
 from gotta.report.pairs import Difference, fair_difference
 from gotta.report.panel import Entry, Panel
-from gotta.report.paper.numbers import Published, lookup, read_data
+from gotta.report.paper.numbers import Published, lookup
 from gotta.report.paper.side_by_side import printed_of, usual_capacity
 from gotta.report.rows import SAME_SAMPLES
 from gotta.report.statistics import PAIRS, SEEDS
 
+FILE = Path(__file__).with_suffix(".yaml")
 NONE = "none"
 CONFIRMED, REVERSED, OPEN, UNJUDGED = "confirmed", "reversed", "not significant", "undecided"
 VERDICTS = (CONFIRMED, OPEN, REVERSED, UNJUDGED)
@@ -83,7 +87,7 @@ def verdict_of(found: Difference) -> str:
 
 def claims() -> list[Claim]:
     """Every comparison, one by one."""
-    return [claim for entry in read_data("claims.yaml")["claims"] for claim in _expand(entry)]
+    return [claim for entry in yaml.safe_load(FILE.read_text(encoding="utf-8"))["claims"] for claim in _expand(entry)]
 
 
 def judge(panel: Panel) -> list[Judged]:

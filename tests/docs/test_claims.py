@@ -2,8 +2,8 @@
 
 import pytest
 from made_runs import made, panel_of
+from pages.claims import claims, claims_table, judge, told_verdicts
 
-from gotta.report.paper.claims import claims, claims_table, judge, told_verdicts
 from gotta.report.tables.render import markdown
 
 ALONE = {"memory__capacity": None, "regime__batch_size": 64, "regime__adapt_every": None}
