@@ -38,16 +38,6 @@ def test_cuts_do_not_matter_but_data_do():
     assert not same_stream(made(), made(data__name="cifar10"))
 
 
-def test_runs_without_the_hash_of_the_order_are_told_by_hash_and_spec():
-    def earlier(hash, **changes):
-        return made(summary={"stream": {"hash": hash}}, **changes)
-
-    old, new, other = earlier("a", memory="none"), earlier("b"), earlier("c", stream__gamma=0.5)
-    assert same_stream(old, new)
-    assert not same_stream(old, other)
-    assert same_stream(earlier("c", memory="none"), other)
-
-
 def test_other_domains_are_refused():
     found = difference([made()], [made("none", scores=(1.0, 2.0))])
     assert found.refused == ("seed 0: the domains differ",)

@@ -1,6 +1,5 @@
 """Memories: which samples of an unlabelled stream to keep. One small file per policy; all state lives in `Memory`."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gotta.memory.current_batch import memory_class
@@ -24,24 +23,6 @@ if TYPE_CHECKING:
     from gotta.memory.builtin.pbrs import PBRS
     from gotta.memory.builtin.rbm import RBM
     from gotta.memory.builtin.reservoir import Reservoir
-
-_POLICIES = {  # by their files, which are read when they are asked for
-    "cbfifo": ("CBFIFO",),
-    "cds": ("CDS",),
-    "composed": ("Composed",),
-    "cstu": ("CSTU",),
-    "fifo": ("FIFO",),
-    "fps": ("FPS", "FPSD"),
-    "herding": ("Herding",),
-    "hus": ("HUS",),
-    "kcenter": ("KCenter",),
-    "lowentropy": ("LowEntropy",),
-    "mcm": ("MCM",),
-    "none": ("NoMemory",),
-    "pbrs": ("PBRS",),
-    "rbm": ("RBM",),
-    "reservoir": ("Reservoir",),
-}
 
 __all__ = [
     "CBFIFO",
@@ -72,7 +53,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    for module, known in _POLICIES.items():
-        if name in known:
-            return getattr(import_module(f"gotta.memory.builtin.{module}"), name)
+    """A policy by its class: its file is read when it is asked for."""
+    if name in __all__:
+        return policies.get("none" if name == "NoMemory" else name.lower())
     raise AttributeError(f"module 'gotta.memory' has no attribute '{name}'")

@@ -78,18 +78,10 @@ def subtract(ours: Run | None, theirs: Run | None) -> dict[str, float] | str:
 
 
 def same_stream(a: Run, b: Run) -> bool:
-    """Did both see the same samples in the same order? How they were cut into batches may differ.
-
-    Stores written before the order had a hash of its own are matched by the hash with the cuts, or else by their specs.
-    """
-    first, second = a.summary.stream, b.summary.stream
-    if a.spec.data != b.spec.data or _other_content(a, b):
-        return False
-    if first.order_hash and second.order_hash:
-        return first.order_hash == second.order_hash
-    if first.hash and first.hash == second.hash:
-        return True
-    return a.spec.stream == b.spec.stream and a.seed == b.seed and _sizes(a) == _sizes(b)
+    """Did both see the same samples in the same order? How they were cut into batches may differ."""
+    order = a.summary.stream.order_hash
+    same = order is not None and order == b.summary.stream.order_hash
+    return same and a.spec.data == b.spec.data and not _other_content(a, b)
 
 
 def _other_content(a: Run, b: Run) -> bool:
@@ -103,7 +95,3 @@ def _first_by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     for run in sorted(runs, key=lambda run: run.id):
         found.setdefault(run.seed, run)
     return dict(sorted(found.items()))
-
-
-def _sizes(run: Run) -> list[tuple[str, int]]:
-    return [(domain.name, domain.samples) for domain in run.summary.online.domains]

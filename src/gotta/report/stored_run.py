@@ -41,10 +41,7 @@ class Online(_Results):
 
 
 class StreamHashes(_Results):
-    """`order_hash` is of the samples in their order, `hash` of the cuts into batches as well."""
-
-    hash: str | None = None
-    order_hash: str | None = None
+    order_hash: str | None = None  # of the samples in their order
 
 
 class Summary(_Results):

@@ -1,5 +1,7 @@
 """Protocols never change, and a run is recognised by its settings."""
 
+import re
+
 import pytest
 
 from gotta.errors import GottaError
@@ -39,7 +41,7 @@ def name_of(spec):
 
 def test_the_files_of_protocols_are_as_they_were_published():
     assert {name: content_hash(name) for name in protocols() if name in PINNED} == PINNED
-    assert all(load_protocol(name).has_version for name in protocols())
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]*-[1-9]\d*", name) for name in protocols()), "with a version"
 
 
 @pytest.mark.parametrize(
@@ -145,13 +147,13 @@ def test_a_recipe_may_begin_with_a_protocol_and_not_contradict_it():
         read_recipe({**recipe, "protocol": "iid-2"}, "mine").runs()
 
 
-def test_a_protocol_of_ones_own_is_a_file_and_without_a_version_says_so(tmp_path):
+def test_a_protocol_of_ones_own_is_a_file(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("title: mine\ndata: [cifar10-mini]\nstream: {order: iid}\n")
     with pytest.raises(GottaError, match=r"mine.yaml' is not a protocol: regime"):
         load_protocol(path)
     path.write_text(path.read_text() + "regime: {reset: never}\nscore: {number: accuracy, says: x}\ncontrols: []\n")
-    assert load_protocol(path).has_version is False
+    assert load_protocol(path).name == "mine"
     path.write_text("[]")
     with pytest.raises(GottaError, match="is not a protocol: expected title"):
         load_protocol(path)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gotta.cli.json_output import AsJson, print_json
+from gotta.cli.json_output import AsJson, print_json, to_plain
 from gotta.errors import GottaError, unknown
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _described(kind: str, name: str) -> dict[str, Any]:
     part = KINDS[kind].take(name)
     try:
         described = describe(name) if kind == "method" else _settings(kind, name, part)
-        return {key: _plain(value) for key, value in described.items()}
+        return {key: to_plain(value) for key, value in described.items()}
     except Exception as error:
         if ":" not in name:
             raise
@@ -119,12 +119,3 @@ def _written(described: dict[str, Any]) -> str:
         for part in ({"name": described["name"]}, rest)
     ]
     return texts[0] + folded + texts[1]
-
-
-def _plain(value: Any) -> Any:
-    """A value as it is written in a file of settings; what has no such form, as Python shows it."""
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value if value is None or type(value) in (bool, int, float, str) else repr(value)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gotta.cli.json_output import AsJson, print_json
+
 if TYPE_CHECKING:
     from gotta.cli.terminal import Console
     from gotta.data.local.holdings import Finding
@@ -17,7 +19,7 @@ def check(
         Path | None, typer.Argument(metavar="[DIR]", help="The folder. Default: the data folder.")
     ] = None,
     full: Annotated[bool, typer.Option("--hash", help="Compare every published checksum; reads everything.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a list for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a folder holds and in what state. Exit code 1 if something is damaged, else 0.
 
@@ -47,18 +49,11 @@ def check(
     else:
         findings = look(folder, full)
     if as_json:
-        _print_json(findings)
+        print_json(findings)
     else:
         _print(console, folder, findings, strangers(folder, findings))
     if any(finding.state == "damaged" for finding in findings):
         raise typer.Exit(1)
-
-
-def _print_json(findings: "list[Finding]") -> None:
-    import json
-    from dataclasses import asdict
-
-    print(json.dumps([asdict(finding) for finding in findings], default=str, indent=1))
 
 
 def _print(console: "Console", folder: Path, findings: "list[Finding]", others: list[Path]) -> None:

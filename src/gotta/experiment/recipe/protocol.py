@@ -1,7 +1,6 @@
 """Protocols: which runs may be ranked with one another. Each is a file with a name and a version, and never changes."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
@@ -20,7 +19,6 @@ from gotta.experiment.spec.text import merged, parse, read
 from gotta.streams import DOMAIN_ORDERS, StreamSpec
 
 FOLDER = Path(__file__).parents[2] / "protocols"
-VERSIONED = re.compile(r"[a-z][a-z0-9-]*-[1-9]\d*")  # ptta-1
 SIZE = (
     "per_class",
     "limit",
@@ -58,10 +56,6 @@ class Protocol(BaseModel):
     regime: dict[str, Any]
     score: Score
     controls: list[str]
-
-    @property
-    def has_version(self) -> bool:
-        return VERSIONED.fullmatch(self.name) is not None
 
     def base(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What a recipe of this protocol says for all its runs; `given`, its own base, may add to it."""
