@@ -1,5 +1,6 @@
 """The adapted model: one step is predict, observe, adapt. The only copy of that logic."""
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,8 @@ from gotta.methods.parts.as_source import source_logits
 from gotta.methods.parts.calls import LABELS, CalledAsNetwork, check_own
 from gotta.priors.prior import Starts
 from gotta.types import MemoryBatch, Outcome, Prediction, not_stored
+
+LOG = logging.getLogger(__name__)
 
 
 class Adapted(Operated):
@@ -221,6 +224,7 @@ class Adapted(Operated):
         return self._undone(x, starts, prediction, harm)
 
     def _undone(self, x: Tensor, starts: Starts | None, prediction: Prediction, harm: str) -> Outcome:
+        LOG.info("a step was taken back: %s", harm)
         outcome = self._untouched(x, starts, prediction, {"undone": 1.0})
         warn_undone(self, harm)
         return outcome

@@ -9,6 +9,7 @@ is surer than that, less what is allowed, adds up from check to check; enough of
 of what the source is less sure, up to a bar that doubles with each episode.
 """
 
+import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from gotta.state import Reader, Stateful, count, flag, number, optional, read_va
 from gotta.statistics import Batch
 from gotta.types import Prediction
 
+LOG = logging.getLogger(__name__)
 ACTIONS = ("warn", "freeze", "rollback")
 SEGMENT, EVERY = 4, 24  # neighbours that are kept, of so many samples
 EVERY_BATCH = 8  # while the source predicts, one batch of so many is kept whole
@@ -123,6 +125,7 @@ class Guard(Stateful):
             self._restart()
         if self.action == "rollback":
             self._roll_back(method, memory)
+        LOG.info("an episode begins: %s", reason)
         # Last, because the caller may have made warnings errors.
         text = f"the adapted model looks worse than its source: {reason}. {WAY_OUT[self.action]}"
         warnings.warn(text, GuardWarning, stacklevel=2)
@@ -169,6 +172,7 @@ class Guard(Stateful):
             elif self.action == "rollback" and evidence == 0:
                 self.snapshot = {"method": method.state_dict(), "memory": memory.state_dict()}
         elif evidence > RETURN * 2 ** min(self.episodes - 1, MOST_DOUBLINGS):
+            LOG.info("the episode is over: the adapted model predicts again")
             self.sheltering = self.unhealthy = False
             self._restart()
         return {"guard_lost": lost, "guard_evidence": evidence}

@@ -1,5 +1,6 @@
 """Many streams, one network: what belongs to a stream is exchanged as a whole, and the network stays."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
     from gotta.core.undo import Undo
 
+LOG = logging.getLogger(__name__)
 Key = str | int
 COUNTED = ("offered", "turns", "adaptations", "scale")
 
@@ -238,6 +240,8 @@ def make_room(streams: Mapping[Key, Held], limits: Limits, now: Mapping[Key, Any
     going = len(staying.keys() | now.keys()) - limits.streams
     for key in [key for key in staying if key not in now][: max(0, going)]:
         del staying[key]
+    if len(staying) < len(streams):
+        LOG.info("forgot streams: %d of %d stay", len(staying), len(streams))
     return staying
 
 

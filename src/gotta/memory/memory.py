@@ -1,5 +1,6 @@
 """Memory: the columns, the pixels and the generator of one policy. Decides on numbers, moves pixels once per batch."""
 
+import logging
 from collections.abc import Callable
 from copy import copy, deepcopy
 from pathlib import Path
@@ -19,6 +20,8 @@ from gotta.memory.state import Rewind, all_or_nothing
 from gotta.memory.storage import Storage, is_device
 from gotta.memory.table import Floats, IntArray, Table
 from gotta.types import MemoryBatch, Prediction
+
+LOG = logging.getLogger(__name__)
 
 
 class Memory:
@@ -201,6 +204,9 @@ class Memory:
             raise GottaError(
                 f"refresh predicts embeddings of {embedding.shape[1]} numbers, stored are {table.embedding.shape[1]}."
             )
+        if LOG.isEnabledFor(logging.DEBUG):
+            moved = int((label != table.label[rows]).sum())
+            LOG.debug("predicted %d rows anew: %d have another class", len(rows), moved)
         table.relabel(rows, label, uncertainty, embedding.astype(self._dtype))
         if self.journal is not None:
             self.journal.note_refresh(table.born[rows], columns)
@@ -327,8 +333,12 @@ class Memory:
         stats = dict(self._stats)
         rejected = slots.count(REJECT)
         stats["rejected"] += rejected
-        stats["stored"] += len(slots) - rejected
-        stats["evicted"] += len(left) - left.count(-1)
+        stored = len(slots) - rejected
+        stats["stored"] += stored
+        evicted = len(left) - left.count(-1)
+        stats["evicted"] += evicted
+        if evicted:
+            LOG.debug("evicted %d rows: %d of %d samples stored, %d rows", evicted, stored, len(slots), len(self))
         for reason in reasons:
             stats[reason] = stats.get(reason, 0) + 1
         self._stats = stats

@@ -1,6 +1,7 @@
 """What a method is: it predicts, it adapts on the samples a memory holds, and it can go back to the source."""
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
@@ -33,6 +34,7 @@ from gotta.statistics import Source, Statistics, statistics
 from gotta.statistics.normalization import ONE_VALUE, has_batch_norm, running_statistics, shield_group_norms
 from gotta.types import MemoryBatch, Prediction
 
+LOG = logging.getLogger(__name__)
 LABELS = ("filtered", "raw")
 
 
@@ -306,6 +308,7 @@ class Method:
 
     def start_over(self) -> None:
         """Networks, optimizer and what is remembered as at the start; generators, levels and prior go on."""
+        LOG.info("%s starts over", type(self).__name__)
         going_on = {name: part for name, part in self._state().items() if name in ("generators", *self.owns())}
         self._restore(deepcopy({**self._snapshot, **going_on}))
 

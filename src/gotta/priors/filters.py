@@ -1,5 +1,6 @@
 """Priors that multiply the network's probabilities by a factor per class, at several temperatures."""
 
+import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
@@ -11,7 +12,9 @@ from torch import Tensor
 from gotta.errors import unknown
 from gotta.hidden_markov import Weighing
 from gotta.priors.prior import Floats, Prior, Starts
+from gotta.types import Prediction
 
+LOG = logging.getLogger(__name__)
 ORDERS = ("time", "none")
 
 
@@ -58,6 +61,13 @@ class Filter(Weighing, Prior):
         if type(belief.chosen) is not int or not 0 <= belief.chosen < len(self.temperatures):
             raise ValueError("the prior believes a temperature that it does not have")
         return belief
+
+    def follow(self, raw: Prediction, starts: Starts | None = None, counts: Tensor | None = None) -> Prediction:
+        prediction = super().follow(raw, starts, counts)
+        acts = self.acts(self.belief.proof)
+        if acts != self.acts(0.0 if self.before is None else self.before.proof):
+            LOG.debug("%s: from now on it %s", self.name, "acts" if acts else "leaves predictions as they are")
+        return prediction
 
     def restart(self, belief: Belief) -> Belief:
         return belief._replace(last=belief.marginal.copy())

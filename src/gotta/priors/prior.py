@@ -5,6 +5,7 @@ exchanged as a whole and never changed in place: `follow` moves it, `look` only 
 """
 
 import inspect
+import logging
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from gotta.registry import Registry
 from gotta.state import Reader, Stateful, optional, read_values, set_values, values_of
 from gotta.types import Prediction
 
+LOG = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 Starts = NDArray[np.bool_]
 
@@ -89,6 +91,7 @@ class Prior(Stateful):
     def boundary(self) -> None:
         """The next sample has nothing to do with the last one."""
         if self.belief is not None:
+            LOG.debug("%s: a boundary", self.name)
             self.belief = self.restart(self.belief)
 
     def skip(self, starts: Starts | None) -> None:

@@ -1,5 +1,6 @@
 """Everything that `gotta report` writes beside the runs, from the store alone: the same store gives the same bytes."""
 
+import logging
 from pathlib import Path
 
 from gotta.errors import GottaError
@@ -16,6 +17,7 @@ from gotta.report.films import ROOM, choose_recordings
 from gotta.report.page.webpage import page
 from gotta.report.results import Results
 
+LOG = logging.getLogger(__name__)
 LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it leaves
 
 
@@ -37,6 +39,7 @@ def write_report(results: Results, pictures: bool = True, to: Path | None = None
     path = root / "report.html"
     room = min(ROOM, LARGEST - len(page(results).encode())) if results.filmed else 0
     write_atomically(path, page(results, choose_recordings(results, room)))
+    LOG.info("wrote %s from %d runs", path, len(results.runs))
     return path
 
 

@@ -1,6 +1,7 @@
 """Stream: a data set in the order of a spec, cut into batches. Everything but the pixels is known beforehand."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from hashlib import sha256
@@ -24,6 +25,7 @@ from gotta.types import FOREIGN, Dataset, Images, IntArray, Step, Truth, torch_i
 
 __all__ = ["Stream", "StreamSpec", "check"]
 
+LOG = logging.getLogger(__name__)
 Request = tuple[list[str], IntArray]  # for each sample its domain and its row
 
 
@@ -58,6 +60,7 @@ class Stream:
             raise GottaError("the stream is empty: the data set and the spec leave no batch. Use more images.")
         for column in (self.index, self.domain, self.label):
             column.setflags(write=False)
+        LOG.info("a stream of %d samples in %d batches, %s", len(self.index), len(self), spec.order)
 
     @property
     def num_samples(self) -> int:

@@ -3,6 +3,7 @@
 What only running needs is imported by `run` and `estimate`, so that a plan is there in a second.
 """
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gotta.experiment.sweep.sweep import Event
     from gotta.workflow.result import Result
 
+LOG = logging.getLogger(__name__)
 NAMED = 4  # cells that a notice names before it only counts them
 Listener = Callable[["Event"], object]
 
@@ -167,6 +169,7 @@ class Plan:
         self.check(device if engine == "local" else "cpu")
         if self.start_from is not None:
             adopt(self.start_from, self.taken_over, self.store)
+        LOG.info("%s: %s", self.store.root, self.told_counts())
         logged = Log(log, self.store, self.labels)
 
         def hear(event: "Event") -> None:

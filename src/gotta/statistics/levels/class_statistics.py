@@ -18,6 +18,7 @@ Samples that are constant, repeated, or far from the level where others are near
 signature, and not for the prior. What `watch` saw counts only once `learn` is called with the labels.
 """
 
+import logging
 from collections.abc import Callable
 from math import isfinite
 
@@ -31,6 +32,7 @@ from gotta.statistics.levels.look import LEAST_NOISE, WINDOW, look_at
 from gotta.statistics.levels.trial import Trial, is_worth_a_trial
 from gotta.types import Prediction
 
+LOG = logging.getLogger(__name__)
 EARN = 1024  # samples that earn one more trial
 UNIT = 64  # samples that the next three are for
 FIRST, SKEWED = 1.0, 40.0  # units that a level counts for after a jump, and more if the last samples are of one class
@@ -62,6 +64,9 @@ class ClassStatistics(Levels):
         with torch.no_grad(), torch.autocast(self.mean.device.type, enabled=False):
             self.begin(logits.shape[1])
         verdict = Trial(self, net, predict, look).decide(prediction)
+        LOG.debug(
+            "a trial at distance %.2f %s", look.distance, "moves the levels" if verdict.level else "moves nothing"
+        )
         if verdict.level is not None:
             sight = Sight(*verdict.level)
             with self.watching(net, sight):
@@ -100,6 +105,9 @@ class ClassStatistics(Levels):
         for name, value in watched.changes.items():
             setattr(self, name, value)
         if moved:
+            LOG.info(
+                "after %d samples the levels are %s", self.samples, "others" if self.away else "the source's again"
+            )
             self.mean, self.var = sight.mean, sight.var
             self.cut()
         elif len(self.labels):
