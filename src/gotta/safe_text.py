@@ -1,6 +1,7 @@
 """Text that is safe to show: names come from files and folders of anybody, and may hold anything."""
 
 import re
+from collections.abc import Sequence
 
 # Control characters, lone surrogates (bytes of file names that are no UTF-8), separators of lines, and marks that turn
 # the direction of writing, so that a name looks like another one.
@@ -36,6 +37,16 @@ def tell_number(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def tell_few(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """The first of them, and how many more there are.
+
+    >>> tell_few(["fps", "cds", "fifo"], 2)
+    'fps, cds and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
+
+
 def tell_bytes(size: int | None) -> str:
     """A number of bytes as people say it; a question mark for what nobody knows.
 
@@ -48,6 +59,18 @@ def tell_bytes(size: int | None) -> str:
     while number >= 1000 and len(units) > 1:
         number, units = number / 1000, units[1:]
     return f"{number:.0f} {units[0]}" if units[0] == "bytes" or number >= 100 else f"{number:.1f} {units[0]}"
+
+
+def tell_seconds(seconds: float) -> str:
+    """A span of time in one unit.
+
+    >>> [tell_seconds(span) for span in (7.4, 150, 3600, 10_800)]
+    ['7 s', '2 min', '60 min', '3.0 h']
+    """
+    if seconds < 100:
+        return f"{max(0.0, seconds):.0f} s"
+    hours = seconds / 3600
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{hours:.1f} h" if hours < 100 else f"{hours:,.0f} h"
 
 
 def csv_value(value: object) -> object:

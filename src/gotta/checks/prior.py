@@ -1,6 +1,5 @@
 """What any prior must satisfy, on random streams of logits: `run("my_module:MyPrior")` gives a report."""
 
-import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gotta.checks.findings import Report
+from gotta.checks.method_properties import same
 from gotta.checks.suite import Pick, Properties, no_global_randomness, raise_unless_passed
 from gotta.errors import GottaError
 from gotta.priors import Prior, priors
@@ -90,7 +90,7 @@ def looking_changes_nothing(subject: Subject, case: Case) -> None:
         prior.look(Prediction(logits.flip(1)))
         state = deepcopy(prior.state_dict())
         ahead = prior.look(Prediction(logits)).logits
-        assert _equal(state, prior.state_dict()), "look() moved it"
+        same(state, prior.state_dict(), "look() moved")
         given = prior.follow(Prediction(logits)).logits
         assert torch.equal(ahead, given), "look() answers otherwise than follow()"
         assert torch.equal(given, prior.look(Prediction(logits), again=True).logits), "asked again it answers otherwise"
@@ -113,10 +113,9 @@ def state_goes_on(subject: Subject, case: Case) -> None:
     follow(one, stream[:half])
     saved = one.state_dict()
     kept = deepcopy(saved)
-    json.dumps(saved, default=lambda value: value.tolist() if isinstance(value, Tensor) else _refuse(value))
     two.load_state_dict(saved)
     assert all(map(torch.equal, follow(one, stream[half:]), follow(two, stream[half:]))), "it goes on otherwise"
-    assert _equal(saved, kept), "the saved state changed afterwards"
+    same(saved, kept, "after it was saved, there changed")
 
 
 @named("the same stream gives the same answers, after a reset too; no global randomness")
@@ -149,13 +148,3 @@ def run(
 def check(prior: Any, **options: Any) -> None:
     """The same for use in a test: raises AssertionError with the report unless every property holds."""
     raise_unless_passed(run(prior, **options))
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
-    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else bool(a == b)
-
-
-def _refuse(value: Any) -> None:
-    raise AssertionError(f"a {type(value).__name__} in the state")

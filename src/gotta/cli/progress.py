@@ -11,6 +11,7 @@ from gotta.experiment.sweep.sweep import Event, Listener
 from gotta.report.cells import Table
 from gotta.report.results import Part
 from gotta.report.tables.render import explain_marks, plain, rich_table
+from gotta.safe_text import tell_few, tell_seconds
 from gotta.train import Progress as TrainingProgress
 
 SHOWN = 20  # bars on a terminal, and runs that a line names
@@ -70,8 +71,7 @@ def time_left(done: int, total: int, since: float) -> str:
     """A guess from the pace so far."""
     if not done:
         return ""
-    seconds = (monotonic() - since) / done * (total - done)
-    return f"{seconds / 60:.0f} min left" if seconds >= 100 else f"{seconds:.0f} s left"
+    return f"{tell_seconds((monotonic() - since) / done * (total - done))} left"
 
 
 def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
@@ -90,9 +90,8 @@ def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
         if event.kind == "moved":
             running[event.id] = event
             if monotonic() - last >= QUIET:
-                named = "; ".join(_standing(labels[e.id], e) for e in list(running.values())[:SHOWN])
-                more = f" and {len(running) - SHOWN} more" if len(running) > SHOWN else ""
-                say(f"[{done}/{len(labels)}] running: {named}{more}")
+                named = tell_few([_standing(labels[e.id], e) for e in running.values()], SHOWN, "; ")
+                say(f"[{done}/{len(labels)}] running: {named}")
         elif event.kind == "notice":
             say(f"{labels[event.id]}: {event.message}")
         elif event.kind in ("finished", "failed"):

@@ -23,6 +23,7 @@ from gotta.experiment.spec.labels import labels
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
 from gotta.experiment.sweep.store import Run, Store
+from gotta.safe_text import tell_few
 from gotta.streams.stream_spec import notes
 from gotta.workflow.grid import Grid
 
@@ -260,9 +261,8 @@ class Plan:
     def _without_rate(self) -> list[str]:
         if not self.left_out:
             return []
-        names = ", ".join(self.left_out[:NAMED])
-        more = f" and {len(self.left_out) - NAMED} more" if len(self.left_out) > NAMED else ""
-        return [f"Left out, since their best rate is not measured yet (gotta bench statistics): {names}{more}."]
+        names = tell_few(self.left_out, NAMED)
+        return [f"Left out, since their best rate is not measured yet (gotta bench statistics): {names}."]
 
 
 def _told_missing(things: Sequence[Missing]) -> str:

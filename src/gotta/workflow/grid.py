@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gotta.experiment.spec.labels import find_varied, value_of
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.safe_text import tell_few
 
 SHOWN = 8  # values of a setting that are named before they are only counted
 NOTHING = "."
@@ -33,7 +34,7 @@ class Grid:
         body = [[row, *(str(self.counts.get((row, c), NOTHING)) for c in self.columns)] for row in self.rows]
         widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         lines = [_line(cells, widths) for cells in (head, *body)]
-        return "\n".join([*lines, *(f"{name}: {_listed(values)}" for name, values in self.varied.items())])
+        return "\n".join([*lines, *(f"{name}: {tell_few(values, SHOWN)}" for name, values in self.varied.items())])
 
     __repr__ = __str__
 
@@ -58,8 +59,3 @@ def _settings(specs: Sequence[RunSpec]) -> dict[str, tuple[str, ...]]:
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = zip(cells, widths, strict=True)
     return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]).rstrip()
-
-
-def _listed(values: Sequence[str]) -> str:
-    more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
-    return ", ".join(values[:SHOWN]) + more

@@ -191,7 +191,7 @@ def test_a_disk_that_fills_up_keeps_what_is_there(site, tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_is_told(site, tmp_path):
     (tmp_path / "taken").write_text("a file")
-    with pytest.raises(GottaError, match=r"cannot write to .*--data-dir"):
+    with pytest.raises(GottaError, match=r"cannot write .*taken.*Choose a folder you can write to"):
         fetch(remote(site), tmp_path / "taken")
     assert site.asked == []
 

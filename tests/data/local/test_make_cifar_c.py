@@ -143,12 +143,12 @@ def test_mistakes_are_named_before_anything_is_written(tmp_path, change, message
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(GottaError, match="cannot write to folder"):
+    with pytest.raises(GottaError, match="Choose a folder you can write to"):
         make_cifar_c(IMAGES, LABELS, tmp_path / "file" / "out", TWO)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the administrator may write everywhere")
 def test_a_read_only_folder(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(GottaError, match="cannot write to folder"):
+    with pytest.raises(GottaError, match="Choose a folder you can write to"):
         make_cifar_c(IMAGES, LABELS, tmp_path, TWO)

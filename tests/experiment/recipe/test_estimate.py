@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gotta.experiment.recipe.estimate import count, count_passes, duration, estimate, estimate_unseen
+from gotta.experiment.recipe.estimate import count, count_passes, estimate, estimate_unseen
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
@@ -68,10 +68,6 @@ def test_a_finished_run_of_the_same_cell_stands_over_the_estimate():
     assert 5000 <= estimate([spec(seed=2)], 1, [finished]).computing < 5100
     other = estimate([spec("tent")], 1, [finished]).computing
     assert other > 2 * 5000, "three passes for each sample instead of one, corrected by what the other took"
-
-
-def test_durations_as_one_says_them():
-    assert [duration(s) for s in (7.4, 150, 3600, 10_800)] == ["7 s", "2 min", "60 min", "3.0 h"]
 
 
 def test_video_is_timed_by_clips():

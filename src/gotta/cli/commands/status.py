@@ -7,7 +7,7 @@ import typer
 
 from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError
-from gotta.safe_text import one_line
+from gotta.safe_text import one_line, tell_seconds
 
 if TYPE_CHECKING:
     from gotta.report.store.status import Claim
@@ -39,9 +39,10 @@ def status(
     counts += [f"{len(state.damaged)} damaged"] if state.damaged else []
     print(f"{folder}: {', '.join(counts)}")
     if state.newest is not None:
-        print(f"last run finished {ago(state.newest)} ago")
+        print(f"last run finished {tell_seconds(state.newest)} ago")
     if state.seconds_left is not None:
-        print(f"about {ago(state.seconds_left)} until the runs under way are done, by the pace of the finished ones")
+        left = tell_seconds(state.seconds_left)
+        print(f"about {left} until the runs under way are done, by the pace of the finished ones")
     for claim in state.claims[:SHOWN]:
         print(one_line(_line(claim)))
     if len(state.claims) > SHOWN:
@@ -50,20 +51,12 @@ def status(
         print(one_line(f"  {id}  damaged: {reason}; a sweep that asks for it runs it again"))
 
 
-def ago(seconds: float) -> str:
-    """A span of time in one unit."""
-    for unit, length in (("days", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{max(0.0, seconds):.0f} s"
-
-
 def _line(claim: "Claim") -> str:
     what = {
-        "running": f"running, last sign {ago(claim.age)} ago",
-        "silent": f"no sign for {ago(claim.age)}: its process is probably dead, the next sweep takes over",
+        "running": f"running, last sign {tell_seconds(claim.age)} ago",
+        "silent": f"no sign for {tell_seconds(claim.age)}: its process is probably dead, the next sweep takes over",
         "waiting": "given back unfinished; the next sweep runs it",
-        "failed": f"failed {ago(claim.age)} ago; the next sweep tries again",
+        "failed": f"failed {tell_seconds(claim.age)} ago; the next sweep tries again",
     }[claim.state]
     details = "; ".join(part for part in (what, claim.progress, claim.by) if part)
     return f"  {claim.id}  {details}"

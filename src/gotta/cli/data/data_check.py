@@ -60,7 +60,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
     from rich.table import Table
     from rich.text import Text
 
-    from gotta.safe_text import one_line, tell_bytes
+    from gotta.safe_text import one_line, tell_bytes, tell_few
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "state", "where", "size", "what was seen"):
@@ -84,9 +84,7 @@ def _print(console: "Console", folder: Path, findings: "list[Finding]", others: 
             line = f"absent  {finding.name:<18} {'; '.join(finding.notes)}"
             console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
     if others:
-        names = ", ".join(one_line(path.name) for path in others[:10]) + (
-            f" and {len(others) - 10} more" if others[10:] else ""
-        )
+        names = tell_few([one_line(path.name) for path in others], 10)
         console.print(f"Not known to gotta: {names}", highlight=False, markup=False)
     counts = {state: sum(finding.state == state for finding in findings) for state in COLOURS}
     console.print(", ".join(f"{count} {state}" for state, count in counts.items() if count), highlight=False)

@@ -28,7 +28,7 @@ def download(
     """
     from gotta.data.home import named_home
     from gotta.data.local.catalogue import chosen, entry
-    from gotta.data.local.download import check_folder
+    from gotta.files import check_writable
 
     if name is None:
         return _list()
@@ -38,7 +38,7 @@ def download(
     _announce(found.title, forms, folder)
     if dry_run:
         return
-    check_folder(folder)
+    check_writable(folder / forms[0].name)
     for form in forms:
         _fetch(form, folder)
         if unpack:

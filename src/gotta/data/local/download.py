@@ -12,6 +12,7 @@ from pathlib import Path
 from gotta.data.local.damage import damage, digest, not_data
 from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
 from gotta.errors import GottaError
+from gotta.files import check_writable
 from gotta.json_yaml import read_json
 
 PART = ".part"
@@ -29,7 +30,7 @@ def fetch(
     target, part = folder / remote.name, folder / (remote.name + PART)
     if target.exists():
         return _accept(remote, target)
-    check_folder(folder)
+    check_writable(target)
     for attempt in range(1, tries + 1):
         before = _length(part)
         try:
@@ -45,18 +46,6 @@ def fetch(
     part.replace(target)
     _note(part).unlink(missing_ok=True)
     return target
-
-
-def check_folder(folder: Path) -> None:
-    """The folder, made if it is not there; an error if nothing can be written to it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (probe := folder / f".gotta-{os.getpid()}").touch()
-        probe.unlink()
-    except OSError as error:
-        raise GottaError(
-            f"cannot write to {folder}: {error.strerror}. Choose another folder with --data-dir."
-        ) from None
 
 
 def _accept(remote: Remote, target: Path) -> Path:

@@ -10,9 +10,11 @@ import numpy as np
 from gotta.data.corruptions import EXTRA
 from gotta.data.local.catalogue import Form
 from gotta.data.local.damage import Seen, damage, digest, npy_header
+from gotta.safe_text import tell_few
 from gotta.types import CORRUPTIONS
 
 LEVELS = (1, 2, 3, 4, 5)
+MOST = 4  # names in a note
 OFFICIAL_ROWS = 50_000
 LABELS = "labels.npy"
 IMAGES = {".jpeg", ".jpg", ".png", ".bmp", ".ppm", ".webp"}
@@ -52,7 +54,7 @@ def look_at_cifar_c(form: Form, path: Path, full: bool, seen: Seen) -> Look:
         notes += note
     missing = [name for name in CORRUPTIONS if f"{name}.npy" not in there]
     if missing:
-        notes.append(f"{len(CORRUPTIONS) - len(missing)} of 15 corruptions; missing: {few(missing)}")
+        notes.append(f"{len(CORRUPTIONS) - len(missing)} of 15 corruptions; missing: {tell_few(missing, MOST)}")
     if LABELS not in there:
         notes.append(f"missing: {LABELS}")
     if rows is not None and rows != OFFICIAL_ROWS:
@@ -90,8 +92,8 @@ def _other_hashes(form: Form, path: Path, names: list[str], seen: Seen) -> tuple
     if not other:
         return [], [f"md5 of {len(names)} file{'s' if len(names) > 1 else ''} as listed"]
     if len(other) == len(names):
-        return [], [f"not the official files ({few(names)}: another md5)"]
-    return other, [f"another md5 than listed: {few(other)}"]
+        return [], [f"not the official files ({tell_few(names, MOST)}: another md5)"]
+    return other, [f"another md5 than listed: {tell_few(other, MOST)}"]
 
 
 def look_at_imagenet_c(form: Form, path: Path, full: bool, seen: Seen) -> Look:
@@ -114,12 +116,12 @@ def look_at_imagenet_c(form: Form, path: Path, full: bool, seen: Seen) -> Look:
             if first and (found := damage(first)):
                 wrong.append(f"{first.relative_to(path)} {found}")
     notes = list(wrong)
-    notes += [f"{15 - len(missing)} of 15 corruptions; missing: {few(missing)}"] if missing else []
-    notes += [f"missing severities: {few(gaps)}"] if gaps else []
+    notes += [f"{15 - len(missing)} of 15 corruptions; missing: {tell_few(missing, MOST)}"] if missing else []
+    notes += [f"missing severities: {tell_few(gaps, MOST)}"] if gaps else []
     if sizes and sizes != {form.num_classes}:
         notes.append(f"{_span(sizes)} of {form.num_classes:,} classes")
     if thin:
-        shown = few([f"{where} has {count:,}" for where, count in thin.items()])
+        shown = tell_few([f"{where} has {count:,}" for where, count in thin.items()], MOST)
         notes.append(f"fewer than {form.per_class} images per class: {shown}")
     state = "damaged" if wrong else "partial" if notes else "complete"
     notes += [] if full or not sizes else ["images counted at the highest severity only"]
@@ -139,11 +141,6 @@ def look_at_classes(form: Form, path: Path, full: bool, seen: Seen) -> Look:
         notes[-1] += f" instead of {whole:,} in {form.num_classes:,}"
         return Look("damaged" if wrong else "partial", notes)
     return Look("damaged" if wrong else "complete", notes)
-
-
-def few(names: list[str], most: int = 4) -> str:
-    """The first of them, and how many more."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _span(sizes: set[int]) -> str:

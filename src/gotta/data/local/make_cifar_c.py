@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
 from gotta.errors import GottaError
+from gotta.files import check_writable, write_atomically
 from gotta.json_yaml import read_json
 from gotta.types import Images
 from gotta.workers import run_in_order
@@ -47,7 +48,8 @@ def make_cifar_c(
     if workers < 1:
         raise GottaError(f"workers must be at least 1, got {workers}.")
     seed = check_seed(seed)
-    folder = writable(Path(out_dir))
+    folder = Path(out_dir)
+    check_writable(folder / RECORD)
     recipe = {"table": table, "seed": seed, "images": _fingerprint(images)}
     shape = (len(SEVERITIES) * len(images), *images.shape[1:])
     open_names = [n for n in dict.fromkeys(corruptions) if not _is_there(folder, n, shape, recipe)]
@@ -101,18 +103,6 @@ def _check_labels(labels: ArrayLike, count: int) -> NDArray[np.integer]:
     if not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
         raise GottaError(f"labels must be whole numbers from 0 up, got {array.dtype}.")
     return array.astype(np.uint8 if array.max() < 256 else np.int64)
-
-
-def writable(folder: Path) -> Path:
-    """The folder, made if need be, once it is known that files can be written to it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise GottaError(f"cannot write to folder '{folder}': {error.strerror}. Choose another folder.") from error
-    return folder
 
 
 def _fingerprint(images: Images) -> str:
@@ -169,9 +159,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def _record(folder: Path, name: str, recipe: dict[str, Any]) -> None:
-    record = read_record(folder) | {name: recipe}
-    with aside(folder / RECORD) as part:
-        part.write_text(json.dumps(record, indent=1) + "\n")
+    write_atomically(folder / RECORD, json.dumps(read_record(folder) | {name: recipe}, indent=1) + "\n")
 
 
 @contextmanager

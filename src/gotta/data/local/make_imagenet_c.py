@@ -14,10 +14,11 @@ from PIL import Image
 
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_seed, find_parameters
-from gotta.data.local.make_cifar_c import RECORD, Progress, aside, counter, read_record, writable
+from gotta.data.local.make_cifar_c import RECORD, Progress, counter, read_record
 from gotta.data.readers.pictures import Fit, Pictures, noise_index
 from gotta.data.sets.image_sets import tiny_pictures
 from gotta.errors import GottaError, unknown
+from gotta.files import check_writable, write_atomically
 from gotta.types import IntArray
 from gotta.workers import run_in_order
 
@@ -86,7 +87,8 @@ def make_imagenet_c(
         for severity in dict.fromkeys(severities)
         for label in range(len(rows))
     ]
-    _check_record(writable(job.folder), _recipe(job))
+    check_writable(job.folder / RECORD)
+    _check_record(job.folder, _recipe(job))
     todo = [task for task in tasks if not _is_there(job, task, rows[task[2]])]
     report = counter(sum(len(rows[label]) for _, _, label in tasks), progress)
     report(sum(len(rows[label]) for _, _, label in set(tasks) - set(todo)))
@@ -158,5 +160,4 @@ def _check_record(folder: Path, recipe: dict[str, Any]) -> None:
             f"'{folder}' was made with another {', '.join(different)}. Choose another folder, or make it as before."
         )
     if not made:
-        with aside(folder / RECORD) as part:
-            part.write_text(json.dumps(recipe, indent=1) + "\n")
+        write_atomically(folder / RECORD, json.dumps(recipe, indent=1) + "\n")

@@ -22,6 +22,7 @@ from gotta.memory import Memory
 from gotta.models.backbone import Input
 from gotta.models.vit import VisionTransformer
 from gotta.models.zoo import RANDOM
+from gotta.safe_text import tell_seconds
 from gotta.statistics import statistics
 from gotta.statistics.normalization import has_batch_norm
 from gotta.streams import Stream
@@ -50,7 +51,7 @@ class Estimate:
         return f"about {self.told()} (estimated from passes counted and a short timing of the network here)"
 
     def told(self) -> str:
-        return f"{duration(self.seconds)} in {self.processes} process{'' if self.processes == 1 else 'es'}"
+        return f"{tell_seconds(self.seconds)} in {self.processes} process{'' if self.processes == 1 else 'es'}"
 
 
 @dataclass(frozen=True)
@@ -238,11 +239,3 @@ def _images(spec: RunSpec) -> str:
 
 def _cell(spec: Any) -> str:
     return json.dumps({name: value for name, value in spec.items() if name != "seed"}, sort_keys=True)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as one would say them."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    hours = seconds / 3600
-    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{hours:.1f} h" if hours < 100 else f"{hours:,.0f} h"

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,6 +17,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import DOCUMENTS, NAME, DamagedRun, Run, Store, checked
 from gotta.files import write_atomically
 from gotta.json_yaml import parse_json, plain, read_bytes
+from gotta.safe_text import tell_few
 
 ENDING = ".jsonl"
 NOT_RUNS = ("verified.jsonl",)  # stands beside kept lines and holds none
@@ -173,9 +174,8 @@ def _whole(runs: Runs) -> dict[str, Run]:
     found = dict(runs.scan())
     damaged = [f"{id}: {reason}" for id, reason in found.items() if isinstance(reason, str)]
     if damaged:
-        raise GottaError(
-            f"{_listed(damaged)} in '{runs.root}' is damaged, and nothing was kept. Run it again, or delete it."
-        )
+        told = tell_few(damaged, 3, "; ")
+        raise GottaError(f"{told} in '{runs.root}' is damaged, and nothing was kept. Run it again, or delete it.")
     return {id: run for id, run in found.items() if isinstance(run, Run)}
 
 
@@ -207,7 +207,3 @@ def _seconds(text: Any) -> float | None:
     with suppress(TypeError, ValueError, OverflowError):
         return datetime.fromisoformat(text).timestamp()
     return None
-
-
-def _listed(names: Sequence[str], shown: int = 3) -> str:
-    return "; ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
