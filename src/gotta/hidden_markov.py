@@ -1,5 +1,6 @@
 """The arithmetic of the priors `sticky` and `patient`, in NumPy alone: `gotta.Filter` uses it without torch."""
 
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -60,10 +61,8 @@ class HiddenMarkov(Weighing):
     def shares(self, classes: int, size: int = 1) -> Shares:
         """The constants of a step with `size` samples at once."""
         learn, slow = share_of(self.learn, size), share_of(self.slow, size)
-        count = len(self.temperatures)
-        floor = np.full((count, classes), self.least_marginal / classes)
         numbers = (1.0, self.least, self.most, learn, slow)
-        return Shares._make([*(np.full((count, 1), number) for number in numbers), floor])
+        return _fill(len(self.temperatures), classes, numbers, self.least_marginal / classes)
 
     def advance(
         self, shares: Shares, last: Floats, marginal: Floats, stay: Floats, now: Floats, together: bool = False
@@ -98,6 +97,11 @@ class PatientMarkov(HiddenMarkov):
 
     def pace(self, anew: Floats, slow: Floats) -> Floats:
         return np.minimum(slow, self.hurry * slow * anew)
+
+
+@lru_cache(maxsize=64)
+def _fill(count: int, classes: int, numbers: tuple[float, ...], floor: float) -> Shares:
+    return Shares._make([*(np.full((count, 1), number) for number in numbers), np.full((count, classes), floor)])
 
 
 def share_of(of_one: float, count: int) -> float:

@@ -74,8 +74,8 @@ class Filter(Weighing, Prior):
 
     def judge(self, logits: Tensor, belief: Belief, starts: Starts) -> tuple[Tensor, Belief]:
         own = logits.log_softmax(1).numpy()
-        softened = [(logits / temperature).softmax(1) for temperature in self.temperatures]
-        factors, totals, belief = self.walk(belief, torch.stack(softened, 1).numpy(), starts)  # [B, T, C], [B, T]
+        softened = (logits[:, None] / torch.tensor(self.temperatures, dtype=logits.dtype)[:, None]).softmax(2)
+        factors, totals, belief = self.walk(belief, softened.numpy(), starts)  # [B, T, C], [B, T]
         chosen, acts, belief = self._choose(belief, np.log(totals))
         factor = np.where(np.array(acts)[:, None], factors[np.arange(len(own)), chosen], 1.0)
         sharp = np.array(self.temperatures)[chosen, None]
@@ -100,7 +100,7 @@ class Filter(Weighing, Prior):
         acts: list[bool] = []
         evidence, chosen, proof = belief.evidence.tolist(), belief.chosen, belief.proof
         size = self.at_once(len(foreseen))
-        for seen in foreseen.reshape(-1, size, len(evidence)).mean(1).tolist():
+        for seen in (foreseen if size == 1 else foreseen.reshape(-1, size, len(evidence)).mean(1)).tolist():
             answers += [chosen] * size
             acts += [self.acts(proof)] * size
             evidence, chosen, proof = self.choose(seen, evidence, chosen, proof, size)

@@ -219,13 +219,13 @@ def sample_moments(x: Tensor) -> tuple[Tensor, Tensor]:
     The norm is the fastest way on a CPU unless the channels come last. Then it is to square a few samples at a time,
     which stay in the cache.
     """
-    x, places = x.float(), tuple(range(2, x.ndim))
+    x, places = x.float(), (2, 3) if x.ndim == 4 else tuple(range(2, x.ndim))
     if not places:
         return x, x.square()
     if x.is_contiguous():
         return x.mean(places), torch.linalg.vector_norm(x, dim=places).square() / x.shape[2:].numel()
     few = max(1, CACHED // x.shape[1:].numel())
-    if len(x) <= few or x.requires_grad or x.device.type != "cpu":
+    if x.shape[0] <= few or x.requires_grad or x.device.type != "cpu":
         return x.mean(places), x.square().mean(places)
     squared = torch.empty_like(x[:few])
     means, squares = [], []

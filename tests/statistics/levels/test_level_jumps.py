@@ -9,6 +9,7 @@ from gotta.statistics.levels.level_jumps import (
     distance,
     expected_moments,
     is_far,
+    join_layers,
     jump,
     mean_distance,
     measure_newness,
@@ -38,21 +39,16 @@ def test_what_a_level_expects_is_at_no_distance_from_it():
 
 
 def test_in_the_mean_distance_no_channel_counts_for_more_than_four():
-    rows = torch.stack([torch.tensor([[9.0, 0.0]]), torch.tensor([[1.0, 1.0]])])  # [2, 1, 2]
+    rows = torch.tensor([[9.0, 0.0], [1.0, 1.0]])
     held = Level(torch.zeros(2), torch.ones(2), torch.full((2, 2), 0.1), torch.tensor([[0.0, 0.0], [1.0, 1.0]]))
-    assert mean_distance([rows], [held]) == pytest.approx(4 / 4)
-    assert mean_distance([rows, rows[:, :, 1:]], [held, level()]) == pytest.approx((4 / 4 + 0) / 2)
-
-
-def test_of_many_samples_the_mean_is_compared():
-    rows = torch.stack([torch.tensor([[1.0], [-1.0]]), torch.ones(2, 1)])
-    assert mean_distance([rows], [level()]) == 0
-    assert mean_distance([rows[:, :1]], [level(noise=1.0)]) == pytest.approx(1 / 2)
+    assert mean_distance(rows, join_layers([held])) == pytest.approx(4 / 4)
+    both = torch.cat([rows, rows[:, 1:]], 1)
+    assert mean_distance(both, join_layers([held, level()])) == pytest.approx((4 / 4 + 0) / 2)
 
 
 def test_noise_below_a_hundredth_is_taken_for_that():
-    rows = torch.tensor([[[0.1]], [[1.0]]])
-    assert mean_distance([rows], [level(noise=1e-4)]) == pytest.approx(0.01 / 0.01 / 2)
+    rows = torch.tensor([[0.1], [1.0]])
+    assert mean_distance(rows, join_layers([level(noise=1e-4)])) == pytest.approx(0.01 / 0.01 / 2)
 
 
 def off_by(*values):
@@ -62,17 +58,17 @@ def off_by(*values):
 
 
 def far(moments, held=None):
-    off = single_distances(moments, [level(noise=1.0) if held is None else held])
+    off = single_distances(moments, join_layers([level(noise=1.0) if held is None else held]))
     return is_far(off, off)
 
 
 def test_a_sample_is_far_where_the_nearest_are_near():
-    assert far([off_by(*[0.1] * 9, 4.0)]).tolist() == [False] * 9 + [True]  # 16 / 2 > 4
-    assert not far([off_by(*[0.1] * 9, 2.7)]).any()  # 7.3 / 2 < 4
-    assert not far([off_by(*[3.0] * 9, 5.0)]).any()  # 25 / 2 < 3 * 9 / 2
-    assert far([off_by(*[2.0] * 9, 4.9)]).tolist() == [False] * 9 + [True]  # 24 / 2 > 3 * 4 / 2
-    assert not far([off_by(0.1, *[4.0] * 9)]).any()  # a single near one is no tenth
-    assert far([off_by(*[0.1] * 2, *[4.0] * 8)]).tolist() == [False] * 2 + [True] * 8
+    assert far(off_by(*[0.1] * 9, 4.0)).tolist() == [False] * 9 + [True]  # 16 / 2 > 4
+    assert not far(off_by(*[0.1] * 9, 2.7)).any()  # 7.3 / 2 < 4
+    assert not far(off_by(*[3.0] * 9, 5.0)).any()  # 25 / 2 < 3 * 9 / 2
+    assert far(off_by(*[2.0] * 9, 4.9)).tolist() == [False] * 9 + [True]  # 24 / 2 > 3 * 4 / 2
+    assert not far(off_by(0.1, *[4.0] * 9)).any()  # a single near one is no tenth
+    assert far(off_by(*[0.1] * 2, *[4.0] * 8)).tolist() == [False] * 2 + [True] * 8
 
 
 def test_one_channel_of_one_sample_counts_for_at_most_25():
@@ -80,7 +76,7 @@ def test_one_channel_of_one_sample_counts_for_at_most_25():
     many[1] = 1
     many[0, 9, 0] = 1e6  # of ten numbers one is 25, so the mean is 2.5
     held = Level(torch.zeros(5), torch.ones(5), torch.ones(2, 5), torch.stack([torch.zeros(5), torch.ones(5)]))
-    assert not far([many], held).any()
+    assert not far(many, held).any()
 
 
 def test_newness_is_one_of_draws_and_little_of_a_slow_movement():

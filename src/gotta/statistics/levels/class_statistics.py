@@ -56,12 +56,11 @@ class ClassStatistics(Levels):
             return prediction
         with torch.no_grad(), torch.autocast(self.mean.device.type, enabled=False):
             look = look_at(self, x, sight, logits)
-        strange = look.distance - self.home > STRANGE and not self.away
-        seen = {"noise": look.noise, **look.seen}
-        self.watched = Watched(sight, look.counts, look.newness, strange, seen)
-        if not is_worth_a_trial(self, look):
-            return prediction
-        with torch.no_grad(), torch.autocast(self.mean.device.type, enabled=False):
+            strange = look.number >= WINDOW and look.distance - self.home > STRANGE and not self.away
+            seen = {"noise": look.noise, **look.seen}
+            self.watched = Watched(sight, look.counts, look.newness, strange, seen)
+            if not is_worth_a_trial(self, look):
+                return prediction
             self.begin(logits.shape[1])
         verdict = Trial(self, net, predict, look).decide(prediction)
         LOG.debug(
@@ -163,9 +162,9 @@ class ClassStatistics(Levels):
             logits = predict().logits
         if sight.moments:
             look = look_at(self, x, sight, logits)
+            self.home = self.refused = max(self.refused, look.distance)
             self.watched = Watched(sight, look.counts, self.newness, False, {"noise": look.noise})
             self.learn(logits.argmax(1), logits.shape[1])
-            self.home = self.refused = max(self.refused, look.distance)
 
     def _signed(self, label: Tensor, num_classes: int) -> Tensor:
         """The signature that each sample has; a single one, which stays 0 and 1, where classes do not count."""

@@ -16,7 +16,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.state import Reader, count, flag, number, read_values, set_values, tensor, values_of
 from gotta.statistics.levels.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of
-from gotta.statistics.levels.level_jumps import Level, Moments, Plan, Sight, jump
+from gotta.statistics.levels.level_jumps import Level, Moments, Plan, Sight, Yardstick, jump
 from gotta.statistics.normalization import sample_moments, seen_before, tracked_norms
 
 FIRST_WAIT = 64  # samples from a trial that fails to the next
@@ -85,6 +85,7 @@ class Levels:
         ends = np.cumsum([0, *self.sizes]).tolist()
         self.places = [slice(*ends[at : at + 2]) for at in range(len(layers))]
         self.half = max(1, len(layers) // 2)
+        self.shallow = slice(self.places[self.half - 1].stop)
         deep = max(1, len(layers) - 1 - self.half)
         self.depths = [max(0.0, (at - self.half) / deep) for at in range(len(layers))]
         self.depth = torch.tensor(self.depths).repeat_interleave(torch.tensor(self.sizes)).to(self.mean)
@@ -102,18 +103,20 @@ class Levels:
     def applied(self, net: nn.Module) -> Iterator[None]:
         """This network normalises with the levels, which stay as they are."""
         layers = self._layers_of(net)
-        before = [(layer._buffers["running_mean"], layer._buffers["running_var"], layer.training) for layer in layers]
+        held = [layer._buffers for layer in layers]
+        before = [(buffers["running_mean"], buffers["running_var"]) for buffers in held]
+        training = [layer for layer in layers if layer.training]
         try:
-            for layer, mean, var in zip(layers, *self._lent, strict=True):
-                _lend(layer, mean, var)
-                if layer.training:
-                    layer.training = False
+            for layer in training:
+                layer.training = False
+            for buffers, mean, var in zip(held, *self._lent, strict=True):
+                _lend(buffers, mean, var)
             yield
         finally:
-            for layer, (own_mean, own_var, training) in zip(layers, before, strict=True):
-                layer._buffers["running_mean"], layer._buffers["running_var"] = own_mean, own_var
-                if training:
-                    layer.training = True
+            for buffers, own in zip(held, before, strict=True):
+                buffers["running_mean"], buffers["running_var"] = own
+            for layer in training:
+                layer.training = True
 
     @contextmanager
     def watching(self, net: nn.Module, sight: Sight | None = None) -> Iterator[Sight]:
@@ -144,9 +147,9 @@ class Levels:
             if sight.note(at, moments) and plan is not None and at < plan.layers:
                 self._jump(sight, plan, at, moments)
         if at in sight.levels:
-            _lend(layer, *sight.levels[at][:2])
+            _lend(layer._buffers, *sight.levels[at][:2])
         elif sight.mean is not self.mean:
-            _lend(layer, sight.mean[self.places[at]], sight.var[self.places[at]])
+            _lend(layer._buffers, sight.mean[self.places[at]], sight.var[self.places[at]])
 
     def _jump(self, sight: Sight, plan: Plan, at: int, moments: Moments) -> None:
         found, place = counted(torch.stack(moments), sight.counts), self.places[at]
@@ -213,6 +216,8 @@ class Levels:
 
     def idle_in(self, sight: Sight) -> dict[int, Level]:
         """Layers that were not called."""
+        if len(sight.moments) == len(self.sizes):
+            return {}
         return {at: self.held[at] for at in range(len(self.sizes)) if at not in sight.moments}
 
     def put_back(self, idle: Mapping[int, Level]) -> None:
@@ -236,7 +241,7 @@ class Levels:
     def cut(self) -> None:
         """The vectors layer by layer, as every forward needs them; the rest once it is asked for."""
         self._lent = torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)
-        for name in ("held", "least_var"):
+        for name in ("held", "yardstick", "expected", "least_var"):
             vars(self).pop(name, None)
 
     @cached_property
@@ -244,8 +249,19 @@ class Levels:
         return LEAST_VARIANCE * self.source_var
 
     @cached_property
+    def expected(self) -> Tensor:
+        """Of the mix of classes that is there now, [2, P]."""
+        return self.expect(self.mix)
+
+    @cached_property
+    def yardstick(self) -> Yardstick:
+        """The level of the shallow half of the layers."""
+        level = Level(self.mean, self.var, self.noise, self.expected)
+        return Yardstick.of(Level(*(part[..., self.shallow] for part in level)), self.sizes[: self.half])
+
+    @cached_property
     def held(self) -> list[Level]:
-        noise, expected = (torch.split(part, self.sizes, 1) for part in (self.noise, self.expect(self.mix)))
+        noise, expected = (torch.split(part, self.sizes, 1) for part in (self.noise, self.expected))
         return [Level(*parts) for parts in zip(*self._lent, noise, expected, strict=True)]
 
 
@@ -260,8 +276,8 @@ def _buffer(layer: _BatchNorm, name: str) -> Tensor:
     return value
 
 
-def _lend(layer: _BatchNorm, mean: Tensor, var: Tensor) -> None:
-    dtype = _buffer(layer, "running_mean").dtype
+def _lend(buffers: dict[str, Tensor | None], mean: Tensor, var: Tensor) -> None:
+    dtype = buffers["running_mean"].dtype  # type: ignore[union-attr]
     if dtype is not mean.dtype:
         mean, var = mean.to(dtype), var.to(dtype)
-    layer._buffers["running_mean"], layer._buffers["running_var"] = mean, var
+    buffers["running_mean"], buffers["running_var"] = mean, var

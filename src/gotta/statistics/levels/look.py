@@ -1,12 +1,15 @@
 """What the forward that holds the levels says of its samples: how far they are off, and which of them count."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from gotta.statistics.levels.level_jumps import (
+    FAR,
     Sight,
+    Yardstick,
     deviations,
     is_far,
     mean_distance,
@@ -24,63 +27,80 @@ STEADY = 256  # samples that the newness of samples counts for
 LEAST_NOISE = 1e-4  # of single samples, so that a channel that never changes has a distance
 
 
-class Look(NamedTuple):
-    """What the forward that holds the levels says of its samples."""
+@dataclass
+class Look:
+    """What the forward that holds the levels says of its samples; what is rarely asked for, once it is."""
 
+    levels: Levels
+    rows: Tensor  # what all layers saw of each sample, [2, n, P]
+    logits: Tensor
     counts: Tensor | None  # which samples count, [n]; all where None
     counted: int
-    number: int  # of samples that count, with those that wait
-    distance: float  # from the level
-    noise: Tensor
-    newness: float
     seen: dict[str, Tensor]  # of the last samples, whether they count or not
-    mean: Tensor  # prediction of the samples that count, [C]
+
+    @property
+    def number(self) -> int:
+        """Of samples that count, with those that wait."""
+        return self.levels.labels.shape[0] + self.counted
+
+    @cached_property
+    def window(self) -> Tensor:
+        """What all layers saw of them, [2, number, P]."""
+        rows = self.rows if self.counts is None else self.rows[:, self.counts]
+        return torch.cat([self.levels.waiting, rows], 1) if len(self.levels.labels) else rows
+
+    @cached_property
+    def distance(self) -> float:
+        """From the level."""
+        levels, yardstick = self.levels, self.levels.yardstick
+        if self.noise is not levels.noise:
+            level = yardstick.level._replace(noise=self.noise[:, levels.shallow])
+            yardstick = Yardstick.of(level, levels.sizes[: levels.half])
+        return mean_distance(self.window[:, :, levels.shallow].mean(1), yardstick) if self.number else 0.0
+
+    @cached_property
+    def noise(self) -> Tensor:
+        """Of single samples, as far as it is known or these can tell."""
+        levels = self.levels
+        if levels.known or self.number < WINDOW:
+            return levels.noise
+        return deviations(self.window, levels.mean, levels.var).var(1, correction=0).clamp_min(LEAST_NOISE)
+
+    @cached_property
+    def newness(self) -> float:
+        levels, number = self.levels, self.number
+        if number < WINDOW:
+            return levels.newness
+        share = number / (number + STEADY) if levels.known else 1.0
+        return levels.newness + share * (measure_newness(self.window[:, :, levels.places[0]]) - levels.newness)
+
+    @cached_property
+    def mean(self) -> Tensor:
+        """Prediction of the samples that count, [C]."""
+        logits = self.logits.detach()
+        logits = logits if self.counts is None else logits[self.counts.to(logits.device)]
+        return logits.double().softmax(1).mean(0).cpu()
 
 
 def look_at(levels: Levels, x: Tensor, sight: Sight, logits: Tensor) -> Look:
     """What the forward that holds the levels says of its samples, and of those that wait."""
-    rows = sight.rows(levels.idle_in(sight), len(x))
-    shallow = slice(levels.places[levels.half - 1].stop)  # layers side by side
-    flat = x.detach().reshape(len(x), -1)
-    counts = flat.amax(1) > flat.amin(1) if flat.shape[1] > 1 else torch.ones(len(x), dtype=torch.bool, device=x.device)
+    count, known = x.shape[0], levels.recent.shape[0]
+    rows = sight.rows(levels.idle_in(sight), count)
     first = rows[:, :, levels.places[0]].transpose(0, 1).flatten(1)  # [n, 2 c]
+    recent, flat = torch.cat([levels.recent, first]), x.detach().flatten(1)
+    counts = flat.amax(1) > flat.amin(1) if flat.shape[1] > 1 else torch.ones(count, dtype=torch.bool, device=x.device)
     counts = counts.to(first.device)
-    if 0 in sight.moments and len(sight.moments[0][0]) == len(x):  # or all would seem to be the same
-        counts &= ~find_repeated(torch.cat([levels.recent, first]), len(levels.recent))
-    held = levels.held[: levels.half]
-    off = single_distances([rows[:, :, shallow]], held)
-    distances = torch.cat([levels.distances, off[counts]])[-RECENT:]
-    among = off[counts] if int(counts.sum()) >= WINDOW else distances
-    if len(among) >= FEWEST:
+    if 0 in sight.moments and sight.moments[0][0].shape[0] == count:  # or all would seem to be the same
+        counts &= ~find_repeated(recent, known)
+    off, counted = single_distances(rows[:, :, levels.shallow], levels.yardstick), int(counts.sum())
+    near = off if counted == count else off[counts]
+    distances = torch.cat([levels.distances, near])[-RECENT:]
+    among = near if counted >= WINDOW else distances
+    if among.shape[0] >= FEWEST and bool((off > FAR).any()):
         counts &= ~is_far(off, among)
-    recent = torch.cat([levels.recent, first])[-RECENT:]
-    window = torch.cat([torch.ones_like(levels.labels, dtype=torch.bool), counts])
-    number = int(window.sum())
-    noise, newness = levels.noise, levels.newness
-    if number >= WINDOW:
-        kept = _window(levels, rows, slice(None))[:, window]
-        if not levels.known:
-            noise = deviations(kept, levels.mean, levels.var).var(1, correction=0).clamp_min(LEAST_NOISE)
-        share = number / (number + STEADY) if levels.known else 1.0
-        newness += share * (measure_newness(kept[:, :, levels.places[0]]) - newness)
-        held = [level._replace(noise=noise[:, levels.places[at]]) for at, level in enumerate(held)]
-    distance = mean_distance([_window(levels, rows, shallow)[:, window]], held) if number else 0.0
-    return Look(
-        counts=None if bool(counts.all()) else counts,
-        counted=int(counts.sum()),
-        number=number,
-        distance=distance,
-        noise=noise,
-        newness=newness,
-        seen={"recent": recent, "distances": distances},
-        mean=logits.detach()[counts.to(logits.device)].double().softmax(1).mean(0).cpu(),
-    )
-
-
-def _window(levels: Levels, rows: Tensor, place: slice) -> Tensor:
-    """What some channels saw of the samples, after what they saw of those that wait."""
-    found = rows[:, :, place]
-    return torch.cat([levels.waiting[:, :, place], found], 1) if len(levels.labels) else found
+        counted = int(counts.sum())
+    seen = {"recent": recent[-RECENT:], "distances": distances}
+    return Look(levels, rows, logits, None if counted == count else counts, counted, seen)
 
 
 def find_repeated(rows: Tensor, known: int) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import Evidence, Score, evenness_of, gain_of
-from gotta.statistics.levels.level_jumps import Plan, Sight, mean_distance
+from gotta.statistics.levels.level_jumps import Plan, Sight, join_layers, mean_distance
 from gotta.statistics.levels.levels import FIRST_WAIT, Levels, counted
 from gotta.statistics.levels.look import WINDOW, Look
 from gotta.types import Prediction
@@ -125,9 +125,9 @@ class Trial:
         for at in range(levels.half):
             if at in sight.moments:
                 place = levels.places[at]
-                found.append(counted(torch.stack(sight.moments[at]), self.look.counts))
+                found.append(counted(torch.stack(sight.moments[at]), self.look.counts).mean(1))
                 held.append(levels.held[at]._replace(mean=mean[place], var=var[place], noise=self.look.noise[:, place]))
-        return score, mean_distance(found, held)
+        return score, mean_distance(torch.cat(found, 1), join_layers(held))
 
     def _gather(self, number: int, sight: Sight) -> Tensor:
         """The moments of all samples of this trial so far, [2, P]."""
