@@ -63,6 +63,21 @@ def test_keys_are_streams_of_their_own_however_they_are_mixed():
         assert found.explain(who).samples == 120
 
 
+@pytest.mark.parametrize("name", ["patient", "sticky"])
+@pytest.mark.parametrize("classes", [2, 6, 300])
+def test_calls_of_one_sample_give_what_a_call_of_many_gives_to_the_bit(name, classes):
+    rng = np.random.default_rng(2)
+    probs = rng.dirichlet(np.full(classes, 0.3), 200)[np.repeat(np.arange(100), 2)]
+    keys = rng.integers(0, 3, 200)
+    together, alone = Filter(classes, name), Filter(classes, name)
+    whole = together(probs, key=keys)
+    rows = [alone(row if at % 2 else row[None], key=key) for at, (row, key) in enumerate(zip(probs, keys, strict=True))]
+    assert np.array_equal(whole, np.stack([row.reshape(-1) for row in rows]))
+    for key in range(3):
+        assert str(together.explain(key)) == str(alone.explain(key))
+        assert np.array_equal(together._table[together._row(key)], alone._table[alone._row(key)])
+
+
 def test_it_corrects_lonely_errors_in_runs_and_says_why():
     _, probs, labels = stream(4000, 50)
     found = Filter(CLASSES)
