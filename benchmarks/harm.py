@@ -11,8 +11,9 @@ difference is paired sample by sample.
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from itertools import cycle
 from math import isnan, nan, sqrt
 from pathlib import Path
 from typing import Any
@@ -56,69 +57,85 @@ class Samples:
 
 
 Rng = np.random.Generator
-Maker = Callable[[Rng], Samples]
+Images = NDArray[np.uint8]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a stream is drawn from: images of a data set, with the draws of one seed."""
+
+    clean: Callable[[Rows], Images]
+    labels: Rows
+    rng: Rng
+    length: int = LENGTH
+    clips: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def classes(self) -> Rows:
+        return np.unique(self.labels)
+
+    def draw(self, labels: Rows) -> Rows:
+        """Images of these classes, none twice while there are others."""
+        order = {c: cycle(self.rng.permutation(np.flatnonzero(self.labels == c))) for c in self.classes}
+        return np.array([next(order[c]) for c in labels])
+
+    def show(self, rows: Rows, look: str = "clean") -> Images:
+        images = self.clean(rows)
+        if look == "clean":
+            return images
+        name, severity = look.rsplit("-", 1)
+        return corrupt(images, name, int(severity), "cifar" if images.shape[1] == 32 else "imagenet", index=rows)
+
+    def stream(self, rows: Rows, look: str = "clean", **settings: Any) -> Samples:
+        return Samples(self.show(rows, look), self.labels[rows], np.ones(len(rows), bool), **settings)
+
+    def even(self, count: int = 0) -> Rows:
+        return self.rng.permutation(len(self.labels))[: count or self.length]
+
+
+Maker = Callable[[Pool], Samples]
 
 
 @cache
-def load_images() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def load_cifar() -> tuple[Images, Rows]:
     try:
         return cifar10(find("CIFAR-10", None, *ARCHIVES))
     except GottaError:
         bundled = dataset("cifar10-mini")
-        rows = np.arange(len(bundled.labels))
-        return np.asarray(bundled.images("clean", rows)), np.asarray(bundled.labels)
-
-
-def draw(rng: Rng, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Images of these classes, none twice while there are others."""
-    _, known = load_images()
-    order = {c: iter(np.tile(rng.permutation(np.flatnonzero(known == c)), 20)) for c in range(10)}
-    return np.array([next(order[int(c)]) for c in labels])
-
-
-def show(rows: NDArray[np.int64], look: str = "clean") -> NDArray[np.uint8]:
-    images = load_images()[0][rows]
-    if look == "clean":
-        return images.copy()
-    name, severity = look.rsplit("-", 1)
-    return corrupt(images, name, int(severity), index=rows)
-
-
-def stream(rows: NDArray[np.int64], look: str = "clean", **settings: Any) -> Samples:
-    return Samples(show(rows, look), load_images()[1][rows], np.ones(len(rows), bool), **settings)
-
-
-def even(rng: Rng, count: int = LENGTH) -> NDArray[np.int64]:
-    return rng.permutation(len(load_images()[1]))[:count]
+        return np.asarray(bundled.images("clean", np.arange(len(bundled.labels)))), np.asarray(bundled.labels)
 
 
 def dominant(label: int, share: float, look: str = "clean", **settings: Any) -> Maker:
-    def make(rng: Rng) -> Samples:
-        labels = np.where(rng.random(LENGTH) < share, label, rng.integers(0, 10, LENGTH))
-        return stream(draw(rng, labels), look, **settings)
+    def make(pool: Pool) -> Samples:
+        often = pool.rng.random(pool.length) < share
+        labels = np.where(often, pool.classes[label], pool.rng.choice(pool.classes, pool.length))
+        return pool.stream(pool.draw(labels), look, **settings)
 
     return make
 
 
 def turns(*classes: int, by: int, look: str = "clean") -> Maker:
-    return lambda rng: stream(draw(rng, np.resize(np.repeat(classes, by), LENGTH)), look)
+    return lambda pool: pool.stream(pool.draw(np.resize(pool.classes[np.repeat(classes, by)], pool.length)), look)
 
 
 def iid(look: str = "clean", **settings: Any) -> Maker:
-    return lambda rng: stream(even(rng), look, **settings)
+    return lambda pool: pool.stream(pool.even(), look, **settings)
 
 
 def short(count: int, look: str = "clean") -> Maker:
     """Streams of so many samples, each from the start."""
-    return lambda rng: stream(
-        np.concatenate([even(rng, count) for _ in range(DRAWS)]), look, lengths=count, batch=min(BATCH, count)
+    return lambda pool: pool.stream(
+        np.concatenate([pool.even(count) for _ in range(DRAWS)]), look, lengths=count, batch=min(BATCH, count)
     )
 
 
 def users(number: int, run: int) -> Maker:
-    def make(rng: Rng) -> Samples:
-        each = [np.repeat(rng.permutation(np.arange(LENGTH // number // run + 1) % 10), run) for _ in range(number)]
-        return stream(draw(rng, np.stack([one[: LENGTH // number] for one in each], 1).reshape(-1)))
+    def make(pool: Pool) -> Samples:
+        length, classes = pool.length // number, pool.classes
+        shown = classes[np.arange(length // run + 1) % len(classes)]
+        each = [np.repeat(pool.rng.permutation(shown), run)[:length] for _ in range(number)]
+        return pool.stream(pool.draw(np.stack(each, 1).reshape(-1)))
 
     return make
 
@@ -126,28 +143,28 @@ def users(number: int, run: int) -> Maker:
 def rare(label: int) -> Maker:
     """One frame in 40 shows another class."""
 
-    def make(rng: Rng) -> Samples:
+    def make(pool: Pool) -> Samples:
         labels = np.full(LENGTH, label)
-        labels[rng.permutation(LENGTH)[: LENGTH // 40]] = rng.integers(0, 10, LENGTH // 40)
-        return stream(draw(rng, labels))
+        labels[pool.rng.permutation(LENGTH)[: LENGTH // 40]] = pool.rng.integers(0, 10, LENGTH // 40)
+        return pool.stream(pool.draw(labels))
 
     return make
 
 
-def moving_prior(rng: Rng) -> Samples:
+def moving_prior(pool: Pool) -> Samples:
     """From mostly animals to mostly vehicles, slowly."""
-    vehicle = rng.random(LENGTH) < np.linspace(0.05, 0.95, LENGTH)
-    labels = np.where(vehicle, rng.choice([0, 1, 8, 9], LENGTH), rng.choice([2, 3, 4, 5, 6, 7], LENGTH))
-    return stream(draw(rng, labels))
+    vehicle = pool.rng.random(LENGTH) < np.linspace(0.05, 0.95, LENGTH)
+    labels = np.where(vehicle, pool.rng.choice([0, 1, 8, 9], LENGTH), pool.rng.choice([2, 3, 4, 5, 6, 7], LENGTH))
+    return pool.stream(pool.draw(labels))
 
 
-def with_others(share: float, paint: Callable[[Rng, int], NDArray[np.uint8]], look: str = "clean") -> Maker:
+def with_others(share: float, paint: Callable[[Rng, tuple[int, ...]], Images], look: str = "clean") -> Maker:
     """Some samples belong to nothing; the others are scored."""
 
-    def make(rng: Rng) -> Samples:
-        found = stream(even(rng), look)
-        other = rng.random(LENGTH) < share
-        found.images[other] = paint(rng, int(other.sum()))
+    def make(pool: Pool) -> Samples:
+        found = pool.stream(pool.even(), look)
+        other = pool.rng.random(pool.length) < share
+        found.images[other] = paint(pool.rng, (int(other.sum()), *found.images.shape[1:]))
         found.scored[other] = False
         return found
 
@@ -155,8 +172,8 @@ def with_others(share: float, paint: Callable[[Rng, int], NDArray[np.uint8]], lo
 
 
 def padded(real: int, size: int, value: int) -> Maker:
-    def make(rng: Rng) -> Samples:
-        found = stream(even(rng), batch=size)
+    def make(pool: Pool) -> Samples:
+        found = pool.stream(pool.even(), batch=size)
         pad = np.arange(LENGTH) % size >= real
         found.images[pad], found.scored[pad] = value, False
         return found
@@ -164,21 +181,21 @@ def padded(real: int, size: int, value: int) -> Maker:
     return make
 
 
-def paint_white(rng: Rng, count: int) -> NDArray[np.uint8]:
-    return np.full((count, 32, 32, 3), 255, np.uint8)
+def paint_white(rng: Rng, shape: tuple[int, ...]) -> Images:
+    return np.full(shape, 255, np.uint8)
 
 
-def paint_noise(rng: Rng, count: int) -> NDArray[np.uint8]:
-    return rng.integers(0, 256, (count, 32, 32, 3), dtype=np.uint8)
+def paint_noise(rng: Rng, shape: tuple[int, ...]) -> Images:
+    return rng.integers(0, 256, shape, dtype=np.uint8)
 
 
-def paint_dark(rng: Rng, count: int) -> NDArray[np.uint8]:
+def paint_dark(rng: Rng, shape: tuple[int, ...]) -> Images:
     """A lens cap: black, with the noise of a sensor."""
-    return rng.integers(0, 6, (count, 32, 32, 3), dtype=np.uint8)
+    return rng.integers(0, 6, shape, dtype=np.uint8)
 
 
-def paint_stripes(rng: Rng, count: int) -> NDArray[np.uint8]:
-    y, x = np.mgrid[:32, :32]
+def paint_stripes(rng: Rng, shape: tuple[int, ...]) -> Images:
+    count, (y, x) = shape[0], np.mgrid[: shape[1], : shape[2]]
     angle, width, phase = rng.uniform(0, np.pi, count), rng.uniform(0.2, 1.5, count), rng.uniform(0, 6, count)
     turn = [np.cos(angle)[:, None, None] * x + np.sin(angle)[:, None, None] * y]
     light = np.sin(width[:, None, None] * turn[0] + phase[:, None, None]) > 0
@@ -186,20 +203,20 @@ def paint_stripes(rng: Rng, count: int) -> NDArray[np.uint8]:
     return np.where(light[..., None], first, second).astype(np.uint8)
 
 
-def static(rng: Rng) -> Samples:
-    rows = even(rng)
+def static(pool: Pool) -> Samples:
+    rows = pool.even()
     rows[: LENGTH // 2] = rows[0]
-    return stream(rows)
+    return pool.stream(rows)
 
 
 def cameras(look: str, by: int, scored: str) -> Maker:
     """A clean camera and another one, in turns or drawn for each sample (by 0)."""
 
-    def make(rng: Rng) -> Samples:
-        rows = even(rng)
-        second = rng.random(LENGTH) < 0.5 if by == 0 else np.arange(LENGTH) // by % 2 == 1
-        found = stream(rows)
-        found.images[second] = show(rows[second], look)
+    def make(pool: Pool) -> Samples:
+        rows = pool.even()
+        second = pool.rng.random(LENGTH) < 0.5 if by == 0 else np.arange(LENGTH) // by % 2 == 1
+        found = pool.stream(rows)
+        found.images[second] = pool.show(rows[second], look)
         found.scored[:] = ~second if scored == "clean" else True
         return found
 
@@ -209,8 +226,8 @@ def cameras(look: str, by: int, scored: str) -> Maker:
 def lit(light: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Maker:
     """The exposure of each sample, by where in the stream it is (0 to 1)."""
 
-    def make(rng: Rng) -> Samples:
-        found = stream(even(rng))
+    def make(pool: Pool) -> Samples:
+        found = pool.stream(pool.even())
         gain = light(np.arange(LENGTH) / LENGTH)[:, None, None, None]
         return Samples((found.images * gain).clip(0, 255).astype(np.uint8), found.labels, found.scored)
 
@@ -220,10 +237,10 @@ def lit(light: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Maker:
 def drift(name: str) -> Maker:
     """Severities 1 to 5, one after the other."""
 
-    def make(rng: Rng) -> Samples:
-        rows = even(rng)
-        parts = [show(part, f"{name}-{at + 1}") for at, part in enumerate(np.array_split(rows, 5))]
-        return Samples(np.concatenate(parts), load_images()[1][rows], np.ones(LENGTH, bool))
+    def make(pool: Pool) -> Samples:
+        rows = pool.even()
+        parts = [pool.show(part, f"{name}-{at + 1}") for at, part in enumerate(np.array_split(rows, 5))]
+        return Samples(np.concatenate(parts), pool.labels[rows], np.ones(LENGTH, bool))
 
     return make
 
@@ -231,10 +248,10 @@ def drift(name: str) -> Maker:
 def after(look: str, mixed: bool) -> Maker:
     """A corrupted half, and a clean one, which is scored; of all classes, or of one at a time."""
 
-    def make(rng: Rng) -> Samples:
-        rows = even(rng) if mixed else draw(rng, np.repeat(rng.permutation(10), LENGTH // 10))
-        found, half = stream(rows), LENGTH // 2
-        found.images[:half], found.scored[:half] = show(rows[:half], look), False
+    def make(pool: Pool) -> Samples:
+        rows = pool.even() if mixed else pool.draw(np.repeat(pool.rng.permutation(10), LENGTH // 10))
+        found, half = pool.stream(rows), LENGTH // 2
+        found.images[:half], found.scored[:half] = pool.show(rows[:half], look), False
         return found
 
     return make
@@ -320,12 +337,63 @@ TEN = (
 )  # fmt: skip
 
 
+def tracks(pool: Pool) -> Samples:
+    """Tracks of 30 frames, one after the other."""
+    chosen = pool.rng.permutation(np.unique(pool.clips))[: pool.length // 30]
+    return pool.stream(np.concatenate([np.flatnonzero(pool.clips == clip) for clip in chosen]))
+
+
+def other_streams(look: str, noise: int) -> dict[str, Maker]:
+    """Ten for a data set of many classes, which go by their number."""
+    return {
+        "i.i.d.": iid(),
+        "95 % class 2": dominant(2, 0.95),
+        "99 % class 9": dominant(9, 0.99),
+        "classes 7 and 4 by 8": turns(7, 4, by=8),
+        "8 users, runs of 40": users(8, 40),
+        "40 samples": short(40),
+        "40 % stripes": with_others(0.4, paint_stripes),
+        f"95 % class 5, {look} 3": dominant(5, 0.95, f"{look}-3"),
+        f"i.i.d., gaussian_noise {noise}": iid(f"gaussian_noise-{noise}"),
+    }
+
+
+# The sign network on frames of its tracks, and 200 of the 1,000 classes of a ResNet-50.
+SIGNS = {**other_streams("fog", 5), "tracks of 30 frames": tracks}
+MANY = {**other_streams("contrast", 2), "three classes by 64": turns(0, 5, 8, by=64)}
+STREAMS: dict[str, dict[str, Maker]] = {"resnet18-signs": SIGNS, "resnet50-v1": MANY}
+WEIGHTS = {"resnet56": "cifar10_resnet56.safetensors", "resnet50-v1": "imagenet_resnet50.safetensors"}
+
+
+def list_streams(network: str) -> dict[str, Maker]:
+    return STREAMS.get(network) or {**clean_streams(), **shifted_streams()}
+
+
+def is_clean(network: str, name: str) -> bool:
+    if network not in STREAMS:
+        return name in clean_streams()
+    return not name.endswith(("fog 3", "contrast 3", "gaussian_noise 5", "gaussian_noise 2"))
+
+
+def load_pool(network: str, rng: Rng) -> Pool:
+    if network not in STREAMS:
+        images, labels = load_cifar()
+        return Pool(lambda rows: images[rows], labels, rng)
+    if network == "resnet50-v1":
+        data = dataset("tinyimagenet", size=128, class_index="imagenet1k")
+        return Pool(lambda rows: np.asarray(data.images("clean", rows)), np.asarray(data.labels), rng, 480)
+    video = dataset("gtsrb")
+    return Pool(
+        lambda rows: np.asarray(video.images("clean", rows)),
+        np.asarray(video.labels),
+        rng,
+        clips=np.asarray(video.clips),
+    )
+
+
 def load_network(name: str) -> nn.Module:
-    if name == "resnet56":
-        weights = str(find("network 'resnet56'", None, "cifar10_resnet56.safetensors"))
-        net = gotta.models.load("resnet56", weights=weights)
-    else:
-        net = gotta.models.load(name)
+    weights = {"weights": str(find(f"network '{name}'", None, WEIGHTS[name]))} if name in WEIGHTS else {}
+    net = gotta.models.load(name, **weights)
     return net.eval().requires_grad_(False).to(memory_format=torch.channels_last)
 
 
@@ -352,15 +420,16 @@ def predict_adapted(net: nn.Module, samples: Samples, settings: dict[str, Any]) 
 
 
 def list_jobs(seeds: list[int], rules: list[str]) -> Iterator[tuple[str, str, int, str]]:
-    streams = {**clean_streams(), **shifted_streams()}
     for seed in seeds:
-        yield from (("resnet20", name, seed, rule) for rule in rules for name in streams)
+        yield from (("resnet20", name, seed, rule) for rule in rules for name in list_streams("resnet20"))
     for network in OTHER_NETWORKS:
         yield from ((network, name, seed, rule) for seed in seeds for name in TEN for rule in rules)
+    for network, streams in STREAMS.items():
+        yield from ((network, name, seed, rule) for seed in seeds for name in streams for rule in rules)
 
 
 def run_job(network: str, name: str, seed: int, rule: str) -> dict[str, int]:
-    samples = {**clean_streams(), **shifted_streams()}[name](np.random.default_rng([seed, crc32(name.encode())]))
+    samples = list_streams(network)[name](load_pool(network, np.random.default_rng([seed, crc32(name.encode())])))
     net = load_network(network)
     with catch_warnings():
         simplefilter("ignore")
@@ -402,14 +471,13 @@ def count_seeds(done: Iterable[tuple[str, str, int, str]], network: str, streams
 
 
 def write_page(done: dict[tuple[str, str, int, str], dict[str, int]], path: Path) -> None:
-    clean = list(clean_streams())
     lines = [PAGE_HEAD]
     for network in dict.fromkeys(job[0] for job in done):
-        names = [name for name in (*clean, *shifted_streams()) if any(job[:2] == (network, name) for job in done)]
+        names = [name for name in list_streams(network) if any(job[:2] == (network, name) for job in done)]
         rules = [rule for rule in RULES if any(job[0] == network and job[3] == rule for job in done)]
         for title, group in (
-            ("clean", [n for n in names if n in clean]),
-            ("shifted", [n for n in names if n not in clean]),
+            ("clean", [n for n in names if is_clean(network, n)]),
+            ("shifted", [n for n in names if not is_clean(network, n)]),
         ):
             if not group:
                 continue
