@@ -64,7 +64,7 @@ def test_a_jump_that_makes_the_network_surer_of_many_classes_convinces_and_the_o
 def entropies(now, jumped, mean):
     """Evidence of samples with these entropies and one mean prediction throughout."""
     mean = torch.tensor(mean, dtype=torch.float64)
-    held, then = (Score(torch.tensor(part, dtype=torch.float64), mean) for part in (now, jumped))
+    held, then = (Score(torch.tensor(part, dtype=torch.float64), mean, mean) for part in (now, jumped))
     return Evidence.of(held, then, then)
 
 
@@ -79,12 +79,36 @@ def test_of_one_class_more_is_asked_for(share, convincing):
     assert entropies([1.0] * 1000, [1 - share] * 1000, [1.0, 0, 0]).convinces() == convincing
 
 
-def test_a_gain_must_be_clear_of_chance():
+@pytest.mark.parametrize("early", [False, True])
+def test_of_few_samples_a_gain_must_be_two_standard_errors_clear_of_chance_or_three_to_decide_early(early):
     """Gains of 0, 0 and 0.6 in turn: 0.2 on average, and the standard error of so many."""
-    for times, convincing in ((1, False), (100, True)):
+    for times in (4, 7, 11, 15):
         found = entropies([1.0] * 3 * times, [1.0, 1.0, 0.4] * times, [1 / 3] * 3)
         error = sqrt(0.08 / (3 * times))
-        assert found.convinces() == convincing == (0.06 + error < 0.2)
+        assert found.convinces(early) == (0.06 + (3 if early else 2) * error < 0.2)
+
+
+@pytest.mark.parametrize(("mix", "errors"), [([1 / 3] * 3, 0), ([0.5, 0.5, 0], 2), ([0.7, 0.15, 0.15], None)])
+def test_the_more_evenly_the_classes_of_many_samples_come_the_less_certain_a_gain_must_be(mix, errors):
+    """Gains of 1 and -g in turn, of 60 samples, on both sides of what is asked for."""
+    evenness = evenness_of(torch.tensor(mix), 60)
+    errors = 2 * min(1, (1 - evenness) / 0.5) if errors is None else errors
+    asked = 0.06 + 0.1 * (1 - evenness)
+    for gain, convincing in ((asked + errors * 0.05 - 0.004, False), (asked + errors * 0.05 + 0.004, True)):
+        half = 0.05 * sqrt(60)  # the standard error is 0.05
+        jumped = [1 - gain + sign * half for sign in (1, -1)] * 30
+        assert entropies([1.0] * 60, jumped, mix).convinces() == convincing
+
+
+def test_unsure_predictions_of_more_classes_than_samples_are_not_many_classes_and_their_spread_does_not_count():
+    torch.manual_seed(0)
+    one = Score.of(torch.randn(32, 500) + 4 * (torch.arange(500) == 7))
+    assert evenness_of(one.mean, 32) == 1
+    assert evenness_of(one.mix, 32) < 0.2
+    wide = Score.of(torch.randn(32, 500))
+    assert spread_of(wide.mean) > spread_of(one.mean)
+    assert gain_of(one, wide, evenness=1) == pytest.approx(one.entropy - wide.entropy)
+    assert Evidence.of(one, wide, wide).gain == pytest.approx(one.entropy - wide.entropy)
 
 
 def test_evidence_adds_up_and_half_of_much_is_forgotten():

@@ -336,7 +336,7 @@ def test_clean_samples_for_statistics_that_do_not_look_are_refused():
 
 def test_a_change_that_no_trial_believes_teaches_no_signature_and_is_tried_again_soon(monkeypatch):
     """Else the class that noise is taken for would explain the noise, and nothing would seem to have changed."""
-    monkeypatch.setattr("gotta.statistics.levels.evidence.Evidence.convinces", lambda self: False)
+    monkeypatch.setattr("gotta.statistics.levels.evidence.Evidence.convinces", lambda self, early=False: False)
     model, levels = make()
     follow(model, images().noisy[:64], 64)
     signature, distance = levels.signature, levels.refused

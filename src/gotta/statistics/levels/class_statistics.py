@@ -26,9 +26,10 @@ import torch
 from torch import Tensor, nn
 
 from gotta.statistics.levels.class_groups import skew_of
+from gotta.statistics.levels.evidence import WINDOW
 from gotta.statistics.levels.level_jumps import LEAST_SHARE, Sight, deviations
 from gotta.statistics.levels.levels import TRIALS, Levels, Watched
-from gotta.statistics.levels.look import LEAST_NOISE, WINDOW, look_at
+from gotta.statistics.levels.look import LEAST_NOISE, look_at
 from gotta.statistics.levels.trial import Trial, is_worth_a_trial
 from gotta.types import Prediction
 

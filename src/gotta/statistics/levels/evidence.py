@@ -3,6 +3,7 @@
 A jump is believed if the network becomes surer of what it says. A network that meets noise can be very sure of a few
 wrong classes, so a wider spread of its predictions counts as well, the more so the more evenly the classes come after
 the jump: in a stream of one class a wider spread is a bad sign. And the fewer classes there are, the more is asked for.
+Where there are more classes than samples, the spread says how unsure single predictions are, and does not count.
 """
 
 from math import exp, sqrt
@@ -11,26 +12,36 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-MARGIN, SKEWED_MARGIN = 0.06, 0.1  # share of the entropy that a jump must gain, and more if only one class is there
+MARGIN, SKEWED_MARGIN = 0.06, 0.2  # share of the entropy that a jump must gain, and more if only one class is there
 CERTAIN = 2.0  # standard errors of the gain, by which it must be above that
+EVEN = 0.5  # evenness from which fewer standard errors are enough, down to none where all classes come alike
+EARLY, ENOUGH = 3.0, 48  # standard errors that decide at once, and samples that the evenness takes
+WINDOW = 16  # samples that are compared together, and that a trial is made of, at least
 EVENNESS = 2  # power by which the spread of predictions counts
 REMEMBER = 512  # samples after which half of the evidence is forgotten
 
 
 class Score(NamedTuple):
-    """What a network says of some samples: their entropies [n] and the mean of their probabilities [C].
+    """What a network says of some samples: their entropies [n], the mean of their probabilities [C], and their mix.
+
+    The mix is that mean, or the shares of the labels where there are more classes than samples: a mean of unsure
+    predictions looks like many classes even if all samples are of one.
 
     Logits that are not finite say nothing, so that such a jump is not believed and spoils no later trial.
     """
 
     entropies: Tensor
     mean: Tensor
+    mix: Tensor
 
     @classmethod
     def of(cls, logits: Tensor) -> "Score":
         logits = logits.detach().double()
         logs = logits.where(logits.isfinite().all(1, keepdim=True), 0).log_softmax(1)
-        return cls(-(logs.exp() * logs).sum(1), logs.exp().mean(0))
+        mean, classes = logs.exp().mean(0), logs.shape[1]
+        many = classes > max(len(logs), WINDOW)
+        mix = logs.argmax(1).bincount(minlength=classes).to(mean) / len(logs) if many else mean
+        return cls(-(logs.exp() * logs).sum(1), mean, mix)
 
     @property
     def entropy(self) -> float:
@@ -48,7 +59,7 @@ class Evidence(NamedTuple):
         count, change = len(now.entropies), now.entropies - jumped.entropies
         sums = [float(count), float(now.entropies.sum()), float(jumped.entropies.sum())]
         spread = float((change - change.mean()).square().sum())
-        means = [count * score.mean for score in (now, jumped, shallow)]
+        means = [count * part for part in (now.mean, jumped.mean, shallow.mix)]
         return cls(torch.cat([torch.tensor([*sums, spread], dtype=torch.float64), *(part.cpu() for part in means)]))
 
     def after(self, before: Tensor) -> "Evidence":
@@ -61,14 +72,17 @@ class Evidence(NamedTuple):
     @property
     def gain(self) -> float:
         """Of the jump: entropy that is gone, and spread that has come."""
-        _, now, jumped, _, means = self._parts()
-        return now - jumped + self.evenness**EVENNESS * (spread_of(means[1]) - spread_of(means[0]))
+        count, now, jumped, _, means = self._parts()
+        return now - jumped + _spread_gain(means[0], means[1], count, self.evenness)
 
-    def convinces(self) -> bool:
-        """Whether the gain is large enough."""
+    def convinces(self, early: bool = False) -> bool:
+        """Whether the gain is large enough; before there are enough samples to tell how even the classes are, or so."""
         count, now, _, spread, _ = self._parts()
         share = MARGIN + SKEWED_MARGIN * (1 - self.evenness)
-        return self.gain > share * now + CERTAIN * sqrt(spread) / count
+        certain = EARLY if early else CERTAIN
+        if count >= ENOUGH:
+            certain = CERTAIN * min(1.0, (1 - self.evenness) / EVEN)
+        return self.gain > share * now + certain * sqrt(spread) / count
 
     @property
     def evenness(self) -> float:
@@ -83,8 +97,13 @@ class Evidence(NamedTuple):
 
 def gain_of(now: Score, then: Score, evenness: float) -> float:
     """The same for two scores of the same samples."""
-    spread = spread_of(then.mean) - spread_of(now.mean)
-    return float(now.entropy - then.entropy + evenness**EVENNESS * spread)
+    return now.entropy - then.entropy + _spread_gain(now.mean, then.mean, len(now.entropies), evenness)
+
+
+def _spread_gain(now: Tensor, then: Tensor, count: float, evenness: float) -> float:
+    if len(now) > max(count, WINDOW):
+        return 0.0
+    return evenness**EVENNESS * (spread_of(then) - spread_of(now))
 
 
 def spread_of(mean: Tensor) -> float:

@@ -6,6 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from gotta.statistics.levels.evidence import WINDOW
 from gotta.statistics.levels.level_jumps import (
     FAR,
     Sight,
@@ -18,7 +19,6 @@ from gotta.statistics.levels.level_jumps import (
 )
 from gotta.statistics.levels.levels import Levels
 
-WINDOW = 16  # samples that are compared together, and that a trial is made of, at least
 FEWEST = 8  # samples that a far one is judged among, at least
 RECENT = 32  # samples that a repeated one is looked for among
 SAME = 1e-5  # share by which copies of a sample may differ, by rounding

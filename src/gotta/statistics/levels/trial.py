@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from gotta.statistics.levels.class_groups import skew_of
-from gotta.statistics.levels.evidence import Evidence, Score, evenness_of, gain_of
+from gotta.statistics.levels.evidence import ENOUGH, WINDOW, Evidence, Score, evenness_of, gain_of
 from gotta.statistics.levels.level_jumps import Plan, Sight, join_layers, mean_distance
 from gotta.statistics.levels.levels import FIRST_WAIT, Levels, counted
-from gotta.statistics.levels.look import WINDOW, Look
+from gotta.statistics.levels.look import Look
 from gotta.types import Prediction
 
 LOOK, LOOK_AWAY = 0.08, 0.5  # distance that is worth a trial: from the source, and from the level of a found domain
@@ -65,7 +65,7 @@ class Trial:
         if not levels.away:
             skew = max(skew, skew_of(self._mix_of(now.mean), levels.shares))
         shallow, first = self._jump(0, skew, levels.half, levels.mix)
-        evenness = evenness_of(shallow.mean, max(look.counted, WINDOW))
+        evenness = evenness_of(shallow.mix, max(look.counted, WINDOW))
         jumped, second = self._jump(1, 1 - evenness, len(levels.sizes), self._mix_of(shallow.mean))
         if gain_of(shallow, jumped, evenness) < 0:
             jumped, second = shallow, first
@@ -73,9 +73,10 @@ class Trial:
         given_up = levels.away and look.distance > CHANGED
         now, before = (home, levels.evidence[:0]) if given_up else (now, levels.evidence[: 0 if anew else None])
         evidence = Evidence.of(now, shallow, jumped).after(before)
-        if levels.trying + look.counted < WINDOW:
+        tried = levels.trying + look.counted
+        if tried < WINDOW or (tried < ENOUGH and not (levels.away or evidence.convinces(early=True))):
             gathered = torch.stack([self._gather(0, first), self._gather(1, second)], 1)
-            changes |= {"trying": levels.trying + look.counted, "gathered": gathered, "evidence": evidence.row}
+            changes |= {"trying": tried, "gathered": gathered, "evidence": evidence.row}
             return Verdict(changes)
         at_source = at_home <= LOOK + CHANCE / look.counted  # where nothing would be tried
         back = levels.away and at_home < look.distance and (at_source or gain_of(jumped, home, evenness) >= 0)
