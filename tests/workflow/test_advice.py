@@ -100,3 +100,10 @@ def test_a_folder_of_ones_own_is_shown_as_it_is(tmp_path):
     data = {"name": "folder", "path": str(tmp_path / "photos"), "size": 32, "num_classes": 10}
     found = gotta.advise("resnet20", data, settings={"regime.batch_size": 4}, out=tmp_path / "runs")
     assert "12 samples of folder (clean)" in str(found)
+    assert "close to chance (50.0 %)" in str(found), "grey images say nothing"
+
+
+def test_a_folder_needs_its_size_since_a_network_at_another_one_sees_nothing(tmp_path):
+    for data in ("folder", {"name": "folder", "path": str(tmp_path)}):
+        with pytest.raises(GottaError, match="the size of the images is missing"):
+            gotta.advise("resnet20", data, out=tmp_path / "runs")

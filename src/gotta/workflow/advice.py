@@ -101,9 +101,19 @@ class Advice:
         if self.best.uses_order:
             chosen.append(self.choose(order=False))
         lines = [line for one in chosen for line in (one.call, f"  {self._tell(one)}")]
-        return "\n".join([*lines, *([] if self.labels else [WORTH]), self._tell_stream()])
+        return "\n".join([*lines, *self._doubts(), *([] if self.labels else [WORTH]), self._tell_stream()])
 
     __repr__ = __str__
+
+    def _doubts(self) -> list[str]:
+        """What is probably wrong where the network as it is knows next to nothing."""
+        chance = 100 / self.source.run.stored.summary["stream"]["classes"]
+        if not self.labels or self.source.accuracy > 1.5 * chance:
+            return []
+        return [
+            f"The network as it is gets {self.source.accuracy:.1f} %, close to chance ({chance:.1f} %). Check the size "
+            "and preprocessing of the images (gotta doctor), and that folders in alphabetical order are its classes."
+        ]
 
     def _tell(self, one: Candidate) -> str:
         order = ", uses the order of samples" if one.uses_order else ""
@@ -155,6 +165,11 @@ def advise(
     named = data.get("name") if isinstance(data, Mapping) else data
     usual: dict[str, Any] = {"stream": OWN} if named == "folder" else {}
     given = merged(usual, sections(settings))
+    if named == "folder" and "size" not in {**(data if isinstance(data, Mapping) else {}), **given.get("data", {})}:
+        raise GottaError(
+            "the size of the images is missing. A network sees well only at the size it was trained on: size=32, say, "
+            "or size=224."
+        )
     given = given if labels else merged(given, {"regime": {"surrogates": True}})
     result = bench(
         RECIPE, data=data, model=model, seeds=seeds, settings=given, out=out, jobs=jobs, device=device, listen=listen

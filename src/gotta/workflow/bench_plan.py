@@ -23,7 +23,7 @@ from gotta.experiment.spec.labels import labels
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
 from gotta.experiment.sweep.store import Run, Store
-from gotta.safe_text import tell_few
+from gotta.safe_text import tell_few, tell_number
 from gotta.streams.stream_spec import notes
 from gotta.workflow.grid import Grid
 
@@ -236,8 +236,9 @@ class Plan:
         damaged = [
             f"Damaged in {self.start_from.root}: {id}: {run}." for id, run in found.items() if isinstance(run, str)
         ]
-        told = f"{len(self.taken_over)} finished runs are taken from {self.start_from.root}."
-        return [told, *damaged, *tell_made_otherwise(self.todo, found.values())]
+        count = tell_number(len(self.taken_over), "finished run")
+        told = [f"Taken from {self.start_from.root}: {count}."] if self.taken_over else []
+        return [*told, *damaged, *tell_made_otherwise(self.todo, found.values())]
 
     def _damaged(self) -> list[str]:
         again = {spec.id for spec in self.todo}

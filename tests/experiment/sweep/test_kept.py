@@ -132,7 +132,7 @@ def test_a_sweep_that_starts_from_lines_runs_only_what_they_lack(store, lines, t
     planned = gotta.plan({**SMALL, "seeds": [0, 1, 2]}, out=tmp_path / "new", start_from=lines)
     assert len(planned.taken_over) == 8
     assert {spec.seed for spec in planned.todo} == {2}
-    assert f"8 finished runs are taken from {lines}." in planned.notices()
+    assert f"Taken from {lines}: 8 finished runs." in planned.notices()
     assert not (tmp_path / "new").exists()
     heard = []
     result = planned.run(listen=lambda event: heard.append(event.id))

@@ -197,7 +197,8 @@ def announce(console: "Console", plan: "Plan", jobs: int, device: str, engine: s
         console.print(plan.recipe.note, style="dim", highlight=False, markup=False)
     for line in plan.notices():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    where = f"in {plan.processes(jobs)} processes" if engine == "local" else f"on {engine}"
+    count = plan.processes(jobs)
+    where = f"in {count} process{'' if count == 1 else 'es'}" if engine == "local" else f"on {engine}"
     console.print(f"{plan.told_counts()} {where}", highlight=False)
     if plan.todo:
         console.print(told_cost(plan, jobs, device, engine), highlight=False)
