@@ -18,6 +18,7 @@ from gotta.types import torch_images
 KINDS = {
     "deskew": {},
     "gated": {"method": "norm", "statistics": "gated"},
+    "moments": {"statistics": "moments", "memory": "fps", "capacity": 8},
     "tent": {"method": "tent"},
     "running": {"method": "tent", "statistics": "running", "fed_by": "batch"},
     "norm": {"method": "norm", "memory": "fps", "capacity": 8, "pairing": "memory"},

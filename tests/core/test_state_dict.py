@@ -12,6 +12,7 @@ from gotta import GottaError
 
 KINDS = {
     "deskew": {},
+    "moments": {"statistics": "moments", "memory": "fps", "capacity": 8},
     "tent": {"method": "tent"},
     "norm": {"method": "norm"},
     "rotta": {"method": "rotta", "memory": "fps", "capacity": 8},

@@ -31,6 +31,7 @@ SETTINGS = [
     {"method": "norm", "statistics": "running", "fed_by": "batch"},
     {"method": "norm", "memory": "fifo", "capacity": 8},
     {"method": "norm", "memory": "fps", "capacity": 8, "prior": "patient", "adapt_every": 4},
+    {"method": "deskew", "statistics": "moments", "memory": "fps", "capacity": 8},
     {"method": "t3a"},
     {"method": "lame"},
     {"method": "cofa"},
@@ -101,7 +102,7 @@ def test_a_change_of_domain_is_found_in_the_streams_that_have_one(statistics, of
 
 def test_samples_of_several_streams_are_one_forward():
     x, keys = next(batches())
-    for settings in SETTINGS[:7]:
+    for settings in SETTINGS[:9]:
         spent = gotta.adapt(seeded_net(), **settings).step(x, stream=keys).cost["predict"]
         assert (spent["forwards"], spent["samples"]) == (1, len(x))
     batch = gotta.adapt(seeded_net(), "norm", statistics="batch")

@@ -4,6 +4,7 @@ import logging
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -177,12 +178,29 @@ class Adapted(Operated):
         return torch.cat(slots) if slots else not_stored(len(x)), diagnostics
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
-        label, uncertainty, embedding = prediction.label, prediction.uncertainty, prediction.embedding
-        return torch.as_tensor(self.memory.take_in(x, label[part], uncertainty[part], embedding[part]))
+        columns = [column[part] for column in (prediction.label, prediction.uncertainty, prediction.embedding)]
+        if self.method.statistics.keeps_moments:
+            return self._observe_moments(columns, part)
+        return torch.as_tensor(self.memory.take_in(x, *columns))
+
+    def _observe_moments(self, columns: list[Tensor], part: slice) -> Tensor:
+        """Offer what the statistics have seen of those samples that count."""
+        statistics, slots = self.method.statistics, not_stored(part.stop - part.start)
+        if statistics.outdated and part.start == 0:
+            self.memory.drop(np.ones(len(self.memory), bool))
+        rows, which = statistics.moments
+        inside = (which >= part.start) & (which < part.stop)
+        rows, which = rows[inside], which[inside] - part.start
+        if len(rows):
+            chosen = (column[which.to(column.device)] for column in columns)
+            slots[which.cpu()] = torch.as_tensor(self.memory.take_in(rows, *chosen))
+        return slots
 
     def _take_turn(self, undo: Undo) -> dict[str, float]:
         """It is time: the memory is read, the method adapts, and rows are predicted anew where that is due."""
         method, phase, every = self.method, self.method.cost.phase, self.memory.refresh_every
+        if method.statistics.keeps_moments:
+            every = None  # there are no samples to predict anew
         self.turns += 1
         with phase("adapt"):
             held = self.memory.batch()

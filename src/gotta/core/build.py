@@ -68,7 +68,8 @@ def build(
         watcher, beside = guard and Guard(guard, source), Shadow(source) if shadow else None
     joined = (built, memory, adapt_every, score or built.native_score, watcher or None, beside)
     adapted = (Replica if sync else Adapted)(*joined)
-    if not queue or not (adapted.observes or built.moves_statistics):  # prior and levels are quick
+    quick = built.statistics.keeps_moments or not (adapted.observes or built.moves_statistics)  # prior and levels are
+    if not queue or quick:
         return adapted
     return Background(*joined, queue=queue)
 
@@ -191,10 +192,10 @@ def adapt(
     cls = methods.take(method)
     _permit(statistics, prior)
     check_owner(hyper, method, cls.arguments(), memory if isinstance(memory, str) else None)
-    if held.lasts:
-        check_memory_used(cls, method, type(held.policy).__name__.lower())
     preset = hyper.get("preset", "official")
     chosen = choose_statistics(cls, held.lasts, pairing, preset, statistics, fed_by, rate)
+    if held.lasts and not chosen.keeps_moments:
+        check_memory_used(cls, method, type(held.policy).__name__.lower())
     check_settings_used(cls, method, held.lasts, chosen, given)
     network = model if inplace else deepcopy(model)
     if sync:
@@ -210,7 +211,7 @@ def adapt(
         method,
         held,
         chosen,
-        held.capacity if held.lasts and adapt_every is None else adapt_every,
+        held.capacity if held.lasts and adapt_every is None and not chosen.keeps_moments else adapt_every,
         score,
         embedding,
         seed,

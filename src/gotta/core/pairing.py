@@ -74,7 +74,7 @@ def check_settings_used(
     unread = {
         "a memory, and there is none. Name one, such as memory='fps'": () if has_memory else ("capacity",),
         f"methods that adapt on samples, and '{name}' does not. Name one, such as method='tent'": (
-            () if method.uses_memory else ("embedding",)
+            () if method.uses_memory or statistics.keeps_moments else ("embedding",)
         ),
         f"statistics='running', and these are '{statistics.name}'. Give statistics='running' too": (
             () if isinstance(statistics, Running) else ("rate", "fed_by")

@@ -125,7 +125,9 @@ def fill_memory(adapted: "BetweenSteps", memory: Memory, state: Mapping[str, Any
     if state is None:
         memory.forget_classes()
         return
-    if len(state["slots"]) and tuple(state["x"].shape[1:]) != adapted.sample:
+    statistics = adapted.method.statistics
+    expected = tuple(statistics.moments[0].shape[1:]) if statistics.keeps_moments else adapted.sample
+    if len(state["slots"]) and tuple(state["x"].shape[1:]) != expected:
         raise ValueError("its memory holds samples of another shape than it was given")
     if not memory.knows_classes:
         memory.expect(state["num_classes"])

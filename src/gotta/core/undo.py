@@ -250,7 +250,7 @@ def warn_undone(adapted: "Adapted", harm: str) -> None:
 
 def drop_broken_rows(adapted: "Adapted") -> None:
     """Samples that were stored before there was anything to compare them with would spoil every adaptation."""
-    if adapted.memory.lasts and len(adapted.memory):
+    if adapted.memory.lasts and len(adapted.memory) and not adapted.method.statistics.keeps_moments:
         largest = largest_values(adapted.memory.peek().x).double().cpu()
         broken = largest > MOST * largest.median()
         if broken.any():

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gotta import seeds
 from gotta.cost import Cost
-from gotta.errors import unknown
+from gotta.errors import GottaError, unknown
 from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
@@ -128,6 +128,12 @@ class Method:
         shield_group_norms(model)
         self.optimizer = self.configure()
         self.statistics.attach(self.predictor)
+        if self.statistics.keeps_moments and type(self).adapt is not Method.adapt:
+            raise GottaError(
+                f"method '{type(self).__name__.lower()}' adapts on samples, and with statistics="
+                f"'{self.statistics.name}' the memory holds none. Use a method that trains nothing, such as 'deskew', or "
+                "other statistics, such as 'class'."
+            )
         self._snapshot = deepcopy(self._state())
 
     @classmethod
@@ -290,9 +296,11 @@ class Method:
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         """One adaptation on what the memory holds. What was measured on the way, by name.
 
-        Of the empty method: samples only feed running statistics, where these are what predicts.
+        Of the empty method: samples only feed running statistics, where these are what predicts; moments move levels.
         """
-        if self.fed_by_memory:
+        if self.statistics.keeps_moments:
+            self.statistics.read(batch)
+        elif self.fed_by_memory:
             self.feed(batch.x)
         return {}
 
@@ -348,6 +356,8 @@ class Method:
     @property
     def adapts(self) -> bool:
         """Whether it does anything with the samples it is given to adapt on."""
+        if self.statistics.keeps_moments:
+            return True
         return type(self).adapt is not Method.adapt or (self.uses_memory and self.fed_by_memory)
 
     @property

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from gotta.registry import Registry
 from gotta.state import Stateful
-from gotta.types import Prediction
+from gotta.types import MemoryBatch, Prediction
 
 Lent = AbstractContextManager[Any]  # what is inside has other statistics, or looks on
 
@@ -26,6 +27,7 @@ class Statistics(Stateful):
     needs_batch: ClassVar[bool] = False  # whether a prediction depends on the other samples of its batch
     fed_by: str | None = None  # whose forwards move running statistics in the network: "batch" or "memory"
     rate: float = 0.05  # by which these move with one forward
+    keeps_moments: ClassVar[bool] = False  # whether a memory holds what layers saw of samples, and not the samples
     follow: float = 0.0  # how fast the network's running statistics move with predictions
 
     def __init_subclass__(cls) -> None:
@@ -85,6 +87,21 @@ class Statistics(Stateful):
 
     def learn(self, label: Tensor, num_classes: int) -> None:
         """Count what was watched, now that its labels are known."""
+
+    @property
+    def moments(self) -> tuple[Tensor, Tensor]:
+        """Where a memory keeps moments: a row for each sample that was learned last and counts, [m, D], and its place in
+        the batch, [m].
+        """
+        return torch.zeros(0, 0), torch.zeros(0, dtype=torch.long)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether what the memory holds no longer fits what was learned last."""
+        return False
+
+    def read(self, held: MemoryBatch) -> None:
+        """Move by the moments that a memory holds."""
 
     def measure(self) -> dict[str, float]:
         """What is thought of the stream, by name."""

@@ -148,13 +148,17 @@ class ClassStatistics(Levels):
         self.signature = torch.stack([offset - self.average(offset), square / self.average(square)])
 
     def _move_levels(self, average: Tensor, expected: Tensor, count: int) -> None:
-        skew = skew_of(self.mix, self.shares)
-        rate = max(SLOWEST, 1 / (self.age + FIRST + SKEWED * skew)) / (1 + DEEP * skew * self.depth)  # [P]
-        rate = 1 - (1 - rate) ** (count / UNIT)
+        rate = self._pace(count)
         excess = (average[1] / expected[1].clamp_min(LEAST_SHARE)).clamp(0.05, 20) - 1
         self.mean = self.mean + rate * self.var.sqrt() * (average[0] - expected[0])
         self.var = torch.maximum(self.var * (1 + rate * excess), self.least_var)
+
+    def _pace(self, count: int) -> Tensor:
+        """The share by which levels move with so many samples, [P]."""
+        skew = skew_of(self.mix, self.shares)
+        rate = max(SLOWEST, 1 / (self.age + FIRST + SKEWED * skew)) / (1 + DEEP * skew * self.depth)  # [P]
         self.age += count / UNIT
+        return 1 - (1 - rate) ** (count / UNIT)
 
     @torch.no_grad()
     def know_home(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> None:

@@ -1,0 +1,98 @@
+"""A memory of moments: levels that follow the rows of a memory, which holds no sample but what the layers saw of it."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from gotta.errors import NoEffect
+from gotta.state import Reader, count
+from gotta.statistics.interface import statistics
+from gotta.statistics.levels.class_statistics import ClassStatistics
+from gotta.statistics.levels.levelled import Levelled
+from gotta.statistics.levels.levels import STATE, Watched
+from gotta.statistics.normalization import tracked_norms
+from gotta.types import MemoryBatch
+
+FEW = 2.0  # rows that the level as it is counts for in the vote of a class
+
+
+class MomentLevels(ClassStatistics):
+    """A change of domain is found as ever; after it the level moves towards what a memory holds of the new domain.
+
+    Each class has one vote, the mean of its rows. What few rows leave of a vote, and the votes of absent classes, go to
+    the level as it is. The pace is that of class statistics.
+    """
+
+    state: ClassVar[dict[str, Reader]] = {**STATE, "unread": count}
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__(net, classes=True)
+        self.unread = 0  # samples since the memory was read
+        self._forget()
+
+    def _forget(self) -> None:
+        # Rows of the samples that were learned last and count, [n, 2 P], and where in their batch they were, [n].
+        self.fresh = self.mean.new_zeros(0, 2 * len(self.mean)), self.mean.new_zeros(0, dtype=torch.long)
+        self.outdated = False  # whether earlier rows are of another domain
+
+    def learn(self, label: Tensor, num_classes: int) -> None:
+        before = self.jumps, self.away
+        self._forget()
+        super().learn(label, num_classes)
+        self.outdated = (self.jumps, self.away) != before
+
+    def _follow(self, watched: Watched, found: Tensor, group: Tensor) -> None:
+        super()._follow(watched, found, group)
+        self.unread += len(group)
+        counts = torch.ones_like(group, dtype=torch.bool) if watched.counts is None else watched.counts
+        self.fresh = found.transpose(0, 1).flatten(1), counts.nonzero()[:, 0]
+
+    def _move_levels(self, average: Tensor, expected: Tensor, count: int) -> None:
+        """They move when the memory is read."""
+
+    @torch.no_grad()
+    def read(self, held: MemoryBatch) -> None:
+        """Move towards the rows of a memory, by as many samples as came since the last time."""
+        samples, self.unread = self.unread, 0
+        if not self.away or not samples:
+            return
+        with torch.autocast(self.mean.device.type, enabled=False):
+            rows, group = held.x.to(self.mean), self._signed(held.label, len(self.mix))
+            of_group = rows.new_zeros(len(self.mix)).index_add_(0, group, rows.new_ones(len(rows)))
+            vote = of_group / (of_group + FEW) * (1 / len(of_group) if self.shares is None else self.shares)  # [K]
+            of_row = (vote / of_group.clamp_min(1))[group]
+            mean, square = (of_row / of_row.sum() @ rows).chunk(2)
+            var = torch.maximum(square - mean.square(), self.least_var)
+            rate = self._pace(samples) * vote.sum()
+            self.mean, self.var = self.mean.lerp(mean, rate), self.var * (var / self.var) ** rate
+            self.cut()
+
+
+@statistics.register("moments")
+class Moments(Levelled):
+    """Levels that follow a change of domain at once, and then the rows of a memory. The memory holds two numbers per
+    channel of each sample, taken in the forward that predicts it, and not the sample.
+    """
+
+    classes = keeps_moments = True
+    levels: MomentLevels
+
+    def attach(self, net: nn.Module) -> None:
+        if not tracked_norms(net):
+            raise NoEffect(
+                "statistics='moments' are those of BatchNorm layers, and this model has none with statistics of its "
+                "own. Leave them out: without BatchNorm, deskew is its prior."
+            )
+        self.net, self.levels = net, MomentLevels(net)
+
+    @property
+    def moments(self) -> tuple[Tensor, Tensor]:
+        return self.levels.fresh
+
+    @property
+    def outdated(self) -> bool:
+        return self.levels.outdated
+
+    def read(self, held: MemoryBatch) -> None:
+        self.levels.read(held)
