@@ -67,21 +67,35 @@ def gain_of(kind: str, scores: dict[str, Any]) -> float:
 
 
 def print_tables(done: dict[Job, dict[str, Any]]) -> None:
-    """Means over the seeds that a policy and the default both have; what a policy adds to the default in brackets."""
+    """Means over the seeds that a policy and the default both have, and what it adds to the default in brackets.
+
+    Streams on which no policy differs from the default are counted.
+    """
     for kind in ("shifted", "clean", "five"):
         policies = [policy for policy in POLICIES if any((job[0], job[3]) == (kind, policy) for job in done)]
-        print(f"\n| {kind} | default | {' | '.join(policies)} |\n|---|---:{'|---:' * len(policies)}|")
-        gains: dict[str, list[tuple[float, float]]] = {policy: [] for policy in policies}
+        print(f"\n| {kind} | {' | '.join(policies)} |\n|---{'|---:' * len(policies)}|")
+        same = 0
         for name in dict.fromkeys(job[1] for job in done if job[0] == kind):
-            cells, usual = [], {job[2]: gain_of(kind, done[job]) for job in done if (*job[:2], job[3]) == (kind, name, "default")}
-            for policy in policies:
-                ours = [(gain_of(kind, done[job]), usual[job[2]]) for job in done if (*job[:2], job[3]) == (kind, name, policy) and job[2] in usual]
-                gains[policy] += [(mean(one for one, _ in ours), mean(two for _, two in ours))] if ours else []
-                cells.append(f"{gains[policy][-1][0]:.1f} ({gains[policy][-1][0] - gains[policy][-1][1]:+.1f})" if ours else "·")
-            if any(cell != "·" for cell in cells):
-                print(f"| {name} | {mean(usual.values()):.1f} | {' | '.join(cells)} |")
-        means = [f"{mean(a for a, _ in gains[p]):.1f} ({mean(a - b for a, b in gains[p]):+.1f})" if gains[p] else "·" for p in policies]
-        print(f"| *mean* | | {' | '.join(means)} |")
+            found = [compare(done, kind, name, policy) for policy in policies]
+            if any(pair is not None and round(pair[1], 1) for pair in found):
+                print(f"| {name} | {' | '.join('·' if pair is None else tell(*pair) for pair in found)} |")
+            else:
+                same += any(pair is not None for pair in found)
+        print(f"\nThe same as the default: {same} streams.")
+
+
+def compare(done: dict[Job, dict[str, Any]], kind: str, name: str, policy: str) -> tuple[float, float] | None:
+    """What a policy reaches on a stream, and what it adds to the default."""
+    seeds = [job[2] for job in done if (*job[:2], job[3]) == (kind, name, policy)]
+    seeds = [seed for seed in seeds if (kind, name, seed, "default") in done]
+    if not seeds:
+        return None
+    ours, usual = (mean(gain_of(kind, done[kind, name, seed, rule]) for seed in seeds) for rule in (policy, "default"))
+    return ours, ours - usual
+
+
+def tell(reached: float, added: float) -> str:
+    return f"{reached:.1f} ({added:+.1f})"
 
 
 def main() -> None:

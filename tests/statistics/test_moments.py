@@ -203,7 +203,11 @@ def test_a_step_that_fails_is_taken_back_as_a_whole(monkeypatch, without_trials)
 @pytest.mark.parametrize(
     ("net", "settings", "text"),
     [
-        (seeded_net(), {"method": "tent"}, "'tent' adapts on samples, and with statistics='moments' the memory holds none"),
+        (
+            seeded_net(),
+            {"method": "tent"},
+            "'tent' adapts on samples, and with statistics='moments' the memory holds none",
+        ),
         (seeded_net(lambda width: nn.GroupNorm(2, width)), {}, "BatchNorm layers, and this model has none"),
     ],
 )

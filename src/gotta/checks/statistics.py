@@ -28,7 +28,8 @@ class Subject(MethodSubject):
         self.made = made
 
     def build(self, case: Case, seed: int = 0) -> Adapted:
-        self._cls = methods.get("tent") if case.seed % 2 else Method
+        trains = case.seed % 2 and not self.made.keeps_moments  # which methods that train refuse
+        self._cls = methods.get("tent") if trains else Method
         return super().build(case, seed)
 
     def choose(self, has_memory: bool) -> Statistics:

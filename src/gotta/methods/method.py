@@ -131,8 +131,8 @@ class Method:
         if self.statistics.keeps_moments and type(self).adapt is not Method.adapt:
             raise GottaError(
                 f"method '{type(self).__name__.lower()}' adapts on samples, and with statistics="
-                f"'{self.statistics.name}' the memory holds none. Use a method that trains nothing, such as 'deskew', or "
-                "other statistics, such as 'class'."
+                f"'{self.statistics.name}' the memory holds none. Use a method that trains nothing, such as 'deskew', "
+                "or other statistics, such as 'class'."
             )
         self._snapshot = deepcopy(self._state())
 

@@ -90,8 +90,8 @@ class Statistics(Stateful):
 
     @property
     def moments(self) -> tuple[Tensor, Tensor]:
-        """Where a memory keeps moments: a row for each sample that was learned last and counts, [m, D], and its place in
-        the batch, [m].
+        """Where a memory keeps moments: a row for each sample that was learned last and counts, [m, D], and where in
+        the batch it was, [m].
         """
         return torch.zeros(0, 0), torch.zeros(0, dtype=torch.long)
 

@@ -1,7 +1,5 @@
 """A memory of moments: levels that follow the rows of a memory, which holds no sample but what the layers saw of it."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +13,7 @@ from gotta.statistics.normalization import tracked_norms
 from gotta.types import MemoryBatch
 
 FEW = 2.0  # rows that the level as it is counts for in the vote of a class
+WITH_UNREAD: dict[str, Reader] = {**STATE, "unread": count}
 
 
 class MomentLevels(ClassStatistics):
@@ -24,7 +23,7 @@ class MomentLevels(ClassStatistics):
     the level as it is. The pace is that of class statistics.
     """
 
-    state: ClassVar[dict[str, Reader]] = {**STATE, "unread": count}
+    state = WITH_UNREAD
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__(net, classes=True)
