@@ -1,20 +1,22 @@
 """How long a request waits: p50 and p99 of predictions at half load, beside the bare network in the same run.
 
-    python benchmarks/serve.py [--methods deskew,rotta] [--batches 1,16] [--requests 400] [--out serve.json]
+    python benchmarks/serve.py [--methods deskew,rotta] [--batches 1,16] [--requests 400] [--seconds 2.5]
+                              [--out serve.json]
 
 The bundled resnet20, one torch thread, requests that arrive at a fixed pace: one in twice the time that the bare
-network takes (half load). Latency counts from the moment at which a request should have arrived, so that one that waits
-for the one before it counts as slow. For each method: `at once` adapts inside the call, `behind` with background=True.
-Right before each of them the bare network serves the same requests; ratios are to that. Limit: p99 of `behind` with
-batches of 16 at most 1.3 times the bare network's. Nothing else may run on the machine; the load is printed. Shown
-beside it: the time that the calling thread spent on the processor, which other load disturbs less.
+network takes (half load), for so many seconds at most. Latency counts from the moment at which a request should have
+arrived, so that one that waits for the one before it counts as slow. For each method the bare network serves first,
+then the adapted one: `at once` adapts inside the call, `behind` with background=True, if anything can be put behind.
+Ratios are to that bare network. Limit: p99 of `behind` with batches of 16 at most 1.3 times the bare network's. Nothing
+else may run on the machine; the load is printed. Shown beside it: the time that the calling thread spent on the
+processor, which other load disturbs less. docs/make_pages.py makes a page of benchmarks/serve.json.
 """
 
 import argparse
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter, sleep, thread_time
 from typing import Any
@@ -25,18 +27,19 @@ import torch
 
 import gotta
 import gotta.models
+from gotta.core.background import Background
 from gotta.data import dataset
 from gotta.methods import methods
-from gotta.priors import OrderWarning
 from gotta.streams import Stream, StreamSpec
 
-METHODS = "source,deskew,norm,tent,pl,shot,eta,sar,note,rotta,cotta"
 LIMIT = 1.3
 CAPACITY = 64
 WARM = 8
 
 
-def serve(call: Callable[[torch.Tensor], Any], requests: list[torch.Tensor], pace: float) -> dict[str, float]:
+def serve(
+    call: Callable[[torch.Tensor], Any], requests: list[torch.Tensor], pace: float, seconds: float
+) -> dict[str, float]:
     """Milliseconds from the arrival of each request to its answer, and of those on the processor in this thread."""
     spent, busy, start = [], [], perf_counter() + pace
     for turn, x in enumerate(requests):
@@ -46,11 +49,14 @@ def serve(call: Callable[[torch.Tensor], Any], requests: list[torch.Tensor], pac
         call(x)
         busy.append(thread_time() - began)
         spent.append(perf_counter() - arrival)
+        if perf_counter() - start > seconds:
+            break
     named = (("", spent), ("cpu_", busy))
-    return {f"{name}p{q}": 1000 * float(np.percentile(values, q)) for name, values in named for q in (50, 99)}
+    found = {f"{name}p{q}": 1000 * float(np.percentile(values, q)) for name, values in named for q in (50, 99)}
+    return {**found, "requests": len(spent)}
 
 
-def measure(method: str, size: int, background: bool, requests: list[torch.Tensor]) -> dict[str, Any]:
+def measure(method: str, requests: list[torch.Tensor], seconds: float) -> Iterator[dict[str, Any]]:
     net = gotta.models.load("resnet20").eval()
     bare = torch.inference_mode()(net)
     for x in requests[:WARM]:
@@ -61,51 +67,66 @@ def measure(method: str, size: int, background: bool, requests: list[torch.Tenso
         bare(x)
         times.append(perf_counter() - start)
     pace = 2 * float(np.median(times))
+    plain = {f"bare_{name}": value for name, value in serve(bare, requests, pace, seconds).items()}
     memory = "fps" if methods.get(method).uses_memory else "none"
-    model = gotta.adapt(net, method, memory, CAPACITY if memory == "fps" else None, 10, background=background)
-    plain = serve(bare, requests, pace)
-    for x in requests[:WARM]:
-        model(x)
-    model.wait()
-    numbers = serve(model, requests, pace)
-    beside = {f"bare_{name}": value for name, value in plain.items()}
-    dropped = getattr(model, "dropped", 0) / len(requests)
-    return {"method": method, "batch": size, "background": background, **numbers, **beside, "dropped": dropped}
+    for background in (False, True):
+        model = gotta.adapt(net, method, memory, CAPACITY if memory == "fps" else None, 10, background=background)
+        if background and not isinstance(model, Background):
+            return
+        for x in requests[:WARM]:
+            model(x)
+        model.wait()
+        numbers = serve(model, requests, pace, seconds)
+        dropped = getattr(model, "dropped", 0) / numbers["requests"]
+        yield {"method": method, "background": background, **numbers, **plain, "dropped": dropped}
+        thread = model.behind.thread if isinstance(model, Background) and model.behind else None
+        del model
+        if thread is not None:
+            thread.join()  # it ends without its model, so that nothing works on behind the next one
+
+
+def show(found: dict[str, Any]) -> None:
+    limit = f" (at most {LIMIT})" if found["background"] and found["batch"] == 16 else ""
+    print(
+        f"{found['method']:8} batch {found['batch']:3} {'behind ' if found['background'] else 'at once'}  "
+        f"p50 {found['p50']:8.1f} ms  p99 {found['p99']:8.1f} ms  "
+        f"bare {found['bare_p50']:6.1f} {found['bare_p99']:6.1f}  "
+        f"p99 {found['p99'] / found['bare_p99']:6.2f}x{limit}  dropped {found['dropped']:.0%}  "
+        f"on the processor: p50 {found['cpu_p50']:.1f} p99 {found['cpu_p99']:.1f}, "
+        f"bare {found['bare_cpu_p50']:.1f} {found['bare_cpu_p99']:.1f}",
+        flush=True,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", default=METHODS)
+    parser.add_argument("--methods", default=",".join(methods.names()))
     parser.add_argument("--batches", default="1,16")
     parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--seconds", type=float, default=2.5)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before the first request", flush=True)
+    load = os.getloadavg()[0]
+    print(f"{os.cpu_count()} processors, load {load:.1f} before the first request", flush=True)
     rows = []
     for size in map(int, options.batches.split(",")):
         spec = StreamSpec.of(batch_size=size, domains="clean", schedule="one", per_class=150)
         seen = [step.x for step in Stream(dataset("cifar10-mini"), spec)]
         requests = [seen[turn % len(seen)] for turn in range(options.requests)]
         for method in options.methods.split(","):
-            for background in (False, True):
+            try:
                 with catch_warnings():
-                    simplefilter("ignore", OrderWarning)
-                    found = measure(method, size, background, requests)
-                rows.append(found)
-                ratio = found["p99"] / found["bare_p99"]
-                limit = f" (at most {LIMIT})" if background and size == 16 else ""
-                print(
-                    f"{method:8} batch {size:3} {'behind ' if background else 'at once'}  p50 {found['p50']:8.1f} ms  "
-                    f"p99 {found['p99']:8.1f} ms  bare {found['bare_p50']:6.1f} {found['bare_p99']:6.1f}  "
-                    f"p99 {ratio:6.2f}x{limit}  dropped {found['dropped']:.0%}  "
-                    f"on the processor: p50 {found['cpu_p50']:.1f} p99 {found['cpu_p99']:.1f}, "
-                    f"bare {found['bare_cpu_p50']:.1f} {found['bare_cpu_p99']:.1f}",
-                    flush=True,
-                )
+                    simplefilter("ignore")
+                    for found in measure(method, requests, options.seconds):
+                        rows.append({**found, "batch": size})
+                        show(rows[-1])
+            except gotta.GottaError as error:
+                print(f"{method:8} batch {size:3} is left out: {str(error)[:100]}", flush=True)
     print(f"load {os.getloadavg()[0]:.1f} after the last", flush=True)
     if options.out:
         machine = {"machine": platform.machine(), "python": platform.python_version(), "torch": torch.__version__}
+        machine |= {"processors": os.cpu_count(), "load": load, "seconds": options.seconds}
         options.out.write_text(json.dumps({**machine, "rows": rows}, indent=1) + "\n")
 
 

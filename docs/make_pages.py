@@ -18,6 +18,7 @@ NAMES = (
     "readings",
     "texts",
     "teaser",
+    "latency",
 )  # one file each
 
 

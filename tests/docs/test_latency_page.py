@@ -1,0 +1,31 @@
+"""The table of latencies is made from what benchmarks/serve.py writes."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+
+from pages.latency import tell  # noqa: E402
+
+TIMES = {"p50": 10.0, "p99": 40.0, "bare_p50": 9.0, "bare_p99": 10.0, "dropped": 0.0}
+
+
+def row(method, batch, background, **times):
+    return {"method": method, "batch": batch, "background": background, **TIMES, **times}
+
+
+def test_each_size_has_a_table_and_what_is_too_slow_is_named():
+    rows = [
+        row("source", 16, False),
+        row("tent", 16, False),
+        row("tent", 16, True, p50=9.5, p99=12.0),
+        row("cotta", 16, False),
+        row("cotta", 16, True, p99=20.0, dropped=0.25),
+        row("tent", 1, False),
+        row("tent", 1, True),
+    ]
+    told = tell({"processors": 2, "load": 0.1, "torch": "2.13.0", "rows": rows})
+    assert told.index("**Batches of 1.**") < told.index("**Batches of 16.** Above 1.3 times the bare network: cotta.")
+    assert "| source | 9.0 | 10.0 | 10.0 | 40.0 | - | - | - | - |" in told
+    assert "| tent | 9.0 | 10.0 | 10.0 | 40.0 | 9.5 | 12.0 | 1.20 | 0% |" in told
+    assert "| cotta | 9.0 | 10.0 | 10.0 | 40.0 | 10.0 | 20.0 | 2.00 | 25% |" in told
