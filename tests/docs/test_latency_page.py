@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 
-from pages.latency import tell  # noqa: E402
+from pages.latency import tell
 
 TIMES = {"p50": 10.0, "p99": 40.0, "bare_p50": 9.0, "bare_p99": 10.0, "dropped": 0.0}
 
