@@ -352,7 +352,7 @@ def tell(judged: Sequence[Judged]) -> str:
     against = sum(one.claim.printed is not None and one.claim.printed < 0 for one in confirmed)
     text = f"**{tell_number(len(judged), 'comparison')}: {told}.**"
     text += (
-        f" Of the {len(confirmed)} confirmed, the control without a memory passes {both} as well." if confirmed else ""
+        f" The control without a memory passes {both or 'none'} of the {len(confirmed)} confirmed." if confirmed else ""
     )
     return text + (f" {against} of the confirmed contradict the paper's own printed numbers." if against else "")
 

@@ -52,7 +52,7 @@ def test_a_page_has_ours_beside_the_printed_and_their_agreement():
     assert "| fps | **64.6** (76.11) |" in page
     assert "| *no memory, running statistics* | 57.6 |" in page
     assert "| tau | +0.67 (n=4) |" in page
-    assert "Of the 3 confirmed, the control without a memory passes 2 as well." in page
+    assert "The control without a memory passes 2 of the 3 confirmed." in page
     assert "| fps above cstu, M=32 | Norm | +4.62 | +3.0 ± 0.0 | confirmed | no |" in page
 
 

@@ -187,7 +187,7 @@ class _Driver:
                 if self.tried[id] < ATTEMPTS:
                     again.append(spec)
                 else:
-                    last = Event("failed", id, message=f"its job ended {ATTEMPTS} times without a word: {_tail(job)}")
+                    last = Event("failed", id, message=f"its job ended {ATTEMPTS} times without a report: {_tail(job)}")
             if last is not None:
                 self.listen(last)
             if last is not None or spec in again:
