@@ -29,7 +29,7 @@ def make(root: Path) -> dict[Path, str]:
         spec, seeds = runs[0].spec, {run.seed for run in runs}
         parts += [
             f"## {spec.data.name}",
-            f"`{spec.model.name}`, {', '.join(runs[0].domains)}, order {spec.stream['order']} (gamma "
+            f"`{spec.model.name}`, {', '.join(runs[0].domains)}, {spec.stream['order'].capitalize()} order (gamma "
             f"{spec.stream['gamma']}), memories of {spec.memory.capacity} rows, {len(seeds)} seeds. `deskew` alone: "
             f"{sum(run.accuracy or 0.0 for run in base) / len(base):.1f} %.",
             tell(rows),

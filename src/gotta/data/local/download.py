@@ -67,7 +67,7 @@ def _receive(remote: Remote, part: Path, progress: Progress) -> None:
     answer = ask(remote, have, note)
     if answer is None:
         _discard(part)
-        raise Dropped("the file on the server is no longer than what was fetched before, so it is fetched anew")
+        raise Dropped("the part fetched before is not shorter than the file on the server, so it is fetched again")
     with closing(answer.body):
         if remote.size is not None and answer.total is not None and answer.total != remote.size:
             raise GottaError(
