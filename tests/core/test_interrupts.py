@@ -1,10 +1,13 @@
 """An exception at any line of a call leaves a model as it was before or as it is after, bit for bit."""
 
+import random
+import signal
 import sys
 import warnings
 from copy import deepcopy
 from pathlib import Path
 from threading import Event
+from time import perf_counter
 
 import pytest
 import torch
@@ -232,3 +235,65 @@ def test_what_is_not_our_error_reaches_the_caller_as_itself_and_nothing_changes(
     monkeypatch.undo()
     assert frozen_state(model) == before
     step(model)
+
+
+def interrupt(call, model, delay):
+    """A call, and after so many seconds a real interrupt. Whether it came in time."""
+
+    def raise_it(*_):
+        raise KeyboardInterrupt
+
+    usual = signal.signal(signal.SIGALRM, raise_it)
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            call(model)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        signal.signal(signal.SIGALRM, usual)
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that interrupt")
+@pytest.mark.parametrize("name", ["step", "save", "load", "reset"])
+@pytest.mark.parametrize("setup", ["deskew", "tent", "rotta", "streams", "shadow"])
+def test_timers_that_interrupt_at_random_moments(setup, name, tmp_path):
+    """41 of each, 820 in all. Delays are drawn; where in the call they come is up to the machine."""
+    old, model, other = warm(setup), warm(setup), tmp_path / "other"
+    step_of(setup)(model, 5)
+    old.save(other)
+    call = {
+        "step": step_of(setup),
+        "save": lambda m: m.save(tmp_path / "state"),
+        "load": lambda m: m.load(other),
+        "reset": lambda m: m.reset(),
+    }[name]
+
+    def state(m):
+        return frozen_state(gotta.load(tmp_path / "state", seeded_net()) if name == "save" else m)
+
+    def begin():
+        if name == "save":
+            old.save(tmp_path / "state")
+        return deepcopy(model)
+
+    draw, times, came = random.Random(f"{setup} {name}"), [], 0
+    before = state(begin())
+    for _ in range(3):
+        done, start = begin(), perf_counter()
+        call(done)
+        times.append(perf_counter() - start)
+    ends = before, state(done)
+    assert before != ends[1]
+    for _ in range(41):
+        copy = begin()
+        came += interrupt(call, copy, draw.uniform(1e-5, min(times)))
+        assert state(copy) in ends
+        if state(copy) == before:
+            call(copy)
+            assert state(copy) == ends[1]
+    assert came > 10

@@ -15,6 +15,7 @@ import pytest
 import torch
 from tiny import seeded_net
 from torch.utils.data import DataLoader, Dataset
+from whole_state import frozen_state
 
 import gotta
 from gotta import GottaError, adapt
@@ -30,6 +31,19 @@ def warm(seed=0, **settings):
     model = adapt(seeded_net(), **{"method": "tent", "memory": "fps", "capacity": 8, **settings})
     model(images(seed=seed))
     return model
+
+
+def test_another_model_that_is_saved_there_while_one_is_loaded_does_not_matter(tmp_path, monkeypatch):
+    mine, other = warm(seed=1), warm(seed=2, capacity=4)
+    mine.save(tmp_path)
+
+    def build(*given, **named):
+        other.save(tmp_path)
+        return adapt(*given, **named)
+
+    monkeypatch.setattr("gotta.core.build.adapt", build)
+    found = gotta.load(tmp_path, seeded_net())
+    assert frozen_state(found) == frozen_state(mine)
 
 
 def test_of_two_who_save_to_one_folder_the_last_is_what_loads(tmp_path):

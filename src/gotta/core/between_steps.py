@@ -254,14 +254,18 @@ class BetweenSteps(Shared):
         with self.alone("save()"):
             resume.save(self, Path(path), beside)
 
-    @torch.inference_mode(False)
     def load(self, path: str | Path) -> dict[str, Any]:
         """Go on from a saved state of a model built alike; what was saved beside it.
 
         A state that does not fit changes nothing.
         """
+        return self.take_up(path)
+
+    @torch.inference_mode(False)
+    def take_up(self, path: str | Path, found: resume.Found | None = None) -> dict[str, Any]:
+        """The same, or with what was read there already."""
         with self.alone("load()"):
-            state = resume.read_fitting(self, Path(path))
+            state = resume.read_fitting(self, Path(path), found)
             self.whole("load()", lambda undo: resume.put_back(self, Path(path), state), everything=True)
             return dict(state["beside"])
 

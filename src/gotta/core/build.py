@@ -250,10 +250,10 @@ def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: 
     `again` gives the arguments of `adapt` that a state cannot hold: a function, a finished memory, `module:Class`, a
     file to store samples in. Loading runs no code that the state names.
     """
-    record, _ = saved.read(Path(path), saved.bytes_of(model), saved.MOST_ROWS)
+    found = record, _ = saved.read(Path(path), saved.bytes_of(model), saved.MOST_ROWS)
     arguments = saved.to_recipe(path, record, again)
     saved.check_source(path, record, saved.fingerprint(model))
     with one_error(f"no model can be built from {path}"):
         adapted = adapt(model, inplace=inplace, **arguments)
-    adapted.load(path)
+    adapted.take_up(path, found)  # and not what another process has saved there meanwhile
     return adapted

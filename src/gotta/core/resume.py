@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
 
 PACKED = "the state dict"
+Found = tuple[dict[str, Any], dict[str, Any]]  # a record and a state
 UNREADABLE = (  # what a misfit state raises
     RuntimeError,
     LookupError,
@@ -53,9 +54,9 @@ def unpack(adapted: "BetweenSteps", packed: Any) -> dict[str, Any]:
     return {**state, "method": method, "cost": sum_costs(adapted)}
 
 
-def read_fitting(adapted: "BetweenSteps", path: Path) -> dict[str, Any]:
-    """A saved state of a model that was built alike."""
-    record, state = saved.read(path, saved.bytes_of(adapted.model), adapted.memory.capacity)
+def read_fitting(adapted: "BetweenSteps", path: Path, found: Found | None = None) -> dict[str, Any]:
+    """A saved state of a model that was built alike. `found`: what was read of it already."""
+    record, state = found or saved.read(path, saved.bytes_of(adapted.model), adapted.memory.capacity)
     saved.check_fit(path, record, identity(adapted))
     return state
 

@@ -17,6 +17,9 @@ from gotta.core.inputs import NetworkWarning
 from gotta.data import dataset
 from gotta.data.corruptions import corrupt
 from gotta.statistics.levels.class_statistics import ClassStatistics
+from gotta.statistics.levels.evidence import Score
+from gotta.statistics.levels.look import Look
+from gotta.statistics.levels.trial import Trial
 from gotta.types import Prediction
 
 WORTH = "gotta.statistics.levels.class_statistics.is_worth_a_trial"
@@ -99,6 +102,25 @@ def test_clean_samples_after_noisy_ones_bring_back_the_sources_level_bitwise():
     follow(model, images().clean[128:256], 64)
     assert not levels.away
     assert is_at_source(levels)
+
+
+@pytest.mark.parametrize(("at_home", "returns"), [(0.05, True), (0.5, False)])
+def test_samples_as_the_source_knows_them_bring_back_its_level_although_a_jump_seems_better(
+    at_home, returns, monkeypatch
+):
+    """Away, and surest after a jump: where samples are near the source, that does not count."""
+    model, levels = make()
+    follow(model, images().noisy[:128], 64)
+    assert levels.away
+    held, source, jumped = (scale * torch.eye(10)[images().labels[:64]] for scale in (1.0, 3.0, 6.0))
+    look = Look(None, 64, 64, 0.9, levels.noise, 1.0, {}, torch.full((10,), 0.1))
+    trial = Trial(levels, network(), lambda: None, look)
+    monkeypatch.setattr(trial, "_jump", lambda *_: (Score.of(jumped), None))
+    monkeypatch.setattr(trial, "_hold", lambda *_: (Score.of(source), at_home))
+    monkeypatch.setattr(trial, "_level_of", lambda _: (levels.mean + 1, levels.var))
+    verdict = trial.decide(Prediction(held, None, "probs"))
+    assert verdict.changes["away"] is not returns
+    assert (verdict.level[0] is levels.source_mean) is returns
 
 
 @pytest.mark.parametrize("size", [1, 8])
