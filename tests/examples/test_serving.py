@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,9 @@ def test_litserve(example):
 
     server = example("litserve_app").make_server()
     with wrap_litserve_start(server) as started, TestClient(started.app) as client:
+        deadline = time.monotonic() + 120
+        while client.get("/health").status_code != 200 and time.monotonic() < deadline:  # its worker is starting
+            time.sleep(0.2)
         got = [
             client.post("/predict", json={"inputs": x.tolist(), "stream": stream}).json()["label"]
             for stream in "ab"
