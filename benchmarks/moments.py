@@ -4,8 +4,7 @@
 
 The streams of `harm.py`, and those of `deskew.py` in seed 202, for which the rule was not tuned. Every finished part is
 a line of `moments.jsonl` and is not run again; `--table` only prints the tables of what is there. All lines there are
-of version 3 of the gate (`gated` in versions.yaml): empty the file before running them with another one. One process,
-one thread.
+of version 3 of the gate (`gated` in versions.yaml), those of `moments-4.jsonl` of version 4. One process, one thread.
 """
 
 import argparse
@@ -22,7 +21,6 @@ import torch
 
 POLICIES = ("default", "fps", "fifo", "cstu", "reservoir", "pbrs", "cds")
 SEED = 202  # of the streams of deskew.py
-FILE = Path(__file__).with_suffix(".jsonl")
 Job = tuple[str, str, int, str]  # kind, stream, seed, policy
 
 
@@ -46,8 +44,8 @@ def run_job(kind: str, name: str, seed: int, policy: str) -> dict[str, Any]:
         return deskew.score_adapted(deskew.load_network(kind), deskew.make_stream(kind, name, seed), **settings(policy))
 
 
-def read_lines() -> dict[Job, dict[str, Any]]:
-    lines = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
+def read_lines(path: Path) -> dict[Job, dict[str, Any]]:
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return {(line["kind"], line["stream"], line["seed"], line["policy"]): line["scores"] for line in lines}
 
 
@@ -93,16 +91,17 @@ def main() -> None:
     parser.add_argument("--rules", default=",".join(POLICIES), help="only these policies, by comma")
     parser.add_argument("--only", default="", help="only these kinds (shifted, clean, five) or streams, by semicolon")
     parser.add_argument("--seeds", default="0", help="of the streams of harm.py, by comma")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".jsonl"))
     parser.add_argument("--table", action="store_true", help="only print the tables of what is there")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    done, only = read_lines(), set(filter(None, options.only.split(";")))
+    done, only = read_lines(options.out), set(filter(None, options.only.split(";")))
     for job in () if options.table else list_jobs([int(seed) for seed in options.seeds.split(",")]):
         if job in done or job[3] not in options.rules.split(",") or (only and not only & {*job[:2]}):
             continue
         done[job] = run_job(*job)
         line = dict(zip(("kind", "stream", "seed", "policy"), job, strict=True)) | {"scores": done[job]}
-        with FILE.open("a") as file:
+        with options.out.open("a") as file:
             file.write(json.dumps(line) + "\n")
         print(f"{job} {gain_of(job[0], done[job]):+.1f}", flush=True)
     print_tables(done)
