@@ -19,7 +19,9 @@ from gotta.data import dataset
 from gotta.data.corruptions import corrupt
 from gotta.errors import GottaError
 from gotta.memory import Memory
-from gotta.statistics import Source, Statistics
+from gotta.models.backbone import Input
+from gotta.models.vit import VisionTransformer
+from gotta.statistics import Class, Source, Statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::gotta.priors.OrderWarning")
 SETTINGS = [
@@ -35,7 +37,13 @@ SETTINGS = [
     {"method": "t3a"},
     {"method": "lame"},
     {"method": "cofa"},
+    {"method": "cache"},
 ]
+SHARED = {"method": "deskew", "statistics": Class(signatures="shared")}
+
+
+def name(settings):
+    return "-".join(getattr(value, "signatures", str(value)) for value in settings.values())
 
 
 def batches(streams=4, steps=6, of_each=4, seed=0):
@@ -70,6 +78,21 @@ def test_one_model_for_all_streams_gives_what_one_for_each_would(settings, of_ea
         assert len(held.memory) == len(alone[key].memory)
 
 
+def levels_of(held):
+    return held.statistics.levels
+
+
+def test_one_stream_with_shared_signatures_is_as_without():
+    own, shared = gotta.adapt(seeded_net(), "deskew"), gotta.adapt(seeded_net(), **SHARED)
+    for x, _ in batches(of_each=3, steps=12):
+        assert torch.equal(own(x, stream="a"), shared(x, stream="a"))
+
+
+def test_signatures_are_own_or_shared():
+    with pytest.raises(GottaError, match="signatures"):
+        Class(signatures="ours")
+
+
 @cache
 def network():
     return gotta.models.load("resnet20").eval().requires_grad_(False)
@@ -83,6 +106,42 @@ def cameras():
     clean = bundled.images("clean", rows)
     seen = [clean, corrupt(clean, "gaussian_noise", 5, index=rows), corrupt(clean, "contrast", 5, index=rows)]
     return [torch.from_numpy(np.ascontiguousarray(x)).permute(0, 3, 1, 2).float().div(255) for x in seen]
+
+
+def test_shared_signatures_are_learned_by_all_streams_and_kept_once():
+    own, shared = gotta.adapt(network()), gotta.adapt(network(), **SHARED)
+    for x in torch.split(cameras()[0], 48):
+        for model in (own, shared):
+            model(x, stream=["hall"] * 24 + ["gate"] * 24)
+    each, both = ([levels_of(held) for held in model.held_streams.values()] for model in (own, shared))
+    assert each[0].signature is not each[1].signature
+    assert both[0].signature is both[1].signature is levels_of(shared.method).signature
+    assert 0 < each[0].taught.sum() < both[0].taught.sum()
+    less = sum(getattr(each[0], name).nbytes for name in ("signature", "taught"))
+    sizes = [next(iter(model.held_streams.values())).num_bytes for model in (own, shared)]
+    assert sizes[0] - sizes[1] == less > 0
+    with both[0].watching(shared.model):  # what the other stream has taught since is expected of the next sample
+        assert torch.equal(both[0].expected, both[0].expect(both[0].mix))
+    taught = both[0].taught
+    shared.forget("hall")
+    assert levels_of(shared.method).taught is taught
+    shared.reset()
+    assert len(levels_of(shared.method).taught) == 0
+
+
+def test_streams_of_foa_search_for_prompts_of_their_own():
+    clean = torch.rand(12, 3, 16, 16, generator=torch.Generator().manual_seed(1))
+    given = [(torch.nn.functional.interpolate(x, size=16), keys) for x, keys in batches(streams=2, steps=3)]
+
+    def make():
+        torch.manual_seed(0)
+        net = VisionTransformer(4, 24, 3, 3, 2.0, 10, Input(16)).eval()
+        return gotta.adapt(net, "foa", num_classes=10, source_data=clean, population=3)
+
+    off, together, _ = compare(make, given)
+    assert off < 1e-4
+    bests = [held.remembered["best"] for held in together.held_streams.values()]
+    assert not torch.allclose(*bests)
 
 
 @pytest.mark.parametrize("statistics", ["class", "gated"])
@@ -109,7 +168,7 @@ def test_samples_of_several_streams_are_one_forward():
     assert batch.step(x, stream=keys).cost["predict"]["forwards"] == 4
 
 
-@pytest.mark.parametrize("settings", [{"method": "deskew"}, *SETTINGS[5:8]], ids=str)
+@pytest.mark.parametrize("settings", [{"method": "deskew"}, SHARED, *SETTINGS[5:8]], ids=name)
 def test_streams_are_saved_and_restored_whole(settings, tmp_path):
     model, given = gotta.adapt(seeded_net(), **settings), list(batches(steps=8))
     for x, keys in given[:4]:
@@ -125,7 +184,9 @@ def test_streams_are_saved_and_restored_whole(settings, tmp_path):
         assert all(torch.equal(found(x, stream=names), logits) for found in copies)
 
 
-@pytest.mark.parametrize("settings", [*SETTINGS[4:8], {"method": "tent", "memory": "fifo", "capacity": 8}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [*SETTINGS[4:8], SHARED, {"method": "tent", "memory": "fifo", "capacity": 8}], ids=name
+)
 def test_a_step_comes_whole_or_not_at_all_for_all_its_streams(settings, monkeypatch):
     model, given = gotta.adapt(seeded_net(), **settings), list(batches(steps=4))
     for x, keys in given[:2]:

@@ -10,7 +10,7 @@ from torch import Tensor
 import gotta
 from gotta.core import saved
 from gotta.core.inputs import device_of
-from gotta.core.streams import Held, begin, check_key, state_of_stream
+from gotta.core.streams import Held, begin, check_key, load_own, state_of_stream
 from gotta.cost import PHASES
 from gotta.errors import GottaError
 from gotta.memory import Memory
@@ -155,7 +155,7 @@ def read_stream(adapted: "BetweenSteps", state: Mapping[str, Any]) -> Held:
     """A stream of this model from a saved state. Raises where it does not fit."""
     held = begin(adapted)
     readers = {name: adapted.state[name] for name in held.counters}
-    held.statistics.load_state_dict(state["statistics"])
+    load_own(held.statistics, state["statistics"])
     held.prior.load_state_dict(state["prior"])
     fill_memory(adapted, held.memory, state["memory"])
     for name, generator in held.generators.items():

@@ -101,7 +101,7 @@ def begin(adapted: "BetweenSteps") -> Held:
     """A stream that nothing was seen of: as `reset` would leave the model."""
     method, start, mine = adapted.method, adapted.method.reset_state, not adapted.shares_weights
     statistics, prior = copy(method.statistics), deepcopy(method.prior)
-    statistics.load_state_dict(start["statistics"])
+    load_own(statistics, start["statistics"])
     prior.load_state_dict(start["prior"])
     fresh = adapted.counters_at_start()
     return Held(
@@ -331,12 +331,18 @@ def _join_predictions(parts: Sequence[Prediction], place: Tensor) -> Prediction:
     )
 
 
+def load_own(statistics: Statistics, state: Mapping[str, Any]) -> None:
+    """Put a stream's own part of the state there; what all streams share stays as it is."""
+    now = statistics.state_dict()
+    statistics.load_state_dict({**state, **{name: now[name] for name in statistics.shared}})
+
+
 def state_of_stream(held: Held) -> dict[str, Any]:
-    """What `read_stream` goes on from."""
-    memory = held.memory
+    """What `read_stream` goes on from. What all streams share is not in it: the model has that."""
+    memory, shared = held.memory, held.statistics.shared
     return {
         "counters": dict(held.counters),
-        "statistics": held.statistics.state_dict(),
+        "statistics": {name: part for name, part in held.statistics.state_dict().items() if name not in shared},
         "prior": held.prior.state_dict(),
         "memory": memory.state_dict() if memory.knows_classes else None,
         "remembered": dict(held.remembered),

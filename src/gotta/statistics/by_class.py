@@ -1,11 +1,29 @@
 """Levels that the mix of classes does not move."""
 
+from typing import Literal
+
+from gotta.errors import unknown
 from gotta.statistics.interface import statistics
 from gotta.statistics.levels.levelled import Levelled
+from gotta.statistics.levels.levels import SHARED
+
+SIGNATURES = ("own", "shared")
 
 
 @statistics.register("class")
 class Class(Levelled):
-    """Levels that follow a change of domain at once and that the mix of classes does not move. No rate to choose."""
+    """Levels that follow a change of domain at once and that the mix of classes does not move. No rate to choose.
+
+    `signatures="shared"`: the streams of a model learn one set of class signatures together, which takes fewer bytes.
+    """
 
     classes = True
+
+    def __init__(self, signatures: Literal["own", "shared"] = "own") -> None:
+        if signatures not in SIGNATURES:
+            raise unknown("signatures", signatures, SIGNATURES)
+        self.signatures = signatures
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        return SHARED if self.signatures == "shared" and self.levels is not None else ()

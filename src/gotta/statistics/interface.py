@@ -35,6 +35,11 @@ class Statistics(Stateful):
             cls.name = cls.__name__.lower()
 
     @property
+    def shared(self) -> tuple[str, ...]:
+        """What of the state belongs to all streams of a model, by name."""
+        return ()
+
+    @property
     def variances(self) -> Tensor | None:
         """What they divide by, where they keep that themselves: exchanged as a whole when they move."""
         return None

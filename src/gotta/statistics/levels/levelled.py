@@ -54,6 +54,8 @@ class Levelled(Statistics):
         """Levels of the same network that go their own way."""
         made = type(self).__new__(type(self))
         vars(made).update(vars(self), levels=copy(self.levels))
+        if made.levels is not None and not self.shared:
+            made.levels.book = copy(made.levels.book)
         return made
 
     def know_home(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> None:

@@ -6,6 +6,7 @@ as constants, and `watching` looks at what each layer sees.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ TENSORS = (
     *("mean", "var", "noise", "signature", "taught", "mix", "groups", "waiting", "labels", "recent"),
     *("distances", "evidence", "tried", "gathered"),
 )
+SHARED = ("signature", "taught")  # what streams may have in common
 STATE: dict[str, Reader] = {
     **dict.fromkeys(TENSORS, tensor),
     **dict.fromkeys(("away", "known"), flag),
@@ -45,6 +47,14 @@ class Watched(NamedTuple):
     changes: dict[str, Any]  # of the state
 
 
+@dataclass
+class Book:
+    """Offset and mean square of each class or group, [2, K, P], and the samples each was learned from, [K]."""
+
+    signature: Tensor
+    taught: Tensor
+
+
 class Levels:
     """The levels of all BatchNorm layers of a network, as vectors over all P channels."""
 
@@ -57,11 +67,10 @@ class Levels:
         self.var = self.source_var = torch.cat([_buffer(layer, "running_var").float() for layer in layers])  # [P]
         self.noise = self.mean.new_full((2, len(self.mean)), USUAL_NOISE)
         self.age = 0.0  # units since the last change
-        # Offset and mean square of each class or group, [2, K, P], the samples each was learned from and the mix of the
-        # last predictions, [K]; the group of each class, [C], where groups have the signatures. All of them once the
-        # number of classes is known.
-        self.signature = self.mean.new_zeros(2, 0, len(self.mean))
-        self.taught = self.mix = self.mean.new_zeros(0)
+        # Signatures, and the mix of the last predictions, [K]; the group of each class, [C], where groups have the
+        # signatures. All of them once the number of classes is known.
+        self.book = Book(self.mean.new_zeros(2, 0, len(self.mean)), self.mean.new_zeros(0))
+        self.mix = self.mean.new_zeros(0)
         self.groups = torch.zeros(0, dtype=torch.int64, device=self.mean.device)
         self._by_weights = group_classes(net) if classes else None
         self.shares: Tensor | None = None  # of each group in the classes, [K], unless all have the same
@@ -90,6 +99,22 @@ class Levels:
         self.depths = [max(0.0, (at - self.half) / deep) for at in range(len(layers))]
         self.depth = torch.tensor(self.depths).repeat_interleave(torch.tensor(self.sizes)).to(self.mean)
         self.cut()
+
+    @property
+    def signature(self) -> Tensor:
+        return self.book.signature
+
+    @signature.setter
+    def signature(self, value: Tensor) -> None:
+        self.book.signature = value
+
+    @property
+    def taught(self) -> Tensor:
+        return self.book.taught
+
+    @taught.setter
+    def taught(self, value: Tensor) -> None:
+        self.book.taught = value
 
     def _layers_of(self, net: nn.Module) -> list[_BatchNorm]:
         """Looked for once: walking through the modules takes as long as a small layer."""
@@ -121,6 +146,8 @@ class Levels:
     @contextmanager
     def watching(self, net: nn.Module, sight: Sight | None = None) -> Iterator[Sight]:
         """Look at a prediction of this network, which normalises with the levels of `sight`."""
+        if self._cut_with is not self.signature:  # another stream has learned meanwhile
+            self.cut()
         sight = Sight(self.mean, self.var) if sight is None else sight
         self.sight, self.watched = sight, Watched(sight, None, self.newness, False, {})
         # A compiled network may have been traced without anybody looking on.
@@ -177,9 +204,10 @@ class Levels:
 
     def _check(self, found: Mapping[str, Any]) -> None:
         """Raises unless tensors go together."""
-        every, kinds, small = len(self.source_mean), len(found["mix"]), 2 * self.sizes[0]
+        every, kinds, small = len(self.source_mean), len(found["taught"]), 2 * self.sizes[0]
         shapes = {"mean": (every,), "var": (every,), "noise": (2, every), "signature": (2, kinds, every)}
-        shapes |= {"taught": (kinds,), "waiting": (2, len(found["labels"]), every)}
+        shapes |= {"taught": (kinds,), "mix": (kinds if len(found["mix"]) else 0,)}
+        shapes |= {"waiting": (2, len(found["labels"]), every)}
         shapes |= {"recent": (len(found["recent"]), small), "gathered": (2, 2 if found["trying"] else 0, every)}
         for name, shape in shapes.items():
             value = found[name]
@@ -209,9 +237,10 @@ class Levels:
             found = block_groups(number) if found is None or len(found) != number else found
             self.groups = found.to(self.mean.device)
             self.shares, number = shares_of(self.groups), int(self.groups.max()) + 1
-        offset = self.mean.new_zeros(number, len(self.mean))
-        self.signature, self.mix = torch.stack([offset, offset + 1]), self.mean.new_full((number,), 1 / number)
-        self.mix, self.taught = self.mix if self.shares is None else self.shares, self.mean.new_zeros(number)
+        self.mix = self.mean.new_full((number,), 1 / number) if self.shares is None else self.shares
+        if len(self.taught) != number:  # of a stream that shares signatures others may have begun them
+            offset = self.mean.new_zeros(number, len(self.mean))
+            self.signature, self.taught = torch.stack([offset, offset + 1]), self.mean.new_zeros(number)
         self.cut()
 
     def idle_in(self, sight: Sight) -> dict[int, Level]:
@@ -240,7 +269,10 @@ class Levels:
 
     def cut(self) -> None:
         """The vectors layer by layer, as every forward needs them; the rest once it is asked for."""
-        self._lent = torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)
+        self._lent, self._cut_with = (
+            (torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)),
+            self.signature,
+        )
         for name in ("held", "yardstick", "expected", "least_var"):
             vars(self).pop(name, None)
 
