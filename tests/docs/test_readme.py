@@ -13,6 +13,7 @@ from pages.readme import STUDY, accuracies  # noqa: E402
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BALANCED = ("cbfifo", "pbrs", "cstu", "cds", "fps")
+WITH_PRIOR = (("deskew", "none"), ("note", "cstu"), ("rotta", "cstu"), ("norm", "cstu"))
 
 
 def findings():
@@ -23,7 +24,12 @@ def findings():
     return [[int(number) for number in re.findall(r"\d+", line)] for line in lines]
 
 
-def test_the_findings_are_those_of_mini():
+def same_prior(method, memory):
+    runs = [run for run in read(ROOT, "same-prior") if run.spec.method.prior == "patient"]
+    return mean(accuracies(runs, method, memory))
+
+
+def test_the_findings_are_those_of_mini_and_of_like_with_like():
     runs = read(ROOT, "mini")
     source, none = (mean(accuracies(runs, method)) for method in ("source", "norm"))
     memory = {name: mean(accuracies(runs, "norm", name)) for name in (*BALANCED, "fifo", "reservoir")}
@@ -31,7 +37,7 @@ def test_the_findings_are_those_of_mini():
     expected = [
         [source, none, min(memory.values()), max(memory.values())],
         [memory["fifo"], memory["reservoir"], min(balanced), max(balanced)],
-        [mean(accuracies(runs, "deskew"))],
+        [mean(accuracies(runs, "deskew")), *(same_prior(*entry) for entry in WITH_PRIOR)],
     ]
     assert findings() == [[round(number) for number in line] for line in expected]
     assert {run.seed for run in runs} == {0, 1, 2}, "README says three seeds"
