@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from gotta.errors import GottaError
 from gotta.memory.journal import OFFER, READ, Journal
 from gotta.memory.memory import Memory
 
@@ -33,6 +34,11 @@ def replay(
     """
     capacity, num_classes = capacity or journal.capacity, num_classes or journal.num_classes
     memory = Memory(policy, capacity=capacity, num_classes=num_classes, seed=seed, **arguments)
+    if "descriptor" in memory.policy.keeps and journal.batches and "descriptor" not in journal.batches[0]:
+        raise GottaError(
+            f"{memory.policy!r} decides by descriptors of pixels, and this journal, of an earlier version, has none. "
+            "Record it again."
+        )
     batches = iter(journal.batches)
     seconds = 0.0
     for kind, _ in journal.events:
