@@ -1,6 +1,7 @@
 """Benchmarks are not run by tests, but what they time by name has to be there."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ FILES = sorted((Path(__file__).parents[1] / "benchmarks").glob("*.py"))
 
 
 def load(path):
+    """A benchmark, which may import another one."""
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(f"benchmark_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

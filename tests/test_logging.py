@@ -47,7 +47,8 @@ def test_rooms_tell_what_they_do(caplog, tmp_path):
         gotta.run(SMALL, out=tmp_path)
         write_report(read_results(Store(tmp_path)), pictures=False)
     rooms = {record.name.split(".")[1] for record in caplog.records}
-    assert rooms == {"models", "data", "streams", "experiment", "workflow", "report"}
+    # Networks and data may have been read before, in this process.
+    assert rooms - {"models", "data"} == {"streams", "experiment", "workflow", "report"}
     told = "\n".join(record.getMessage() for record in caplog.records)
     assert "1 runs, 0 finished before, 1 to do" in told
     assert "a stream of 10 samples in 3 batches" in told

@@ -51,7 +51,7 @@ def test_values_are_frozen():
 
 def test_what_adapts_has_no_field_for_true_labels():
     assert [field.name for field in fields(Prediction)] == ["logits", "features", "embed", "before_prior"]
-    columns = ["x", "label", "uncertainty", "embedding", "age", "capacity", "weight"]
+    columns = ["x", "label", "uncertainty", "embedding", "age", "capacity"]
     assert [field.name for field in fields(MemoryBatch)] == columns
     assert [field.name for field in fields(Step)] == ["x", "truth"]
     assert [field.name for field in fields(Truth)] == ["label", "domain", "index"]

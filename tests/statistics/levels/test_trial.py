@@ -18,7 +18,6 @@ from gotta.data import dataset
 from gotta.data.corruptions import corrupt
 from gotta.statistics.levels.class_statistics import ClassStatistics
 from gotta.statistics.levels.evidence import Score
-from gotta.statistics.levels.look import Look
 from gotta.statistics.levels.trial import Trial
 from gotta.types import Prediction
 
@@ -113,7 +112,8 @@ def test_samples_as_the_source_knows_them_bring_back_its_level_although_a_jump_s
     follow(model, images().noisy[:128], 64)
     assert levels.away
     held, source, jumped = (scale * torch.eye(10)[images().labels[:64]] for scale in (1.0, 3.0, 6.0))
-    look = Look(None, 64, 64, 0.9, levels.noise, 1.0, {}, torch.full((10,), 0.1))
+    seen = {"distance": 0.9, "newness": 1.0, "noise": levels.noise, "mean": torch.full((10,), 0.1)}
+    look = SimpleNamespace(counts=None, counted=64, number=64, **seen)
     trial = Trial(levels, network(), lambda: None, look)
     monkeypatch.setattr(trial, "_jump", lambda *_: (Score.of(jumped), None))
     monkeypatch.setattr(trial, "_hold", lambda *_: (Score.of(source), at_home))
