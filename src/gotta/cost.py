@@ -51,12 +51,13 @@ class Cost:
     def phase(self, name: str) -> Iterator[None]:
         _check(name)
         self._charge()
+        outer = len(self._open)
         self._open.append(name)
         try:
             yield
         finally:
             self._charge()
-            self._open.pop()
+            del self._open[outer:]  # of which an interrupted step has taken back some
 
     def count(self, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
         """Add passes to the phase that is open."""

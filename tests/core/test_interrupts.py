@@ -258,6 +258,7 @@ def interrupt(call, model, delay):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file cut off as it was opened
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that interrupt")
 @pytest.mark.parametrize("name", ["step", "save", "load", "reset"])
 @pytest.mark.parametrize("setup", ["deskew", "tent", "rotta", "streams", "shadow"])
