@@ -8,13 +8,16 @@ from typing import Any
 FOLDER = Path(__file__).parents[1] / "tutorials"
 PAGES = ("researcher", "engineer")
 FENCE = re.compile(r"^```(python|sh)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+NEEDS_MORE = re.compile(r"<!-- only parsed: [^>]* -->\n\Z")
 FILE = re.compile(r"# (\w+\.py)\n")
 
 
 def make_notebook(page: str) -> str:
-    """Words become cells of text, Python and commands cells of code."""
+    """Words become cells of text, Python and commands cells of code, unless they need what a reader may not have."""
     cells, position = [], 0
     for block in FENCE.finditer(page):
+        if NEEDS_MORE.search(page, position, block.start()):
+            continue
         cells += words(page[position : block.start()])
         cells.append(code(block[1], block[2]))
         position = block.end()

@@ -268,11 +268,11 @@ def test_no_forward_is_done_twice(method, case, counts):
             more["anchor_threshold"] = 2.0 if case == "averaged" else 0.0
         model = adapt(net_for(method), method, memory, capacity, CLASSES, **more)
         totals = []
-        for x in batches(7):
+        for x in batches(6):
             model(x)
             totals.append(model.method.cost.summary()["total"])
         # Since the memory is full, and the trial of the first samples is over.
-        spent = [totals[6][name] - totals[4][name] for name in ("forwards", "backwards")]
+        spent = [totals[5][name] - totals[3][name] for name in ("forwards", "backwards")]
         assert all(count % 2 == 0 for count in spent)
         got += [count // 2 for count in spent]
     assert tuple(got) == counts
