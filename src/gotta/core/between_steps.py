@@ -37,12 +37,8 @@ ALIVE: "WeakSet[Shared]" = WeakSet()
 class Shared(nn.Module):
     """Whoever holds `lock` is alone with the module. Copies, pickles and `state_dict` are made between two calls."""
 
-    OWN: ClassVar[tuple[str, ...]] = (
-        "lock",
-        "_changeable",
-        "_undo",
-        "on_step",
-    )  # what belongs to this object alone and is no state
+    # Not part of the state: a copy makes its own.
+    OWN: ClassVar[tuple[str, ...]] = ("lock", "_changeable", "_undo", "on_step")
 
     def renew(self) -> None:
         """Make anew, in a copy, what was not copied."""
@@ -109,7 +105,8 @@ class Shared(nn.Module):
             return {PICKLED: pickle.dumps(self._copied())} if starting else deepcopy(self._copied())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = pickle.loads(state[PICKLED]) if PICKLED in state else state
+        if PICKLED in state:  # bytes that __getstate__ made, inside the pickle that is being read already
+            state = pickle.loads(state[PICKLED])
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self.renew()
 
