@@ -9,6 +9,7 @@ NAMES = (
     "tables",
     "best_rates",
     "choosing",
+    "deskew",
     "on_top",
     "when",
     "mini",

@@ -32,6 +32,17 @@ def test_a_seed_that_only_one_has_is_said():
     assert found.refused == ("seed 2: only one of the two was run",)
 
 
+def test_a_seed_that_changes_nothing_counts_once():
+    """Classes in a fixed order: three seeds are one run."""
+    ours = [made(scores=(51, 62, 73, 84), seed=seed, stream_hash="sorted") for seed in (0, 1, 2)]
+    base = [made("none", scores=(50, 60, 70, 80), seed=seed, stream_hash="sorted") for seed in (0, 1, 2)]
+    found = difference(ours, base)
+    assert found.seeds == (0,)
+    assert found.refused[0] == "seed 1: the same samples in the same order as seed 0, with the same results"
+    trained = [made(scores=(51, 62, 73, 84 + seed), seed=seed, stream_hash="sorted") for seed in (0, 1, 2)]
+    assert difference(trained, base).seeds == (0, 1, 2)
+
+
 def test_cuts_do_not_matter_but_data_do():
     cut = made(regime__batch_size=64, summary={"stream": {"hash": "other cuts", "order_hash": "order 0"}})
     assert same_stream(made(), cut)
