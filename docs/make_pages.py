@@ -16,6 +16,8 @@ NAMES = (
     "readme",
     "paper",
     "study",
+    "left_open",
+    "correlated",
     "readings",
     "texts",
     "teaser",

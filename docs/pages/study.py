@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from gotta.experiment.recipe.recipe import load_recipe
+from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept
 from gotta.methods import methods
 from gotta.report.cells import measure, number
@@ -95,6 +98,7 @@ class Study:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.cells: dict[Wanted, list[Run]] = {}
+        self.ids = {run.id for run in runs}
         for run in runs:
             if is_plain(run):
                 self.cells.setdefault(wanted_of(run), []).append(run)
@@ -106,10 +110,13 @@ class Study:
 
     def values(self, wanted: Sequence[Wanted]) -> list[float | None]:
         """Of cells that stand beside one another: means over the seeds that all of them have."""
-        found = [self.find(one) for one in wanted]
-        seeds = [{run.seed for run in runs} for runs in found if runs]
-        shared = set.intersection(*seeds) if seeds else set()
-        return [mean([run for run in runs if not shared or run.seed in shared]) for runs in found]
+        shared = self.seeds(wanted)
+        return [mean([run for run in self.find(one) if not shared or run.seed in shared]) for one in wanted]
+
+    def seeds(self, wanted: Sequence[Wanted]) -> set[int]:
+        """Those that all of these cells have, apart from cells without runs."""
+        seeds = [{run.seed for run in runs} for one in wanted if (runs := self.find(one))]
+        return set.intersection(*seeds) if seeds else set()
 
 
 @dataclass(frozen=True)
@@ -122,10 +129,15 @@ class Page:
     table: str | None = None
     world: str = "resnet20"  # by its network
     linked: str = ""  # a page of other makers
+    recipe: str | None = None  # another one than that of its name, without a study
 
     @property
     def command(self) -> str:
         return f"    gotta bench {self.name} --study"
+
+    @property
+    def planned(self) -> Sequence[RunSpec]:
+        return [] if self.name == "teaser" else plan(self.recipe or self.name, "" if self.recipe else "study")
 
     def fill(self, study: Study) -> list[str]:
         if self.table is not None:
@@ -140,6 +152,11 @@ class Page:
         return PaperTable(table.name, table.title, table.label, kept)
 
 
+@cache
+def plan(recipe: str, variant: str) -> Sequence[RunSpec]:
+    return load_recipe(recipe).runs(variant)
+
+
 def make(root: Path) -> dict[Path, str]:
     files = [path for path in Kept(root / "results").files if path.stem.startswith("study-") or path.stem == "signs"]
     study = Study([run for path in files for run in read_results(path).runs])
@@ -152,9 +169,9 @@ def make_page(page: Page, study: Study) -> str:
     parts = [MADE, f"# {page.title}", page.about]
     filled, judged = page.fill(study), judge(page.name, study)
     if not filled and not judged:
-        none = "No runs of this page are kept yet. This command makes them, and `gotta keep` keeps them:"
+        none = "No run with a memory is kept of this page yet. This command makes them, and `gotta keep` keeps them:"
         return join([*parts, none, page.command])
-    parts += [page.command, f"Ours: {WORDS['stand_ins'][page.world]}. {tell_runs(page, study)}", *filled]
+    parts += [page.command, f"Ours: {WORDS['stand_ins'][page.world]}.", tell_runs(page, study), *filled]
     if judged:
         parts += ["## Which claims hold?", rule(), tell(judged), claims_table(judged), said(judged)]
     return join(parts)
@@ -173,7 +190,7 @@ def one_screen(pages: Sequence[Page], study: Study) -> str:
         everything |= {one.key: one for one in judged}
         counts = Counter(one.verdict for one in judged)
         rows[f"[{page.title}]({page.linked or f'{page.name}.md'})"] = [
-            str(len(runs_of(page, study)) or EMPTY),
+            count_runs(page, study),
             ", ".join(f"{name} {tau}" for name, tau in taus_of(page, study).items()) or EMPTY,
             *(str(counts[verdict]) if judged else EMPTY for verdict in VERDICTS),
             str(sum(one.passes == "yes" for one in judged)) if judged else EMPTY,
@@ -255,7 +272,9 @@ def beside(table: PaperTable, study: Study, only: Sequence[str] = ()) -> str:
         for name in sorted(names, key=lambda name: (*MEMORIES, *OURS).index(name))
     }
     rows["tau"] = [str(column.tau) if column.tau.tau is not None else EMPTY for column in columns]
-    return grid("memory", [heading(column.cell, table) for column in columns], rows) if columns else ""
+    rows["corruptions x seeds"] = [column.size for column in columns]
+    shown = any(set(column.ours) - {NONE, *OURS} for column in columns)
+    return grid("memory", [heading(column.cell, table) for column in columns], rows) if shown else ""
 
 
 @dataclass(frozen=True)
@@ -266,8 +285,11 @@ class Shown:
     printed: Mapping[str, str]
     ours: Mapping[str, float]
     tau: Agreement
+    size: str  # corruptions and seeds
 
     def show(self, name: str) -> str:
+        if self.cell.method == "source" and name != NONE:
+            return ""
         mine = f"{self.ours[name]:.1f}" if name in self.ours else EMPTY
         memories = [value for memory, value in self.ours.items() if memory not in (NONE, *list(OURS)[1:])]
         if name in self.ours and name not in (NONE, *OURS) and self.ours[name] == max(memories) and len(memories) > 1:
@@ -277,10 +299,12 @@ class Shown:
 
 def column_of(cells: Sequence[Published], study: Study) -> Shown:
     names = [cell.memory for cell in cells] + ([] if cells[0].method == "source" else list(OURS))
-    values = study.values([ours_of(cells[0], name) for name in names])
-    ours = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    wanted = [ours_of(cells[0], name) for name in names]
+    ours = {name: value for name, value in zip(names, study.values(wanted), strict=True) if value is not None}
     printed = {cell.memory: f"{cell.value:.{cell.decimals}f}" for cell in cells}
-    return Shown(cells[0], printed, ours, agreement(ours, {cell.memory: cell.value for cell in cells}))
+    domains = {len(run.domains) for one in wanted for run in study.find(one)}
+    size = f"{' and '.join(map(str, sorted(domains)))} x {len(study.seeds(wanted))}"
+    return Shown(cells[0], printed, ours, agreement(ours, {cell.memory: cell.value for cell in cells}), size)
 
 
 def row_name(name: str) -> str:
@@ -288,7 +312,7 @@ def row_name(name: str) -> str:
 
 
 def heading(cell: Published, table: PaperTable) -> str:
-    name = NAMES.get(cell.method, cell.method.upper())
+    name = name_of(cell.method)
     if table.name == "table2":
         return f"{name} M={cell.capacity}"
     return f"{name} {'ITD' if cell.data == 'itd' else f'gamma {cell.gamma:g}'}" if table.name == "table3" else name
@@ -331,7 +355,7 @@ def claims_table(judged: Sequence[Judged]) -> str:
         reset = ", episodic" if claim.reset != "never" and claim.data == "cifar10-c" else ""
         name = f"{claim.above} above {claim.below}, M={claim.capacity}{gamma}{reset}"
         printed = EMPTY if claim.printed is None else f"{claim.printed:+.2f}"
-        cells = (name, NAMES.get(claim.method, claim.method), printed, show(one.found), one.verdict, one.passes)
+        cells = (name, name_of(claim.method), printed, show(one.found), one.verdict, one.passes)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -365,32 +389,32 @@ def show(found: Difference) -> str:
     return f"{one.mean:+.1f}{spread}"
 
 
-def runs_of(page: Page, study: Study) -> list[Run]:
-    """The kept runs of what the page is about."""
-    known = [wanted for wanted in study.cells if wanted.world[1] == page.world and is_on(page.name, wanted)]
-    return [run for wanted in known for run in study.find(wanted)]
+def count_runs(page: Page, study: Study) -> str:
+    planned = page.planned
+    return f"{sum(spec.id in study.ids for spec in planned)} of {len(planned)}" if planned else EMPTY
 
 
 def tell_runs(page: Page, study: Study) -> str:
-    runs = runs_of(page, study)
-    streams = sorted({len(run.domains) for run in runs}, reverse=True)
-    seeds = tell_number(len({run.seed for run in runs}), "seed")
-    told = f"{len(runs)} runs, {' and '.join(tell_number(count, 'corruption') for count in streams)}, {seeds}."
-    return told + (f" {WORDS['reduced']}" if {run.spec.method.name for run in runs} & {"cotta", "energy"} else "")
+    """Which cells of the page's recipe have runs, method by method."""
+    cells: dict[str, dict[str, list[bool]]] = {}  # by method, for each cell whether its seeds were run
+    for spec in page.planned:
+        cell = spec.model_copy(update={"seed": 0}).id
+        cells.setdefault(spec.method.name, {}).setdefault(cell, []).append(spec.id in study.ids)
+    told, missing = [], []
+    for method, found in cells.items():
+        seeds = sorted({sum(runs) for runs in found.values() if any(runs)})
+        name, count = name_of(method), sum(any(runs) for runs in found.values())
+        if not seeds:
+            missing.append(name)
+            continue
+        words = tell_number(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
+        told.append(f"{name} {count} of {tell_number(len(found), 'cell')} ({words})")
+    text = f"What was run: {', '.join(told)}." + (f" Not run: {', '.join(missing)}." if missing else "")
+    return text + (f" {WORDS['reduced']}" if {"cotta", "energy"} & cells.keys() and "CoTTA" not in missing else "")
 
 
-def is_on(page: str, wanted: Wanted) -> bool:
-    """Is this cell of the study one of the page's?"""
-    if page in ("teaser", "table3", "itd", "table-vit"):
-        return page != "teaser"
-    sizes = {"table1": (32,), "table-m64": (64,), "epsilon": (32, 64), "settings": (32,)}.get(page, SIZES)
-    known = {"table2": ("norm", "rotta"), "capacity": ("norm", "note", "rotta"), "epsilon": ("norm", "rotta")}
-    if wanted.capacity not in (None, *sizes) or (page in known and wanted.method not in known[page]):
-        return False
-    if page == "settings":
-        return wanted.memory in IN_SETTINGS and wanted.method in ("norm", "tent", "rotta")
-    usual = wanted.order == "dirichlet"
-    return usual and (page == "epsilon" or (wanted.reset == "never" and wanted.epsilon in (None, EPSILON)))
+def name_of(method: str) -> str:
+    return NAMES.get(method, method.upper())
 
 
 def fill_capacity(study: Study) -> list[str]:
@@ -401,17 +425,15 @@ def fill_capacity(study: Study) -> list[str]:
         parts += [f"## {NAMES[method]}", text] if (text := by_column(study, BY_SIZE, columns)) else []
         gaps = {size: gap for size in SIZES if text and (gap := guided_gap(study, method, size)) is not None}
         told = ", ".join(f"{gap:+.1f} at M = {size}" for size, gap in gaps.items())
-        parts += (
-            [f"The best of CDS, FPS and FPSD less the best of FIFO, Reservoir, PBRS and CSTU: {told}."] if told else []
-        )
+        parts += [f"{WORDS['gap']}: {told}."] if told else []
     return parts
 
 
 def guided_gap(study: Study, method: str, size: int) -> float | None:
-    """The best guided memory less the best classical one: the paper says that it closes as M grows."""
-    values = dict(zip(BY_SIZE, study.values([at(method, name, size) for name in BY_SIZE]), strict=True))
-    sides = [[value for name in names if (value := values[name]) is not None] for names in (GUIDED, CLASSICAL)]
-    return max(sides[0]) - max(sides[1]) if all(sides) else None
+    """The best guided memory less the best classical one, where all were run."""
+    sides = [study.values([at(method, name, size) for name in names]) for names in (("cds", "fps"), CLASSICAL)]
+    known = [[value for value in side if value is not None] for side in sides]
+    return max(known[0]) - max(known[1]) if known == sides else None
 
 
 def fill_epsilon(study: Study) -> list[str]:
@@ -461,19 +483,27 @@ def at(method: str, name: str, size: int, reset: str = "never", order: str = "di
 
 
 def by_column(study: Study, names: Sequence[str], columns: Mapping[str, Sequence[Wanted]]) -> str:
-    """A table of accuracies; nothing unless two columns have a memory."""
-    values = [study.values(cells) for cells in columns.values()]
-    if sum(any(value is not None for value in column[1:]) for column in values) < 2:
-        return ""
-    rows = dict(zip(map(row_name, names), zip(*(map(shown, column) for column in values), strict=True), strict=True))
-    return grid("memory", list(columns), {name: row for name, row in rows.items() if set(row) != {EMPTY}})
+    """A table of accuracies over the same seeds everywhere; nothing without a memory."""
+    memories = [name not in (NONE, *OURS) for name in names]
+    kept = {
+        name: cells
+        for name, cells in columns.items()
+        if any(study.find(cell) for cell, memory in zip(cells, memories, strict=True) if memory)
+    }
+    everything = [cell for cells in kept.values() for cell in cells]
+    values = dict(zip(everything, study.values(everything), strict=True))
+    rows = {row_name(names[k]): [shown(values[cells[k]]) for cells in kept.values()] for k in range(len(names))}
+    rows = {name: row for name, row in rows.items() if set(row) != {EMPTY}}
+    seeds = ", ".join(map(str, sorted(study.seeds(everything))))
+    told = f"Over the seeds that all of these cells have: {seeds}." if seeds else ""
+    return f"{grid('memory', list(kept), rows)}\n\n{told}" if kept else ""
 
 
 def shown(value: float | None) -> str:
     return EMPTY if value is None else f"{value:.1f}"
 
 
-CIFAR = ("cifar10_c", "resnet20")
+CIFAR = WORLDS["cifar10-c", "wrn-28-10"]
 SIZES, EPSILONS = (8, 16, 32, 64), (0.001, EPSILON, 0.01)
 CLASSICAL = ("fifo", "reservoir", "pbrs", "cstu")
 BY_SIZE = (*MEMORIES, RUNNING, SAME)
