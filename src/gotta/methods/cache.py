@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from gotta.methods.method import methods
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.methods.support import Reader, most_certain
 from gotta.types import Prediction
 
@@ -21,22 +21,19 @@ class Cache(Reader):
     """
 
     presets: ClassVar[Presets] = {
-        "official": {
-            "shots": 3,
-            "alpha": 2.0,
-            "beta": 5.0,
-            "negative_shots": 2,
-            "negative_alpha": 0.117,
-            "negative_beta": 1.0,
-            "negative_from": 0.2,
-            "negative_to": 0.5,
-            "possible_above": 0.03,
-        },
-        "positive": {"negative_alpha": 0.0},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "TDA's authors', for CLIP on ImageNet",
-        "positive": "the same without the negative cache",
+        "official": Preset(
+            "TDA's authors', for CLIP on ImageNet",
+            shots=3,
+            alpha=2.0,
+            beta=5.0,
+            negative_shots=2,
+            negative_alpha=0.117,
+            negative_beta=1.0,
+            negative_from=0.2,
+            negative_to=0.5,
+            possible_above=0.03,
+        ),
+        "positive": Preset("the same without the negative cache", negative_alpha=0.0),
     }
     known_quirks: ClassVar[Texts] = {"mixed_logarithms": "entropies in nats are compared with shares of log2 C"}
 

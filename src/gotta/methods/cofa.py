@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from gotta.errors import GottaError
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.features import has_features
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets
 from gotta.methods.support import find_classifier
 from gotta.types import MemoryBatch, Prediction
 
@@ -21,8 +21,9 @@ class Cofa(Method):
     needs_features = True
     native_labels = "raw"
     uses_order = True
-    presets: ClassVar[Presets] = {"official": {"only_surer": True}}
-    origins: ClassVar[Texts] = {"official": "the authors'"}
+    presets: ClassVar[Presets] = {
+        "official": Preset("the authors'", only_surer=True),
+    }
     remembers = ("last",)
     last: Tensor | None = None  # [D], the features of the last sample of the batch before
 

@@ -13,12 +13,12 @@ from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_weights_and_biases
 from gotta.methods.parts.teacher import follow, frozen_copy
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch, Prediction
 
 Mode = Callable[[nn.Module], AbstractContextManager[None]]
-IMAGENET = {"lr": 1e-2, "optimizer": "nesterov", "restore": 0.001, "anchor_threshold": 0.1, "symmetric": True}
+IMAGENET = Preset("the authors'", lr=1e-2, optimizer="nesterov", restore=0.001, anchor_threshold=0.1, symmetric=True)
 
 
 @methods.register("cotta")
@@ -28,24 +28,19 @@ class Cotta(Method):
     native = Batch()
     paired = Batch()
     presets: ClassVar[Presets] = {
-        "official": {
-            "lr": 1e-3,
-            "optimizer": "adam",
-            "momentum": 0.999,
-            "restore": 0.01,
-            "anchor_threshold": 0.92,
-            "copies": 32,
-            "symmetric": False,
-        },
-        "cifar100": {"anchor_threshold": 0.72},
+        "official": Preset(
+            "the authors'",
+            lr=1e-3,
+            optimizer="adam",
+            momentum=0.999,
+            restore=0.01,
+            anchor_threshold=0.92,
+            copies=32,
+            symmetric=False,
+        ),
+        "cifar100": Preset("the authors'", anchor_threshold=0.72),
         "imagenet-resnet50": IMAGENET,
-        "imagenet-vit": {**IMAGENET, "lr": 2e-3, "optimizer": "sgd"},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "cifar100": "the authors'",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "the authors', with the learning rate of Benchmark-TTA",
+        "imagenet-vit": IMAGENET.but("the authors', with the learning rate of Benchmark-TTA", lr=2e-3, optimizer="sgd"),
     }
     inputs: ClassVar[Texts] = {
         "augment": "in place of the random augmentation: a function of the batch, of the batch and the number of the "

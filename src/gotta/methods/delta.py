@@ -11,7 +11,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.renorm import RenormBN
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Running
 from gotta.statistics.normalization import batch_statistics, replace_batch_norms
 from gotta.types import MemoryBatch
@@ -27,21 +27,17 @@ class Delta(Method):
     native = Running(fed_by="memory", rate=0.05)
     paired = Running(fed_by="memory", rate=0.05)
     presets: ClassVar[Presets] = {
-        "official": {
-            "lr": 1e-3,
-            "optimizer": "adam",
-            "e_margin": None,
-            "weighting": True,
-            "class_momentum": 0.95,
-            "loss": "entropy",
-        },
-        "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd"},
-        "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "chosen here: TENT's optimizer, the rest from the authors, who gave ImageNet's",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "chosen here: the learning rate of TENT",
+        "official": Preset(
+            "chosen here: TENT's optimizer, the rest from the authors, who gave ImageNet's",
+            lr=1e-3,
+            optimizer="adam",
+            e_margin=None,
+            weighting=True,
+            class_momentum=0.95,
+            loss="entropy",
+        ),
+        "imagenet-resnet50": Preset("the authors'", lr=2.5e-4, optimizer="sgd"),
+        "imagenet-vit": Preset("chosen here: the learning rate of TENT", lr=1e-3, optimizer="sgd"),
     }
     known_quirks: ClassVar[Texts] = {"first_batch": "the running statistics begin as those of the first samples"}
     remembers = ("frequency", "turn")

@@ -5,7 +5,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from gotta.methods.method import methods
-from gotta.methods.settings import hyper_parameters
+from gotta.methods.settings import Preset, hyper_parameters
 from gotta.statistics import Statistics
 
 
@@ -17,7 +17,7 @@ def describe(name: str) -> dict[str, Any]:
         "summary": inspect.getdoc(cls) or "",
         "paper": (inspect.getdoc(inspect.getmodule(cls)) or "").split("\n")[0],
         "presets": {preset: _settings(cls, preset) for preset in cls.presets},
-        "values from": dict(cls.origins),
+        "values from": {key: given.origin for key, given in cls.presets.items() if isinstance(given, Preset)},
         "inputs": dict(cls.inputs),
         "quirks": dict(cls.known_quirks),
         "statistics": {

@@ -9,7 +9,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.destroy import DESTROYERS, destroy
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import near_the_top, train_affine
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
@@ -24,23 +24,21 @@ class Deyo(Method):
     native = Batch()
     paired = Batch()
     presets: ClassVar[Presets] = {
-        "official": {
-            "lr": 1e-3,
-            "optimizer": "adam",
-            "e_margin": None,
-            "weight_margin": None,
-            "plpd_threshold": 0.2,
-            "destroy": "patches",
-            "weighting": True,
-            "loss": "entropy",
-        },
-        "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd", "plpd_threshold": 0.3},
-        "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "those of the code of Marsden et al. (2024): the authors' are for ImageNet",
-        "imagenet-resnet50": "the authors', for one domain after the other",
-        "imagenet-vit": "the authors'",
+        "official": Preset(
+            "those of the code of Marsden et al. (2024): the authors' are for ImageNet",
+            lr=1e-3,
+            optimizer="adam",
+            e_margin=None,
+            weight_margin=None,
+            plpd_threshold=0.2,
+            destroy="patches",
+            weighting=True,
+            loss="entropy",
+        ),
+        "imagenet-resnet50": Preset(
+            "the authors', for one domain after the other", lr=2.5e-4, optimizer="sgd", plpd_threshold=0.3
+        ),
+        "imagenet-vit": Preset("the authors'", lr=1e-3, optimizer="sgd"),
     }
     inputs: ClassVar[Texts] = {"augment": "in place of `destroy`: a function of the batch"}
 

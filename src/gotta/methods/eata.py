@@ -11,13 +11,15 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.fisher import information, like
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
 
-IMAGENET = {"lr": 2.5e-4, "optimizer": "sgd", "e_margin": 0.4 * log(1000), "d_margin": 0.05}
-TEA = {"lr": 1e-3, "optimizer": "adam", "e_margin": 0.4 * log(1000), "d_margin": 0.05}
+OFFICIAL = Preset("the authors'", lr=5e-3, optimizer="sgd", e_margin=None, d_margin=0.4, loss="entropy")
+TEA = Preset("TEA's code", lr=1e-3, optimizer="adam", e_margin=0.4 * log(1000), d_margin=0.05)
+IMAGENET = Preset("the authors'", lr=2.5e-4, optimizer="sgd", e_margin=0.4 * log(1000), d_margin=0.05)
+VIT = IMAGENET.but("the authors', with the learning rate of SAR's code", lr=1e-3)
 
 
 @methods.register("eta")
@@ -27,16 +29,10 @@ class Eta(Method):
     native = Batch()
     paired = Batch()
     presets: ClassVar[Presets] = {
-        "official": {"lr": 5e-3, "optimizer": "sgd", "e_margin": None, "d_margin": 0.4, "loss": "entropy"},
+        "official": OFFICIAL,
         "tea": TEA,
         "imagenet-resnet50": IMAGENET,
-        "imagenet-vit": {**IMAGENET, "lr": 1e-3},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "tea": "TEA's code",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "the authors', with the learning rate of SAR's code",
+        "imagenet-vit": VIT,
     }
     known_quirks: ClassVar[Texts] = {"keep_q": "a reset keeps q, the average prediction that redundancy is measured by"}
     remembers = ("q",)
@@ -79,10 +75,10 @@ class Eata(Eta):
     """ETA that pays for moving parameters which mattered on clean samples. Without clean samples it is ETA."""
 
     presets: ClassVar[Presets] = {
-        "official": {**Eta.presets["official"], "beta": 1.0, "fisher_batch_size": 64},
-        "tea": {**TEA, "beta": 2000.0, "fisher_batch_size": 200},
-        "imagenet-resnet50": {**IMAGENET, "beta": 2000.0},
-        "imagenet-vit": {**IMAGENET, "lr": 1e-3, "beta": 2000.0},
+        "official": OFFICIAL.but(beta=1.0, fisher_batch_size=64),
+        "tea": TEA.but(beta=2000.0, fisher_batch_size=200),
+        "imagenet-resnet50": IMAGENET.but(beta=2000.0),
+        "imagenet-vit": VIT.but(beta=2000.0),
     }
     inputs: ClassVar[Texts] = {
         "fisher_data": "clean samples [N, ...] to measure the Fisher information on; 2000 are usual",

@@ -10,7 +10,7 @@ from gotta.errors import NotFinite
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.energy_draws import Draws, Random, Recorded
 from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
@@ -24,24 +24,19 @@ class Energy(Method):
     paired = Batch()
     native_score = "after"
     presets: ClassVar[Presets] = {
-        "official": {
-            "lr": 1e-3,
-            "optimizer": "adam",
-            "steps": 20,
-            "step_size": 0.1,
-            "noise": 0.01,
-            "buffer_size": 10_000,
-            "reinit": 0.05,
-        },
-        "tea": {},
-        "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd", "buffer_size": 256},
-        "imagenet-vit": {"lr": 2.5e-4, "optimizer": "sgd", "buffer_size": 256},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "tea": "the authors'",
-        "imagenet-resnet50": "chosen here: none are published",
-        "imagenet-vit": "chosen here: none are published",
+        "official": Preset(
+            "the authors'",
+            lr=1e-3,
+            optimizer="adam",
+            steps=20,
+            step_size=0.1,
+            noise=0.01,
+            buffer_size=10_000,
+            reinit=0.05,
+        ),
+        "tea": Preset("the authors'"),
+        "imagenet-resnet50": Preset("chosen here: none are published", lr=2.5e-4, optimizer="sgd", buffer_size=256),
+        "imagenet-vit": Preset("chosen here: none are published", lr=2.5e-4, optimizer="sgd", buffer_size=256),
     }
     inputs: ClassVar[Texts] = {
         "draws": "recorded random draws: buffer [N, ...], indices and reinit [adaptations, B], fresh [F, ...] with "

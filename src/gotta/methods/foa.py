@@ -14,7 +14,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts import cma
 from gotta.methods.parts.cma import Search
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics.normalization import moments
 from gotta.types import MemoryBatch, Prediction
 
@@ -30,12 +30,16 @@ class Foa(Method):
 
     native_score = "after"
     presets: ClassVar[Presets] = {
-        "official": {"prompts": 3, "population": 27, "balance": 0.4, "spread": 1.0, "follow_rate": 0.1, "shift": True},
-        "imagenet-vit": {},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors', for ViT-B on ImageNet",
-        "imagenet-vit": "the authors', who take balance=0.2 for ImageNet-R",
+        "official": Preset(
+            "the authors', for ViT-B on ImageNet",
+            prompts=3,
+            population=27,
+            balance=0.4,
+            spread=1.0,
+            follow_rate=0.1,
+            shift=True,
+        ),
+        "imagenet-vit": Preset("the authors', who take balance=0.2 for ImageNet-R"),
     }
     inputs: ClassVar[Texts] = {
         "source_data": "clean samples [N, ...] to measure the features of all layers on; 32 are the authors'",

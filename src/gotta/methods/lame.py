@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from gotta.errors import unknown
 from gotta.methods.method import methods
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets
 from gotta.methods.support import Reader
 from gotta.types import Prediction
 
@@ -21,12 +21,8 @@ class Lame(Reader):
 
     uses_order = True
     presets: ClassVar[Presets] = {
-        "official": {"affinity": "knn", "k": 5, "symmetric": False},
-        "rbf": {"affinity": "rbf"},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors', from the paper",
-        "rbf": "the authors', from the defaults of their code",
+        "official": Preset("the authors', from the paper", affinity="knn", k=5, symmetric=False),
+        "rbf": Preset("the authors', from the defaults of their code", affinity="rbf"),
     }
     native_labels = "filtered"
 

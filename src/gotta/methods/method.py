@@ -83,7 +83,6 @@ class Method:
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
-    origins: ClassVar[Texts] = {}  # of each preset, whose values they are
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[tuple[str, ...]] = ()  # attributes that are state: tensors, numbers or None

@@ -7,7 +7,7 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.iabn import IABN
 from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch, Running
 from gotta.statistics.normalization import replace_batch_norms
 from gotta.types import MemoryBatch
@@ -20,14 +20,9 @@ class Note(Method):
     native = Batch()
     paired = Running(fed_by="memory", rate=0.01)
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-4, "optimizer": "adam", "weight_decay": 0.0, "iabn": True, "k": 4.0},
-        "imagenet-resnet50": {},
-        "imagenet-vit": {},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "imagenet-resnet50": "the authors', who gave them for ResNet-18",
-        "imagenet-vit": "chosen here: those of CIFAR",
+        "official": Preset("the authors'", lr=1e-4, optimizer="adam", weight_decay=0.0, iabn=True, k=4.0),
+        "imagenet-resnet50": Preset("the authors', who gave them for ResNet-18"),
+        "imagenet-vit": Preset("chosen here: those of CIFAR"),
     }
     known_quirks: ClassVar[Texts] = {"weight_decay": "a weight decay of 0 counts as not given, and 5e-4 is used"}
 

@@ -12,7 +12,7 @@ from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.rotta import Rotta
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -25,22 +25,18 @@ class Petta(Rotta):
 
     needs_features = True
     presets: ClassVar[Presets] = {
-        "official": {
-            "lr": 1e-3,
-            "optimizer": "adam",
-            "nu": 0.001,
-            "pull": 10.0,
-            "anchor_weight": 1.0,
-            "feature_rate": 0.05,
-            "symmetric": True,
-        },
-        "imagenet-resnet50": {"symmetric": False},
-        "imagenet-vit": {"symmetric": False},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "chosen here: those of ResNet-50",
+        "official": Preset(
+            "the authors'",
+            lr=1e-3,
+            optimizer="adam",
+            nu=0.001,
+            pull=10.0,
+            anchor_weight=1.0,
+            feature_rate=0.05,
+            symmetric=True,
+        ),
+        "imagenet-resnet50": Preset("the authors'", symmetric=False),
+        "imagenet-vit": Preset("chosen here: those of ResNet-50", symmetric=False),
     }
     inputs: ClassVar[Texts] = {
         **Rotta.inputs,

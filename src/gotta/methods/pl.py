@@ -8,7 +8,7 @@ from gotta.errors import unknown
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import confident, pseudo_label_loss
 from gotta.methods.parts.params import train_affine, train_all
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
@@ -20,16 +20,12 @@ class Pl(Method):
     native = Batch()
     paired = Batch()
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam", "threshold": 0.9, "train": "affine"},
-        "tea": {"lr": 1e-5, "train": "all", "statistics": "source"},
-        "imagenet-resnet50": {"lr": 1e-2, "optimizer": "sgd"},
-        "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "chosen here: no authors gave an online form",
-        "tea": "TEA's code",
-        "imagenet-resnet50": "those of the code of Alfarra et al. (2024)",
-        "imagenet-vit": "chosen here, after TENT's",
+        "official": Preset(
+            "chosen here: no authors gave an online form", lr=1e-3, optimizer="adam", threshold=0.9, train="affine"
+        ),
+        "tea": Preset("TEA's code", lr=1e-5, train="all", statistics="source"),
+        "imagenet-resnet50": Preset("those of the code of Alfarra et al. (2024)", lr=1e-2, optimizer="sgd"),
+        "imagenet-vit": Preset("chosen here, after TENT's", lr=1e-3, optimizer="sgd"),
     }
     known_quirks: ClassVar[Texts] = {
         "step_on_empty": "without a confident sample the optimizer steps all the same, on momentum alone"

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from gotta.methods.eata import IMAGENET, Eta
+from gotta.methods.eata import IMAGENET, OFFICIAL, VIT, Eta
 from gotta.methods.method import methods
 from gotta.methods.settings import Presets, Texts
 
@@ -13,13 +13,10 @@ class Rdumb(Eta):
 
     native_reset_every = 1000
     presets: ClassVar[Presets] = {
-        "official": {**Eta.presets["official"], "lr": 1e-3, "optimizer": "adam"},
+        "official": OFFICIAL.but(
+            "those of the code of Marsden et al. (2024): the authors' are for ImageNet", lr=1e-3, optimizer="adam"
+        ),
         "imagenet-resnet50": IMAGENET,
-        "imagenet-vit": {**IMAGENET, "lr": 1e-3},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "those of the code of Marsden et al. (2024): the authors' are for ImageNet",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "chosen here: those of ETA",
+        "imagenet-vit": VIT.but("chosen here: those of ETA"),
     }
     known_quirks: ClassVar[Texts] = {}

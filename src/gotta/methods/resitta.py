@@ -8,7 +8,7 @@ from torch import Tensor
 from gotta.methods.method import methods
 from gotta.methods.parts.robust_bn import SteadyBN
 from gotta.methods.rotta import Rotta
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics.normalization import ReplacedBatchNorm
 from gotta.types import MemoryBatch
 
@@ -19,14 +19,15 @@ class Resitta(Rotta):
 
     layer = SteadyBN
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam", "nu": 0.001, "pull": 0.05},
-        "imagenet-resnet50": {"lr": 1e-6},
-        "imagenet-vit": {"lr": 1e-6},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "chosen here: the learning rate of RoTTA, the rest from the authors, who gave ImageNet's",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "chosen here: those of ResNet-50",
+        "official": Preset(
+            "chosen here: the learning rate of RoTTA, the rest from the authors, who gave ImageNet's",
+            lr=1e-3,
+            optimizer="adam",
+            nu=0.001,
+            pull=0.05,
+        ),
+        "imagenet-resnet50": Preset("the authors'", lr=1e-6),
+        "imagenet-vit": Preset("chosen here: those of ResNet-50", lr=1e-6),
     }
 
     known_quirks: ClassVar[Texts] = {"creeping_variance": "eps is added to the running variance with each adaptation"}

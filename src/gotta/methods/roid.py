@@ -11,11 +11,11 @@ from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, soft_cross_entropy, soft_likelihood_ratio
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.teacher import follow
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch, Prediction
 
-IMAGENET = {"lr": 2.5e-4, "optimizer": "nesterov"}
+IMAGENET = Preset("the authors'", lr=2.5e-4, optimizer="nesterov")
 
 
 @methods.register("roid")
@@ -29,23 +29,19 @@ class Roid(Method):
     paired = Batch()
     uses_order = True
     presets: ClassVar[Presets] = {
-        "official": {
-            "lr": 1e-3,
-            "optimizer": "adam",
-            "momentum": 0.99,
-            "probs_momentum": 0.9,
-            "temperature": 1 / 3,
-            "weighting": True,
-            "consistency": True,
-            "prior_correction": True,
-        },
+        "official": Preset(
+            "the authors'",
+            lr=1e-3,
+            optimizer="adam",
+            momentum=0.99,
+            probs_momentum=0.9,
+            temperature=1 / 3,
+            weighting=True,
+            consistency=True,
+            prior_correction=True,
+        ),
         "imagenet-resnet50": IMAGENET,
-        "imagenet-vit": IMAGENET,
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "the authors', who take one learning rate for all networks",
+        "imagenet-vit": IMAGENET.but("the authors', who take one learning rate for all networks"),
     }
     inputs: ClassVar[Texts] = {"augment": "in place of the random augmentation: a function of the batch"}
     known_quirks: ClassVar[Texts] = {

@@ -13,7 +13,7 @@ from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.robust_bn import RobustBN
 from gotta.methods.parts.teacher import follow, frozen_copy
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Running
 from gotta.statistics.normalization import replace_batch_norms
 from gotta.types import MemoryBatch
@@ -26,14 +26,9 @@ class Rotta(Method):
     native = Running(fed_by="memory", rate=0.05)
     paired = Running(fed_by="memory", rate=0.05)
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam", "nu": 0.001},
-        "imagenet-resnet50": {},
-        "imagenet-vit": {},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "imagenet-resnet50": "chosen here: those of CIFAR",
-        "imagenet-vit": "chosen here: those of CIFAR",
+        "official": Preset("the authors'", lr=1e-3, optimizer="adam", nu=0.001),
+        "imagenet-resnet50": Preset("chosen here: those of CIFAR"),
+        "imagenet-vit": Preset("chosen here: those of CIFAR"),
     }
     inputs: ClassVar[Texts] = {
         "augment": "in place of the random augmentation of what the student sees: a function of the batch"

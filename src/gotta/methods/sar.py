@@ -9,7 +9,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import load_plain_state, near_the_top, train_affine
 from gotta.methods.parts.sam import displace
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
@@ -21,23 +21,18 @@ class Sar(Method):
     native = Batch()
     paired = Batch()
     presets: ClassVar[Presets] = {
-        "official": {
-            "lr": 1e-3,
-            "optimizer": "sgd",
-            "rho": 0.05,
-            "e_margin": None,
-            "recover_below": 0.2,
-            "loss": "entropy",
-        },
-        "tea": {"lr": 1e-2, "e_margin": 0.4 * log(1000)},
-        "imagenet-resnet50": {"lr": 2.5e-4, "e_margin": 0.4 * log(1000)},
-        "imagenet-vit": {"lr": 1e-3, "e_margin": 0.4 * log(1000)},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "chosen here: the authors' are for ImageNet only",
-        "tea": "TEA's code",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "the authors'",
+        "official": Preset(
+            "chosen here: the authors' are for ImageNet only",
+            lr=1e-3,
+            optimizer="sgd",
+            rho=0.05,
+            e_margin=None,
+            recover_below=0.2,
+            loss="entropy",
+        ),
+        "tea": Preset("TEA's code", lr=1e-2, e_margin=0.4 * log(1000)),
+        "imagenet-resnet50": Preset("the authors'", lr=2.5e-4, e_margin=0.4 * log(1000)),
+        "imagenet-vit": Preset("the authors'", lr=1e-3, e_margin=0.4 * log(1000)),
     }
     known_quirks: ClassVar[Texts] = {
         "keep_ema": "a recovery keeps the small average that caused it, so the next batches recover again",

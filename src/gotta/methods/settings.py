@@ -10,19 +10,31 @@ from gotta.errors import GottaError, unknown
 if TYPE_CHECKING:
     from gotta.methods.method import Method
 
-Preset = dict[str, Any]
-Presets = dict[str, Preset]
+Values = dict[str, Any]
+Presets = Mapping[str, Mapping[str, Any]]
 Texts = dict[str, str]
 
 
-def preset_of(cls: type["Method"], preset: str) -> Preset:
+class Preset(Values):
+    """Hyper-parameters by name, and whose values they are."""
+
+    def __init__(self, origin: str, **values: Any) -> None:
+        super().__init__(values)
+        self.origin = origin
+
+    def but(self, origin: str = "", **changes: Any) -> "Preset":
+        """The same with other values, of somebody else if that is said."""
+        return Preset(origin or self.origin, **{**self, **changes})
+
+
+def preset_of(cls: type["Method"], preset: str) -> Values:
     """Every setting of a preset. What it does not name is as in `official`."""
     if preset not in cls.presets:
         raise unknown(f"preset of method '{cls.__name__.lower()}'", preset, cls.presets)
     return {**cls.presets["official"], **cls.presets[preset]}
 
 
-def hyper_parameters(cls: type["Method"], preset: str = "official", given: Mapping[str, Any] | None = None) -> Preset:
+def hyper_parameters(cls: type["Method"], preset: str = "official", given: Mapping[str, Any] | None = None) -> Values:
     """The preset's values with the given ones in their place."""
     chosen = {name: value for name, value in preset_of(cls, preset).items() if name != "statistics"}
     known = {**chosen, **dict.fromkeys(cls.inputs)}

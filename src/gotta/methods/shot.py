@@ -7,7 +7,7 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import confident, entropy, pseudo_label_loss
 from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
@@ -19,16 +19,18 @@ class Shot(Method):
     native = Batch()
     paired = Batch()
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam", "beta": 0.3, "threshold": 0.9},
-        "tea": {},
-        "imagenet-resnet50": {"lr": 1e-2, "optimizer": "sgd", "beta": 0.1},
-        "imagenet-vit": {"lr": 5e-5, "optimizer": "sgd"},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "chosen here, after TEA's code: the authors' are for an offline form",
-        "tea": "TEA's code",
-        "imagenet-resnet50": "those of the code of Alfarra et al. (2024)",
-        "imagenet-vit": "chosen here: the learning rate of Benchmark-TTA, which runs an offline form",
+        "official": Preset(
+            "chosen here, after TEA's code: the authors' are for an offline form",
+            lr=1e-3,
+            optimizer="adam",
+            beta=0.3,
+            threshold=0.9,
+        ),
+        "tea": Preset("TEA's code"),
+        "imagenet-resnet50": Preset("those of the code of Alfarra et al. (2024)", lr=1e-2, optimizer="sgd", beta=0.1),
+        "imagenet-vit": Preset(
+            "chosen here: the learning rate of Benchmark-TTA, which runs an offline form", lr=5e-5, optimizer="sgd"
+        ),
     }
 
     def configure(self) -> torch.optim.Optimizer:

@@ -8,7 +8,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import softened_entropy
 from gotta.methods.parts.params import near_the_top, train_affine
 from gotta.methods.parts.sam import displace
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Running
 from gotta.types import MemoryBatch
 
@@ -23,14 +23,9 @@ class Sotta(Method):
     native = Running(fed_by="memory", rate=0.2)
     paired = Running(fed_by="memory", rate=0.2)
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam", "rho": 0.05, "weight_decay": 0.0},
-        "imagenet-resnet50": {},
-        "imagenet-vit": {},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "imagenet-resnet50": "the authors', who gave them for ResNet-18",
-        "imagenet-vit": "chosen here: those of CIFAR",
+        "official": Preset("the authors'", lr=1e-3, optimizer="adam", rho=0.05, weight_decay=0.0),
+        "imagenet-resnet50": Preset("the authors', who gave them for ResNet-18"),
+        "imagenet-vit": Preset("chosen here: those of CIFAR"),
     }
     known_quirks: ClassVar[Texts] = {
         "weight_decay": "a weight decay of 0 counts as not given, and 5e-4 is used",

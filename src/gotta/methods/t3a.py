@@ -11,7 +11,7 @@ from gotta.errors import GottaError
 from gotta.heads import find_head
 from gotta.methods.method import methods
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets
 from gotta.methods.support import Reader, find_classifier, most_certain
 from gotta.types import Prediction
 
@@ -26,8 +26,9 @@ class T3a(Reader):
     Its own memory keeps the surest samples of each class: `composed` with `lambda_t=0`.
     """
 
-    presets: ClassVar[Presets] = {"official": {"shots": 20}}
-    origins: ClassVar[Texts] = {"official": "the middle of the authors' 1, 5, 20, 50 and 100, which they choose among"}
+    presets: ClassVar[Presets] = {
+        "official": Preset("the middle of the authors' 1, 5, 20, 50 and 100, which they choose among", shots=20),
+    }
 
     def predict(self, x: Tensor) -> Prediction:
         own = super().predict(x)

@@ -7,7 +7,7 @@ import torch
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy
 from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
@@ -20,16 +20,10 @@ class Tent(Method):
     paired = Batch()
     averages = True
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam", "loss": "entropy"},
-        "tea": {},
-        "imagenet-resnet50": {"lr": 2.5e-4, "optimizer": "sgd"},
-        "imagenet-vit": {"lr": 1e-3, "optimizer": "sgd"},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "tea": "TEA's code, which has the same",
-        "imagenet-resnet50": "the authors'",
-        "imagenet-vit": "those of SAR's code",
+        "official": Preset("the authors'", lr=1e-3, optimizer="adam", loss="entropy"),
+        "tea": Preset("TEA's code, which has the same"),
+        "imagenet-resnet50": Preset("the authors'", lr=2.5e-4, optimizer="sgd"),
+        "imagenet-vit": Preset("those of SAR's code", lr=1e-3, optimizer="sgd"),
     }
 
     def configure(self) -> torch.optim.Optimizer:

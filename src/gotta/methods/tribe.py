@@ -14,7 +14,7 @@ from gotta.methods.parts.balanced_bn import BalancedBN
 from gotta.methods.parts.losses import entropy, margin
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Running
 from gotta.statistics.normalization import has_batch_norm, replace_batch_norms
 from gotta.types import MemoryBatch
@@ -30,16 +30,10 @@ class Tribe(Method):
     native = Running(fed_by="memory", rate=0.01)
     paired = Running(fed_by="memory", rate=0.01)
     presets: ClassVar[Presets] = {
-        "official": {"lr": 1e-3, "optimizer": "adam", "margin": 0.05, "share": 0.0, "anchor_weight": 0.5},
-        "cifar100": {"margin": 0.2, "share": 0.1},
-        "imagenet-resnet50": {"lr": 5e-4, "margin": 0.4, "share": 0.5},
-        "imagenet-vit": {"lr": 5e-4, "margin": 0.4},
-    }
-    origins: ClassVar[Texts] = {
-        "official": "the authors'",
-        "cifar100": "the authors', who also take rate=0.05",
-        "imagenet-resnet50": "the authors', who also take rate=0.5",
-        "imagenet-vit": "chosen here: those of ResNet-50",
+        "official": Preset("the authors'", lr=1e-3, optimizer="adam", margin=0.05, share=0.0, anchor_weight=0.5),
+        "cifar100": Preset("the authors', who also take rate=0.05", margin=0.2, share=0.1),
+        "imagenet-resnet50": Preset("the authors', who also take rate=0.5", lr=5e-4, margin=0.4, share=0.5),
+        "imagenet-vit": Preset("chosen here: those of ResNet-50", lr=5e-4, margin=0.4),
     }
     inputs: ClassVar[Texts] = {
         "augment": "in place of the random augmentation of what the student sees: a function of the batch"
