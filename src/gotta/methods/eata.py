@@ -1,20 +1,25 @@
 """EATA and ETA: entropy minimisation on reliable samples that say something new (Niu et al., ICML 2022)."""
 
+from collections.abc import Mapping
 from math import log
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gotta.errors import GottaError
 from gotta.methods.method import Method, methods
-from gotta.methods.parts.fisher import information, like
-from gotta.methods.parts.losses import choose_entropy, margin
+from gotta.methods.parts.losses import choose_entropy, margin, pseudo_label_loss
 from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Batch
 from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
+
+if TYPE_CHECKING:
+    from gotta.methods.method import Method
+
 
 OFFICIAL = Preset("the authors'", lr=5e-3, optimizer="sgd", e_margin=None, d_margin=0.4, loss="entropy")
 TEA = Preset("TEA's code", lr=1e-3, optimizer="adam", e_margin=0.4 * log(1000), d_margin=0.05)
@@ -113,3 +118,26 @@ class Eata(Eta):
             if self.fisher is not None
             else ["eata without clean samples (fisher_data; in a spec method.fisher) is eta."]
         )
+
+
+def information(method: "Method", x: Tensor, batch_size: int) -> dict[str, Tensor]:
+    """The squared gradient of a batch's pseudo-label loss, averaged over the batches, for each trained parameter."""
+    trained = method.trained
+    total = {name: torch.zeros_like(parameter) for name, parameter in trained.items()}
+    batches = [part for part in torch.split(x, batch_size) if len(part) > 1 or len(x) == 1]
+    for part in batches:
+        with torch.enable_grad():
+            loss = pseudo_label_loss(method.logits(part))
+            gradients = torch.autograd.grad(loss, list(trained.values()))
+        method.cost.count(backwards=1)
+        for name, gradient in zip(trained, gradients, strict=True):
+            total[name] += gradient**2 / len(batches)
+    return total
+
+
+def like(start: Mapping[str, Tensor], given: Mapping[str, Any], what: str) -> dict[str, Tensor]:
+    """The given tensors where the parameters are; there must be one of the same shape for each."""
+    missing = [name for name, value in start.items() if name not in given or given[name].shape != value.shape]
+    if missing:
+        raise GottaError(f"{what} lacks {', '.join(missing)}, or with that shape. Expected a tensor for each of them.")
+    return {name: torch.as_tensor(given[name]).to(value) for name, value in start.items()}

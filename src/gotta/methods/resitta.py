@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gotta.methods.method import methods
-from gotta.methods.parts.robust_bn import SteadyBN
+from gotta.methods.rotta import SteadyBN
 from gotta.methods.rotta import Rotta
 from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics.normalization import ReplacedBatchNorm

@@ -11,12 +11,42 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.robust_bn import RobustBN
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics import Running
-from gotta.statistics.normalization import replace_batch_norms
+from gotta.statistics.normalization import ReplacedBatchNorm, replace_batch_norms, widen
 from gotta.types import MemoryBatch
+
+
+class RobustBN(ReplacedBatchNorm):
+    """In training the running mean and (biased) variance first move to the batch, then normalise this very batch.
+
+    The gradient flows through the batch's share of them. Where nothing may move, the batch alone normalises.
+    """
+
+    through_statistics = foldable = True
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.sees_batch:
+            return self.with_running_statistics(x)
+        seen = x if self.through_statistics else x.detach()
+        mean, var = self.batch_moments(widen(seen))
+        if self.moves:
+            assert self.running_mean is not None
+            assert self.running_var is not None
+            assert self.momentum is not None
+            mean = (1 - self.momentum) * self.running_mean + self.momentum * mean
+            var = (1 - self.momentum) * self.running_var + self.momentum * var
+            self.running_mean.copy_(mean.detach())
+            self.running_var.copy_(var.detach())
+        scale = (var + self.eps).rsqrt()
+        return self.scaled(x, scale, -mean * scale)
+
+
+class SteadyBN(RobustBN):
+    """RobustBN as ResiTTA has it: no gradient flows through the statistics."""
+
+    through_statistics = False
 
 
 @methods.register("rotta")

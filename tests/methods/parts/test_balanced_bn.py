@@ -5,7 +5,7 @@ import torch
 from methods.parts.trained_norm import SHAPES, assert_plain_in_use, trained_norm, values
 from torch.nn import functional as F
 
-from gotta.methods.parts.balanced_bn import BalancedBN
+from gotta.methods.tribe import BalancedBN
 from gotta.statistics.normalization import batch_statistics
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from gotta.methods.parts.destroy import destroy
+from gotta.methods.deyo import destroy
 
 
 def images(*shape):

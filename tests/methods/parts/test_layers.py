@@ -8,8 +8,8 @@ import torch
 from tiny import GOLDEN
 from torch import nn
 
-from gotta.methods.parts.iabn import IABN
-from gotta.methods.parts.robust_bn import RobustBN
+from gotta.methods.note import IABN
+from gotta.methods.rotta import RobustBN
 from gotta.statistics.normalization import batch_statistics, replace_batch_norms
 
 FILES = sorted((GOLDEN / "layers").glob("*.npz"))

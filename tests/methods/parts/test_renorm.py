@@ -5,7 +5,7 @@ import torch
 from methods.parts.trained_norm import SHAPES, assert_plain_in_use, trained_norm, values
 from torch.nn import functional as F
 
-from gotta.methods.parts.renorm import RenormBN
+from gotta.methods.delta import RenormBN
 from gotta.statistics.normalization import batch_statistics
 
 
