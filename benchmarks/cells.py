@@ -63,7 +63,7 @@ TIMED: dict[str, list[tuple[Any, str]]] = {
     "images": [(Stream, "step"), (Stream, "request"), (ahead, "shown")],
     "begin": [
         *((running, name) for name in ("Stream", "inputs_used", "images_used", "model_of", "settle_cell", "build")),
-        *((running, name) for name in ("deepcopy", "Scoring", "make_clock")),
+        *((running, name) for name in ("deepcopy", "Scoring")),
         *((cell, name) for name in ("claim", "environment")),
         (RunSpec, "check_unchanged"),
     ],

@@ -5,7 +5,7 @@ import torch
 from tiny import TinyData, seeded_net
 
 from gotta import adapt
-from gotta.core.clock import Analytic, Clock, Measured, forwards
+from gotta.core.clock import Clock, forwards
 from gotta.core.loop import evaluate
 from gotta.streams import Stream, StreamSpec
 
@@ -26,13 +26,12 @@ def taken(clock, steps, spent):
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
 def test_a_method_that_takes_k_batches_time_misses_k_minus_1(k):
-    assert taken(Analytic(1.0), 20, cost(k)) == list(range(0, 20, k))
-    assert taken(Measured(1.0, step=float(k), forward=1.0), 20, cost(1)) == list(range(0, 20, k))
+    assert taken(Clock(1.0), 20, cost(k)) == list(range(0, 20, k))
 
 
 @pytest.mark.parametrize(("passes", "pace"), [(3, 2.0), (4, 2.0), (5, 2.0), (5, 0.5), (1, 8.0)])
 def test_the_pace_divides_the_cost(passes, pace):
-    assert taken(Analytic(pace), 40, cost(passes)) == list(range(0, 40, math.ceil(passes / pace)))
+    assert taken(Clock(pace), 40, cost(passes)) == list(range(0, 40, math.ceil(passes / pace)))
 
 
 def test_a_stream_that_waits_misses_nothing():
@@ -51,17 +50,12 @@ def test_a_backward_counts_as_two_forwards_of_the_steps_width():
     assert forwards({}, 16) == 0
 
 
-def test_noise_of_a_measurement_is_no_missed_batch():
-    assert taken(Measured(1.0, 1.2, 1.0), 5, cost(1)) == [0, 1, 2, 3, 4]
-    assert taken(Measured(1.0, 1.5, 1.0), 5, cost(1)) == [0, 2, 4]
-
-
 def test_a_clock_goes_on_from_the_records_of_a_run():
     records = [{"step": k, "missed": k not in (0, 4), "cost": cost(3), "samples": 16} for k in range(6)]
-    clock = Analytic(1.0)
+    clock = Clock(1.0)
     clock.catch_up(records)
     assert [clock.ready(step) for step in (6, 7)] == [False, True]
-    fresh = Analytic(1.0)
+    fresh = Clock(1.0)
     fresh.catch_up([])
     assert fresh.ready(0)
 
@@ -82,13 +76,13 @@ def records(method, memory, clock, reset="never", statistics=None, **settings):
 )
 def test_methods_miss_what_their_passes_say(method, memory, passes):
     statistics = "source" if method == "tent" else None  # which make no trials
-    _, found = records(method, memory, Analytic(1.0), statistics=statistics)
+    _, found = records(method, memory, Clock(1.0), statistics=statistics)
     whole = [record.step for record in found if len(record.truth.label) == 16]
     assert [k for k in whole if not found[k].missed] == [k for k in whole if k % passes == 0]
 
 
 def test_a_missed_batch_is_predicted_by_the_model_as_it_stands():
-    adapted, found = records("tent", "fifo", Analytic(1.0))
+    adapted, found = records("tent", "fifo", Clock(1.0))
     missed = [record for record in found if record.missed]
     assert all(record.outcome.adaptations == 0 and (record.outcome.slots == -1).all() for record in missed)
     assert adapted.adaptations == len(found) - len(missed)
@@ -102,6 +96,6 @@ def test_a_missed_batch_is_predicted_by_the_model_as_it_stands():
 
 
 def test_an_episode_begins_with_a_method_that_has_nothing_to_do():
-    _, found = records("tent", "fifo", Analytic(0.01), "each_domain", reset_at_domain=True)
+    _, found = records("tent", "fifo", Clock(0.01), "each_domain", reset_at_domain=True)
     flow = stream(reset_at_domain=True)
     assert [r.step for r in found if not r.missed] == [k for k in range(len(flow)) if flow.starts_domain(k)]

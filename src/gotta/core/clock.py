@@ -7,18 +7,19 @@ adaptation (the protocol of Alfarra et al., "Evaluation of Test-Time Adaptation 
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
-CLOCKS = ("none", "analytic", "measured")
+CLOCKS = ("none", "analytic")
 BACKWARD = 2.0  # a backward pass costs about two forward passes
 ROUNDING = 1e-9  # 3 forwards at a pace of 1 are three batches' time, whatever the last bit says
-NOISE = 0.25  # of a batch's time
 
 
 class Clock:
-    """The stream waits: no batch is missed. The base of the clocks that run."""
+    """Counts forwards: at a `pace` of so many of them from batch to batch. Without one the stream waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: float | None = None) -> None:
+        self.pace = inf if pace is None else pace
         self.free_at = 0.0  # in batches
 
     def ready(self, step: int) -> bool:
@@ -27,6 +28,7 @@ class Clock:
 
     def spend(self, step: int, cost: Mapping[str, Mapping[str, Any]], samples: int) -> None:
         """The method took this batch of so many samples, at this cost by phase."""
+        self.free_at = step + forwards(cost, samples) / self.pace
 
     def reset(self) -> None:
         """A new episode begins with a method that has nothing to do."""
@@ -37,31 +39,6 @@ class Clock:
         taken = next((step for step in reversed(steps) if not step["missed"]), None)
         if taken is not None:
             self.spend(taken["step"], taken["cost"], taken["samples"] + taken.get("foreign", 0))
-
-
-class Analytic(Clock):
-    """A step costs the forwards and backwards it does, in forwards of its batch."""
-
-    def __init__(self, pace: float) -> None:
-        super().__init__()
-        self.pace = pace
-
-    def spend(self, step: int, cost: Mapping[str, Mapping[str, Any]], samples: int) -> None:
-        self.free_at = step + forwards(cost, samples) / self.pace
-
-
-class Measured(Clock):
-    """A step costs the seconds that were measured once for its cell: `step` of them, where a forward takes `forward`.
-
-    Seconds are never the same twice, so a quarter of a batch's time too much is not yet a missed batch.
-    """
-
-    def __init__(self, pace: float, step: float, forward: float) -> None:
-        super().__init__()
-        self.batches = step / forward / pace
-
-    def spend(self, step: int, cost: Mapping[str, Mapping[str, Any]], samples: int) -> None:
-        self.free_at = step + self.batches - NOISE
 
 
 def forwards(cost: Mapping[str, Mapping[str, Any]], samples: int) -> float:

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from gotta.methods.method import methods
-from gotta.methods.rotta import SteadyBN
-from gotta.methods.rotta import Rotta
+from gotta.methods.rotta import Rotta, SteadyBN
 from gotta.methods.settings import Preset, Presets, Texts
 from gotta.statistics.normalization import ReplacedBatchNorm
 from gotta.types import MemoryBatch

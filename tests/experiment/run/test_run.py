@@ -127,3 +127,19 @@ def test_a_run_without_foreign_samples_has_no_numbers_of_them():
     steps, summary = run(spec())
     assert "open_set" not in summary
     assert "foreign" not in steps[0]
+
+
+def test_a_stream_that_does_not_wait_misses_the_same_batches_again():
+    made = spec("tent", "fifo", regime={"clock": "analytic", "pace": 2, "batch_size": 8})
+    (first, one), (second, two) = run(made), run(made)
+    assert [k["missed"] for k in first] == [k["missed"] for k in second] == [False, True, False, True, False]
+    assert one["online"] == two["online"]
+
+
+def test_settings_of_the_clock():
+    assert spec(regime={"clock": "analytic"}).regime.pace == 1.0
+    assert spec(regime={"pace": 3}).regime.pace is None, "nothing is paced by a stream that waits"
+    with pytest.raises(GottaError, match="pace=0"):
+        spec(regime={"clock": "analytic", "pace": 0})
+    with pytest.raises(GottaError, match="Did you mean 'analytic'"):
+        spec(regime={"clock": "analitic"})

@@ -6,6 +6,7 @@ import pytest
 from experiment import tiny_sweep
 
 from gotta.experiment.run.run import run
+from gotta.experiment.run.scoring import latency
 
 
 def test_the_accuracy_that_is_told_is_that_of_all_samples_so_far(monkeypatch):
@@ -16,3 +17,9 @@ def test_the_accuracy_that_is_told_is_that_of_all_samples_so_far(monkeypatch):
     seen = list(accumulate(step["samples"] for step in steps))
     assert told == pytest.approx([100 * a / b for a, b in zip(right, seen, strict=True)])
     assert len(set(told)) > 3
+
+
+def test_latency_is_by_rank_and_leaves_out_the_first_step():
+    steps = [{"cost": {"predict": {"seconds": 9.0}}}]
+    steps += [{"cost": {"predict": {"seconds": k}, "adapt": {"seconds": 100.0}}} for k in range(1, 201)]
+    assert latency(steps) == {"answer": (100, 198), "step": (200.0, 298.0)}

@@ -10,7 +10,6 @@ from experiment.tiny_sweep import use_tiny
 from whole_state import QUICK
 
 from gotta import GottaError, list_memories, list_methods
-from gotta.experiment.run import run as module
 from gotta.experiment.run import snapshots as snapshots_module
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
@@ -60,7 +59,7 @@ def text(result):
     return json.dumps(untimed(plain(list(result))))
 
 
-def interrupted(spec, folder, stops, recording=None):
+def interrupted(spec, folder, stops):
     """The run as one after another is killed at these steps and the next one goes on from the last snapshot."""
     firsts, notices = [], []
     for stop in [*stops, None]:
@@ -72,7 +71,7 @@ def interrupted(spec, folder, stops, recording=None):
                 raise Interrupted
 
         with contextlib.suppress(Interrupted):
-            result = run(spec, report, snapshots=Snapshots(folder, 0.0, notices.append), recording=recording)
+            result = run(spec, report, snapshots=Snapshots(folder, 0.0, notices.append))
         firsts.append(heard[0])
     return result, firsts, notices
 
@@ -135,24 +134,6 @@ def test_a_stream_that_does_not_wait_goes_on_without_waiting(tmp_path, reset):
     made = spec("sar", "fps", reset=reset, clock="analytic")
     assert run(made)[1]["missed"] > 0
     check(made, tmp_path)
-
-
-@thorough
-@pytest.mark.parametrize("reset", ["never", "each_domain"])
-def test_measured_costs_go_on_as_they_were_first_measured(tmp_path, reset, monkeypatch):
-    """An interrupted run gives what its own recorded costs give when they are replayed without interruption."""
-    made, costs, measured = spec("sar", "fps", reset=reset, clock="measured", pace=0.5), tmp_path / "costs.json", []
-    measure = module.measure_costs
-    monkeypatch.setattr(module, "measure_costs", lambda *given: measured.append(1) or measure(*given))
-    result, firsts, notices = interrupted(made, tmp_path / "snapshot", [4, 9], costs)
-    assert (firsts, notices, measured) == ([1, 4, 9], [], [1])
-    kept = costs.read_bytes()
-    replayed = run(made, recording=costs)
-    assert 0 < replayed[1]["missed"] < len(replayed[0])
-    assert text(result) == text(replayed)
-    assert (costs.read_bytes(), measured) == (kept, [1])
-    costs.write_text(json.dumps({"step": 1.0, "forward": 1.0}))
-    assert text(run(made, recording=costs)) != text(result), "other costs would show"
 
 
 def damaged(tmp_path, harm):

@@ -1,7 +1,6 @@
 """Cells that are recorded: the recording is whole, and their numbers are those of cells that are not."""
 
 import json
-from dataclasses import replace
 from multiprocessing import get_context
 from shutil import rmtree
 
@@ -9,8 +8,7 @@ import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings, specs, use_tiny
 
 from gotta.experiment.run.memory_film import record_path
-from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.cell import Work, claim, compute, execute, keep, read_costs
+from gotta.experiment.sweep.cell import Work, execute
 from gotta.experiment.sweep.engines.local import Local
 from gotta.experiment.sweep.store import Store
 from gotta.experiment.sweep.sweep import Sweep
@@ -99,24 +97,3 @@ def test_a_recording_of_other_numbers_than_the_stored_ones_says_so(tmp_path):
     (notice,) = [event.message for event in events if event.kind == "notice"]
     assert "stored run has accuracy 12.50 and stays" in notice
     assert last.accuracy == 12.5
-
-
-def test_measured_costs_of_a_node_that_does_not_see_the_store_are_kept_and_replayed(tmp_path):
-    spec = RunSpec.of({**CELLS[0].model_dump(), "regime": {"clock": "measured", "batch_size": 8}})
-    here, there = Work(str(tmp_path)), Work(str(tmp_path), shared=False)
-
-    def listen(event):
-        pass
-
-    Store(tmp_path, writable=True)
-    first = compute(spec, there, listen)
-    assert not (tmp_path / "clocks").exists()
-    keep(spec, here, claim(spec, here), first, listen)
-    assert json.loads(read_costs(spec, here)).keys() == {"step", "forward"}
-    slow = json.dumps({"step": 3.0, "forward": 1.0})
-    taken = -(-len(first.steps) // 3)
-    assert compute(spec, there, listen, costs=slow).summary["missed"] == len(first.steps) - taken
-    again = compute(spec, there, listen, costs=read_costs(spec, here))
-    assert (again.costs, again.summary["missed"]) == (first.costs, first.summary["missed"])
-    assert keep(spec, here, claim(spec, replace(here, record={spec.id})), again, listen).kind == "finished"
-    assert read_costs(spec, here) == first.costs

@@ -402,7 +402,7 @@ def test_a_run_that_is_a_link_is_damage_and_is_replaced(tmp_path):
     assert [path.name for path in store.folder.iterdir()] == [R1]
 
 
-@pytest.mark.parametrize("name", ["runs", "leases", "snapshots", "clocks", "records", "figures"])
+@pytest.mark.parametrize("name", ["runs", "leases", "snapshots", "records", "figures"])
 def test_a_store_is_not_written_through_a_link(tmp_path, name):
     (tmp_path / "outside").mkdir()
     (tmp_path / "store").mkdir()

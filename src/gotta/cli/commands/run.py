@@ -90,7 +90,7 @@ def run(
 def print_latency(console: "Console", plan: "Plan", device: str) -> None:
     """One run, in this process: how long a batch waits for its answer, and how long its step takes."""
     from gotta.experiment.run.run import run as run_once
-    from gotta.experiment.run.step_costs import latency
+    from gotta.experiment.run.scoring import latency
 
     plan.check(device)
     steps, summary = run_once(plan.specs[0], device=device)

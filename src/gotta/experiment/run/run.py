@@ -11,6 +11,7 @@ from typing import Any
 import gotta
 from gotta.core.adapted import Adapted
 from gotta.core.build import build as build_adapted
+from gotta.core.clock import Clock
 from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.guard import GuardWarning
 from gotta.core.loop import Record, evaluate
@@ -25,7 +26,6 @@ from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.no_effect import settle_cell
 from gotta.experiment.run.scoring import Scoring
 from gotta.experiment.run.snapshots import Snapshots
-from gotta.experiment.run.step_costs import make_clock, measure_costs
 from gotta.experiment.run.surrogates import count_surrogates, surrogate_summary
 from gotta.experiment.spec.completing import statistics_of
 from gotta.experiment.spec.run_spec import RunSpec
@@ -51,7 +51,6 @@ def run(
     device: str = "cpu",
     snapshots: Snapshots | None = None,
     workers: int | None = None,
-    recording: Path | None = None,
     recorder: Recorder | None = None,
     hashes: Path | None = None,
 ) -> Result:
@@ -59,7 +58,6 @@ def run(
 
     With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
     goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
-    `recording` is the file of the measured cost that a clock `measured` reads, or writes if it is not there.
     A `recorder` looks on, and keeps what the memory held. `hashes` is a file that remembers hashes of data.
     """
     if (journal is not None or recorder is not None) and snapshots is not None:
@@ -74,12 +72,7 @@ def run(
     if snapshots is not None:
         snapshots.beside = inputs
     done, pointless = settle_cell(spec, model)
-
-    def measure() -> dict[str, float]:
-        spare = deepcopy(model)  # building an adapted model changes its network
-        return measure_costs(model, lambda: build(done, spare, stream.dataset), stream, spec.regime.reset, device)
-
-    clock = make_clock(spec, recording, measure)
+    clock = Clock(spec.regime.pace)
     adapted, scoring = _start(done, model, stream, journal is not None or recorder is not None, snapshots)
     clock.catch_up(scoring.steps)
     first = len(scoring.steps)

@@ -1,7 +1,7 @@
 """The records of a run as they grow, in a form that can be kept in the middle."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter, process_time
 from typing import Any
@@ -124,3 +124,24 @@ class Scoring:
     def _cpu_seconds(self) -> float:
         """Of all threads. On a busy machine this is what the run itself costs."""
         return self._cpu_before + process_time() - self._cpu_since
+
+
+def latency(steps: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    """p50 and p99 in seconds: until a batch has its answer, and until its step is over.
+
+    The first step warms up, so it does not count unless it is the only one.
+
+    >>> latency([{"cost": {"predict": {"seconds": 0.5}, "adapt": {"seconds": 1.5}}}])
+    {'answer': (0.5, 0.5), 'step': (2.0, 2.0)}
+    """
+    spent = [{name: phase["seconds"] for name, phase in step["cost"].items()} for step in steps[1:] or steps]
+    times = {
+        "answer": [phases.get("predict", 0.0) for phases in spent],
+        "step": [sum(phases.values()) for phases in spent],
+    }
+    return {name: (_percentile(values, 50), _percentile(values, 99)) for name, values in times.items()}
+
+
+def _percentile(values: Sequence[float], percent: int) -> float:
+    """The smallest value that at least so many percent of them do not exceed."""
+    return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]

@@ -2,7 +2,7 @@
 
 Such an address stands for a folder on this machine, in which everything works as in any other store. A finished run is
 also one object, created only if there is none of its name, and whoever lacks it fetches it. Claims are objects that are
-created exclusively. Snapshots, measured costs, films and reports stay with the machine that made them.
+created exclusively. Snapshots, films and reports stay with the machine that made them.
 """
 
 import io

@@ -1,13 +1,11 @@
 """One cell wherever it is run: claimed, computed, stored, given back."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from gotta.errors import GottaError
@@ -17,14 +15,12 @@ from gotta.experiment.run.environment import environment
 from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
-from gotta.experiment.run.step_costs import recording
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.user_parts import permit
 from gotta.experiment.sweep.bucket import claims_of
 from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
-from gotta.json_yaml import read_bytes
 
 LAST = ("finished", "failed", "taken")
 
@@ -92,7 +88,6 @@ class Computed:
     summary: dict[str, Any]
     made_by: dict[str, Any]
     recording: str | None = None
-    costs: str | None = None  # of a step, where the clock is measured: what the store's file of them holds
 
 
 @lru_cache(maxsize=8)  # one heartbeat per process, however many cells it runs
@@ -117,13 +112,8 @@ def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
     return last
 
 
-def compute(
-    spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None, costs: str | None = None
-) -> Computed:
-    """The numbers of one run, from its last snapshot on if there is one. A recording must see every step.
-
-    `costs` are the measured ones of the store, for who does not see it.
-    """
+def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None) -> Computed:
+    """The numbers of one run, from its last snapshot on if there is one. A recording must see every step."""
 
     def moved(step: int, steps: int, accuracy: float) -> None:
         if lease is not None:
@@ -140,40 +130,15 @@ def compute(
     snapshots, recorder = work.snapshots(spec.id, notice), recorder_of(spec) if spec.id in work.record else None
     if recorder is not None and work.shared and snapshots.folder.exists():
         notice("it starts anew and not from its snapshot, because a recording must see every step")
-    with _costs_file(spec, work, costs) as kept:
-        steps, summary = run(
-            spec,
-            moved,
-            device=work.device,
-            snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
-            recording=kept,
-            recorder=recorder,
-            hashes=Path(work.root) / KEPT if work.shared else None,
-        )
-        costs = kept.read_text(encoding="utf-8") if kept.exists() else None
-    return Computed(steps, summary, environment(), None if recorder is None else recorder.text(), costs)
-
-
-def read_costs(spec: RunSpec, work: Work) -> str | None:
-    """The measured costs that the store has of a cell."""
-    path = recording(Path(work.root), spec)
-    try:
-        return read_bytes(path).decode(errors="replace")
-    except OSError:
-        return None
-
-
-@contextmanager
-def _costs_file(spec: RunSpec, work: Work, costs: str | None) -> Iterator[Path]:
-    """The store's file of measured costs; one for the moment, with what the store has, where it is out of sight."""
-    if work.shared:
-        yield recording(Path(work.root), spec)
-        return
-    with TemporaryDirectory(prefix="gotta-") as spare:
-        path = recording(Path(spare), spec)
-        if costs is not None:
-            write_atomically(path, costs)
-        yield path
+    steps, summary = run(
+        spec,
+        moved,
+        device=work.device,
+        snapshots=snapshots if work.shared and work.snapshot_every < inf and recorder is None else None,
+        recorder=recorder,
+        hashes=Path(work.root) / KEPT if work.shared else None,
+    )
+    return Computed(steps, summary, environment(), None if recorder is None else recorder.text())
 
 
 def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: Listener) -> Event:
@@ -182,9 +147,6 @@ def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: List
     if lease.lost:
         raise LeaseLost
     store, accuracy = Store(work.root), result.summary["accuracy"]
-    costs = recording(Path(work.root), spec)
-    if result.costs is not None and not costs.exists():
-        write_atomically(costs, result.costs)  # before the run, so that nobody finds numbers that cannot be repeated
     stored = store.write(
         spec.id,
         spec=spec.model_dump(),

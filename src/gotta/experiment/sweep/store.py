@@ -28,7 +28,7 @@ IDENTITY = "identity.json"  # what the run's name covers
 RECIPE = "recipe.json"  # of a run that was asked for by one
 STEPS = "steps.jsonl"
 PACKED = ".tar.gz"  # a run in object storage
-FOLDERS = ("runs", "leases", "snapshots", "clocks", "records", "figures")  # what is written below the root
+FOLDERS = ("runs", "leases", "snapshots", "records", "figures")  # what is written below the root
 CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
 SIZE = "steps_bytes"  # stands with the environment and is for the store alone
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")

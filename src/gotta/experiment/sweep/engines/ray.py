@@ -35,7 +35,6 @@ from gotta.experiment.sweep.cell import (
     compute,
     failure,
     keep,
-    read_costs,
     receive,
 )
 from gotta.experiment.sweep.leases import Lease
@@ -272,8 +271,7 @@ class _Driver:
 
     def _submit(self, spec: RunSpec) -> None:
         pause = max(PAUSE, len(self.running) / CALLS)
-        costs = read_costs(spec, self.work)
-        task = self.task.remote(spec, self.work, self.sign, self.board, self.data, costs, pause)
+        task = self.task.remote(spec, self.work, self.sign, self.board, self.data, pause)
         self.running[task] = spec
 
     def _listen(self) -> None:
@@ -341,9 +339,7 @@ class _Driver:
         self.sign.unlink(missing_ok=True)
 
 
-def _cell(
-    spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], costs: str | None, pause: float
-) -> Computed:
+def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], pause: float) -> Computed:
     """What a task does. Without the driver's store in sight it keeps no snapshots; its result goes through Ray."""
     torch.set_num_threads(work.threads)
     _use_sent()
@@ -358,7 +354,7 @@ def _cell(
             told = monotonic()
             board.add.remote(event)
 
-    return compute(receive(spec), work, tell, costs=costs)
+    return compute(receive(spec), work, tell)
 
 
 def _ray() -> Any:
