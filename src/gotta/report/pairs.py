@@ -44,7 +44,9 @@ def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVE
 def pair_by_seed(ours: Sequence[Run], baseline: Sequence[Run]) -> tuple[list[list[float]], list[int], list[str]]:
     """Differences [seed, domain] over what both have, their seeds, and what was not paired."""
     mine, theirs = _first_by_seed(ours), _first_by_seed(baseline)
-    rows, seeds, refused = [], [], []
+    rows: list[dict[str, float]] = []
+    seeds: list[int] = []
+    refused: list[str] = []
     for seed in sorted(mine.keys() | theirs.keys()):
         gaps = subtract(mine.get(seed), theirs.get(seed))
         if isinstance(gaps, str):
