@@ -1,22 +1,21 @@
 """Accuracy under two corruptions."""
 
-import json
-
 import numpy as np
 import pytest
-from cli.shell import as_in_a_shell, gotta  # noqa: F401
+from test_benchmarks import FILES, load
 from tiny import TinyData, seeded_net
 
-from gotta.calibrate import choose_images, measure_pairs
 from gotta.data.readers.ccc_paths import Calibration
 from gotta.errors import GottaError
+
+module = load(next(path for path in FILES if path.stem == "calibrate"))
 
 
 def measured(**changes):
     data = TinyData()
-    rows = choose_images(data.labels, 4)
+    rows = module.choose_images(data.labels, 4)
     given = {"corruptions": ("contrast", "brightness"), "severities": (0, 5), **changes}
-    return measure_pairs(seeded_net(classes=3), data.pixels[rows], data.labels[rows], rows, **given)
+    return module.measure_pairs(seeded_net(classes=3), data.pixels[rows], data.labels[rows], rows, **given)
 
 
 def test_both_orders_of_a_pair_are_measured_and_their_edges_are_the_corruptions_alone():
@@ -41,10 +40,3 @@ def test_both_orders_of_a_pair_are_measured_and_their_edges_are_the_corruptions_
 def test_what_cannot_be_measured_is_told(change, told):
     with pytest.raises(GottaError, match=told):
         measured(**change)
-
-
-def test_the_command_writes_what_the_data_set_reads(tmp_path):
-    out = tmp_path / "ccc.json"
-    gotta("data", "calibrate", "--corruption", "gaussian_noise,contrast", "--per-class", "1", "--out", out)
-    assert set(json.loads(out.read_text())["accuracy"]) == {"gaussian_noise+contrast", "contrast+gaussian_noise"}
-    assert Calibration.read(out).severities == [0, 2, 4, 5]

@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from gotta.cli.data import data_calibrate, data_check, data_download, data_show
+from gotta.cli.data import data_check, data_download, data_show
 from gotta.errors import GottaError, unknown
 
 app = typer.Typer(help="Look for, fetch, make and show data sets.", no_args_is_help=True)
-app.command("calibrate")(data_calibrate.calibrate)
 app.command("check")(data_check.check)
 app.command("download")(data_download.download)
 app.command("show")(data_show.show)

@@ -21,7 +21,7 @@ from gotta.types import pair_name
 Floats = NDArray[np.float64]
 USUAL = Path(__file__).parents[1] / "assets" / "ccc-resnet20.json"
 HARDEST = float(SEVERITIES[-1])
-EXPECTED = "Expected what `gotta data calibrate` writes"
+EXPECTED = "Expected what benchmarks/calibrate.py writes"
 
 
 def find_path(accuracy: Floats, baseline: float) -> list[tuple[int, int]]:

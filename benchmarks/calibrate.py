@@ -1,17 +1,27 @@
-"""How accurate a network is under two corruptions at once, for each pair of them: CCC streams are made from that."""
+"""How accurate a network is under two corruptions at once, for each pair of them: CCC streams are made from that.
 
-from collections.abc import Callable, Iterator, Sequence
+    python benchmarks/calibrate.py --out mine.json [--model resnet20] [--data cifar10-mini] [--per-class 10]
+
+The data set `ccc` reads the file: `calibration=mine.json`. Its usual one was made so.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
 from itertools import permutations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from gotta.data import dataset
 from gotta.data.corruptions import corrupt_between
 from gotta.data.corruptions.between import check_severity
+from gotta.data.dataset import CLEAN
 from gotta.errors import GottaError
-from gotta.models import Backbone
+from gotta.models import Backbone, load
 from gotta.types import Images, IntArray, torch_images
 
 USUAL = ("gaussian_noise", "impulse_noise", "defocus_blur", "zoom_blur", "frost", "contrast")
@@ -33,7 +43,6 @@ def measure_pairs(
     severities: Sequence[float] = SEVERITIES,
     table: str = "cifar",
     seed: int = 0,
-    report: Callable[[int, int], None] = lambda done, pairs: None,
 ) -> dict[str, Any]:
     """For each ordered pair the accuracy in percent at each severity of the first (down) and of the second (across)."""
     levels = [check_severity(severity) / 4 for severity in severities]
@@ -47,7 +56,7 @@ def measure_pairs(
     }
     single = {key: _accuracy(model, made, labels) for key, made in alone.items()}
     found = {}
-    for done, (first, second) in enumerate(permutations(dict.fromkeys(corruptions), 2), 1):
+    for first, second in permutations(dict.fromkeys(corruptions), 2):
         grid = np.empty((len(levels), len(levels)))
         for (i, one), (j, other) in product(enumerate(levels), enumerate(levels)):
             if i and j:
@@ -56,7 +65,6 @@ def measure_pairs(
             else:
                 grid[i, j] = single[first, one] if i else single[second, other]
         found[f"{first}+{second}"] = grid.round(2).tolist()
-        report(done, len(corruptions) * (len(corruptions) - 1))
     return {"images": len(rows), "table": table, "seed": seed, "severities": levels, "accuracy": found}
 
 
@@ -73,3 +81,25 @@ def _accuracy(model: Backbone, images: Images, labels: IntArray) -> float:
 def _batches(images: Images, labels: IntArray, size: int = 200) -> Iterator[tuple[Images, NDArray[np.int64]]]:
     for start in range(0, len(labels), size):
         yield images[start : start + size], labels[start : start + size]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--model", default="resnet20")
+    parser.add_argument("--weights", help="its checkpoint, if it is not bundled")
+    parser.add_argument("--data", default="cifar10-mini", help="a data set with clean images")
+    parser.add_argument("--corruption", default=",".join(USUAL), help="these, by comma")
+    parser.add_argument("--per-class", type=int, default=10, help="images of each class to measure with")
+    parser.add_argument("--table", default="cifar", help="severities of cifar or of imagenet")
+    given = parser.parse_args()
+    found = dataset(given.data)
+    network = load(given.model, given.weights, found.num_classes)
+    rows = choose_images(found.labels, given.per_class)
+    images, chosen = found.images(CLEAN, rows), tuple(given.corruption.split(","))
+    measured = measure_pairs(network, images, found.labels[rows], rows, chosen, table=given.table)
+    given.out.write_text(json.dumps({"model": given.model, "data": given.data, **measured}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
