@@ -10,7 +10,7 @@ from gotta.cli.terminal import Console
 from gotta.experiment.sweep.sweep import Event, Listener
 from gotta.report.cells import Table
 from gotta.report.results import Part
-from gotta.report.tables.render import explain_marks, plain, rich_table
+from gotta.report.tables.render import explain_marks, plain
 from gotta.safe_text import tell_few, tell_seconds
 from gotta.train import Progress as TrainingProgress
 
@@ -19,13 +19,8 @@ QUIET = 30.0  # seconds without a line after which one says what is running, whe
 
 
 def show_table(console: Console, table: Table, details: bool = True) -> None:
-    """In colour where it fits; else the same as plain text, because a cut number would mislead."""
-    text = plain(table, details)
-    grid = text.split("\n\n")[1]
-    if max(map(len, grid.splitlines())) <= console.width:
-        console.print(rich_table(table, details))
-    else:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    """Lines longer than the terminal are left to it, because a cut number would mislead."""
+    console.print(plain(table, details), highlight=False, markup=False, soft_wrap=True)
 
 
 def show_parts(console: Console, parts: Sequence[Part], metric: str = "accuracy", details: bool = False) -> None:

@@ -11,7 +11,7 @@ from gotta.report.answer import Answer, answer
 from gotta.report.cells import Table
 from gotta.report.figures import Figure, figures
 from gotta.report.panel import Panel, Placed, place
-from gotta.report.paper.side_by_side import Beside, beside
+from gotta.report.paper.side_by_side import Beside, beside, beside_table
 from gotta.report.stored_run import Damaged, Run, read_runs
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.choices import choice_table
@@ -24,6 +24,7 @@ from gotta.report.tables.details import (
     memory_table,
     open_set_table,
 )
+from gotta.report.tables.matrix import matrix_table
 from gotta.report.tables.views import View, views
 from gotta.report.tables.visits import visits_table
 
@@ -65,6 +66,13 @@ class Part:
         found = [make(self.panel) for make in (visits_table, exposure_table, open_set_table)]
         visits, *others = ([table] if table.rows else [] for table in found)
         return [always[0], *visits, *always[1:], *(table for tables in others for table in tables)]
+
+    @property
+    def all_tables(self) -> list[Table]:
+        """For files: the comparison in every reading but seconds, wins and losses, the paper's numbers, the details."""
+        compared = [table for view in self.views if view.key != "seconds" for table in view.tables]
+        others = (matrix_table(self.panel), beside_table(self.beside))
+        return [*compared, *(table for table in others if table.rows), *self.details]
 
     @cached_property
     def figures(self) -> list[Figure]:

@@ -17,10 +17,16 @@ from gotta.report.write import write_report
 def test_csv_has_the_numbers_of_the_tables(tmp_path):
     results = read_results(write(tmp_path, many_runs()))
     lines = list(csv.DictReader(StringIO(table_csv(results))))
-    entries = results.parts[0].panel.entries
-    expected = {(entry.row.label, entry.column.label): entry.mean for entry in entries}
-    got = {(r["memory"], r["method"]): float(r["value"]) for r in lines if r["table"] == "accuracy"}
+    (shown, *_) = results.parts[0].tables("accuracy")
+    expected = {
+        (" + ".join(row.names), column): cell.value
+        for row in shown.rows
+        for column, cell in zip(shown.columns, row.cells, strict=True)
+        if cell.value is not None
+    }
+    got = {(r["row"], r["column"]): float(r["value"]) for r in lines if r["table"] == shown.title}
     assert got == pytest.approx(expected)
+    assert {table.title for table in results.parts[0].all_tables} >= {r["table"] for r in lines} > {shown.title}
 
 
 NAMES = ("=cmd|' /C calc'!A0", "+1\x1b[31m", "-a\nb", "@x\u2028y|z\x9b<b>", "fps")
@@ -67,5 +73,4 @@ def test_what_surrogates_choose_stands_at_the_end(tmp_path):
         for lr, accuracy, entropy in ((0.1, 40.0, 0.1), (0.01, 60.0, 0.5))
     ]
     lines = table_csv(read_results(stored(tmp_path, runs))).splitlines()
-    assert ",choice of lr by entropy,tent,fps,chosen,0.1,,0,0,0" in lines
-    assert ",choice of lr by entropy,tent,fps,cost,20.0,,1,0,0" in lines
+    assert ",Settings chosen without labels,tent + fps + lr + entropy,cost,20.0,,1,0,0" in lines

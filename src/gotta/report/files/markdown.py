@@ -3,11 +3,8 @@
 from collections.abc import Iterable
 
 from gotta.report.answer import Answer
-from gotta.report.cells import Table
-from gotta.report.paper.side_by_side import beside_table
-from gotta.report.results import Part, Results
+from gotta.report.results import Results
 from gotta.report.tables.captions import environment_lines
-from gotta.report.tables.matrix import matrix_table
 from gotta.report.tables.render import markdown, prose
 
 
@@ -18,7 +15,7 @@ def report_markdown(results: Results) -> str:
         title = part.panel.recipe or "runs"
         several = len(results.parts) > 1
         parts.append(prose(f"## Set-up {number}: {title} ({part.panel.title})" if several else f"## {title}"))
-        parts += [*answer_markdown(part.answer), *map(markdown, _tables(part))]
+        parts += [*answer_markdown(part.answer), *map(markdown, part.all_tables)]
     parts += [markdown(results.choices)] if results.choices.rows else []
     parts += ["## Environment", _bullets(environment_lines(results.placed.whole) or ["no finished runs"])]
     if results.damaged:
@@ -30,12 +27,6 @@ def report_markdown(results: Results) -> str:
 def answer_markdown(answer: Answer) -> list[str]:
     """The headline, what it means, and what is said of each method."""
     return [prose(answer.headline), *(_bullets(lines) for lines in (answer.lines, answer.details) if lines)]
-
-
-def _tables(part: Part) -> list[Table]:
-    compared = [table for view in part.views if view.key != "seconds" for table in view.tables]
-    others = (matrix_table(part.panel), beside_table(part.beside))
-    return [*compared, *(table for table in others if table.rows), *part.details]
 
 
 def _bullets(lines: Iterable[str]) -> str:

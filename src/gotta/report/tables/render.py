@@ -1,17 +1,11 @@
-"""Tables as Markdown, as plain text and for a terminal. Marks can be read without colour everywhere."""
+"""Tables as Markdown and as plain text. Marks can be read without colour."""
 
 from dataclasses import replace
-
-from rich.box import SIMPLE_HEAD
-from rich.console import Group
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from gotta.report.cells import BEST, SECOND, Cell, Table
 from gotta.safe_text import one_line, printable
 
 PLAIN_MARKS = {BEST: "*", SECOND: "", "": ""}
-STYLES = {BEST: "bold green", SECOND: "", "": ""}
 
 
 def markdown(table: Table) -> str:
@@ -38,20 +32,6 @@ def plain(table: Table, details: bool = True) -> str:
     grid.insert(1, ["-" * width for width in widths])
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in grid]
     return "\n".join([table.title, "", *lines, "", *_plain_caption(table, details)]).rstrip() + "\n"
-
-
-def rich_table(table: Table, details: bool = True) -> Group:
-    """The same for rich's console, in colour; the caption is as wide as the console."""
-    table = _in_lines(table)
-    result = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in (*table.heading, *table.columns):
-        result.add_column(Text(name))  # wraps where the terminal is narrow: a cut number would mislead
-    for row in table.rows:
-        style = "" if row.ranked else "dim"
-        names = [Text(name, style=style) for name in row.names]
-        result.add_row(*names, *(_rich_cell(cell, table.seeds, style) for cell in row.cells))
-    caption = _plain_caption(table, details)
-    return Group(result, *([Text("\n".join(caption), style="dim")] if caption else []))
 
 
 def prose(text: str) -> str:
@@ -85,11 +65,6 @@ def _markdown_cell(cell: Cell, seeds: int) -> str:
 
 def _plain_cell(cell: Cell, seeds: int) -> str:
     return cell.number + PLAIN_MARKS[cell.mark] + cell.extras(seeds)
-
-
-def _rich_cell(cell: Cell, seeds: int, row_style: str) -> Text:
-    text = Text(cell.number + PLAIN_MARKS[cell.mark], style=STYLES[cell.mark] or row_style)
-    return text.append(cell.extras(seeds), style="dim")
 
 
 def explain_marks(*tables: Table) -> str:
