@@ -171,7 +171,8 @@ def make_page(page: Page, study: Study) -> str:
     if not filled and not judged:
         none = "No run with a memory is kept of this page yet. This command makes them, and `gotta keep` keeps them:"
         return join([*parts, none, page.command])
-    parts += [page.command, f"Ours: {WORDS['stand_ins'][page.world]}.", tell_runs(page, study), *filled]
+    ours = f"Ours: {WORDS['stand_ins'][page.world]}.{tell_source(page, study)}"
+    parts += [page.command, ours, tell_runs(page, study), *filled]
     if judged:
         parts += ["## Which claims hold?", rule(), tell(judged), claims_table(judged), said(judged)]
     return join(parts)
@@ -298,7 +299,8 @@ class Shown:
 
 
 def column_of(cells: Sequence[Published], study: Study) -> Shown:
-    names = [cell.memory for cell in cells] + ([] if cells[0].method == "source" else list(OURS))
+    names = list(dict.fromkeys([*(cell.memory for cell in cells), NONE]))
+    names += [] if cells[0].method == "source" else list(OURS)
     wanted = [ours_of(cells[0], name) for name in names]
     ours = {name: value for name, value in zip(names, study.values(wanted), strict=True) if value is not None}
     printed = {cell.memory: f"{cell.value:.{cell.decimals}f}" for cell in cells}
@@ -336,7 +338,8 @@ def judge(page: str, study: Study) -> list[Judged]:
         sides = [study.find(ours_of(cell, name)) for name in (claim.above, claim.below)]
         if claim.page != page or not all(sides):
             continue
-        same, control = (study.find(ours_of(cell, name)) for name in (SAME, RUNNING))
+        without = NONE if backbone == "vit" else RUNNING  # a network without BatchNorm has no statistics to average
+        same, control = (study.find(ours_of(cell, name)) for name in (SAME, without))
         if same:  # no memory in steps of M, where those are not 64
             sides = [
                 same if name == NONE else side for name, side in zip((claim.above, claim.below), sides, strict=True)
@@ -387,6 +390,12 @@ def show(found: Difference) -> str:
         return "steps differ" if found.refused else EMPTY
     spread = f" ± {one.half:.1f}" if one.half is not None else f" ({one.range[0]:+.1f} to {one.range[1]:+.1f})"
     return f"{one.mean:+.1f}{spread}"
+
+
+def tell_source(page: Page, study: Study) -> str:
+    world = next(world for world in WORLDS.values() if world[1] == page.world)
+    level = mean(study.find(Wanted(world, "source", NONE, None)))
+    return "" if level is None else f" Without adaptation it reaches {level:.1f} %."
 
 
 def count_runs(page: Page, study: Study) -> str:
