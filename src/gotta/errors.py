@@ -24,18 +24,22 @@ class NotFinite(GottaError):
 
 @contextmanager
 def one_error(what: str) -> Iterator[None]:
-    """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`.
-
-    Anything else passes: an interrupt, a lack of memory, a warning that the caller made an error.
-    """
+    """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`."""
     try:
         yield
-    except (GottaError, MemoryError, Warning):
-        raise
     except Exception as error:
-        if type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error):  # torch's
+        if not is_mistake(error):
             raise
         raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+def is_mistake(error: Exception) -> bool:
+    """Whether this comes of a mistake in what gotta was given, and does not say so yet.
+
+    Anything else passes: a lack of memory, a warning that the caller made an error.
+    """
+    lacks_memory = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's
+    return not lacks_memory and not isinstance(error, GottaError | MemoryError | Warning)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:

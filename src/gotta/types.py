@@ -122,11 +122,6 @@ class Outcome:
     beside: Prediction | None = None  # of whom does not answer: the adapted model in shadow, the source once promoted
 
 
-def not_stored(count: int) -> Tensor:
-    """The slots of samples that went into no memory."""
-    return torch.full((count,), -1)
-
-
 class Dataset(Protocol):
     """Random access to the images of several domains that share one list of labels; nothing else."""
 

@@ -9,19 +9,18 @@ import torch
 from torch import Tensor
 
 from gotta.core.guard import Guard
-from gotta.core.inputs import MOST, check_call, check_logits, check_not_exported, check_outputs, is_finite, uncompiled
+from gotta.core.inputs import MOST, check_call, check_logits, check_outputs, is_finite, never_compiled, not_stored
 from gotta.core.operated import Operated
 from gotta.core.regime import parts_of
 from gotta.core.shadow import Noting, Shadow
 from gotta.core.streams import check_keys, check_rows, rows_of, take_each
 from gotta.core.undo import Undo, drop_broken_rows, warn_undone
-from gotta.errors import NotFinite, one_error
+from gotta.errors import NotFinite
 from gotta.memory import Memory
 from gotta.methods import Method
-from gotta.methods.parts.as_source import source_logits
 from gotta.methods.parts.calls import LABELS, CalledAsNetwork, check_own
 from gotta.priors.prior import Starts
-from gotta.types import MemoryBatch, Outcome, Prediction, not_stored
+from gotta.types import MemoryBatch, Outcome, Prediction
 
 LOG = logging.getLogger(__name__)
 
@@ -61,6 +60,7 @@ class Adapted(Operated):
         # By its name alone a Trainer of Hugging Face learns which column has the true labels.
         return self.step(*inputs, **named, **({} if labels is None else {LABELS: labels})).output
 
+    @never_compiled
     def step(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Outcome:
         """Predict a batch, offer it to the memory, adapt when due. A batch that is refused changes nothing.
 
@@ -69,11 +69,7 @@ class Adapted(Operated):
         stream that the batch, or each sample, belongs to: a camera, a user. Each is adapted to as if it were alone.
         With a shadow, `ids` names the samples for `feedback`; without, `outcome.ids` has their numbers.
         """
-        check_not_exported()
-        if torch.compiler.is_dynamo_compiling():  # inside torch.compile(adapted)
-            return uncompiled(self.step)(*inputs, starts=starts, stream=stream, ids=ids, **named)  # type: ignore[no-any-return]
-        # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
-        with self.lock, one_error("this batch cannot be predicted"), torch.inference_mode(False), torch.enable_grad():
+        with self.learning("this batch cannot be predicted"):
             check_own(self.model, starts=starts, stream=stream, ids=ids)
             with self.method.calls.taking(self.model, inputs, named) as x:
                 if self.shadow is None and ids is None:
@@ -97,13 +93,6 @@ class Adapted(Operated):
 
         outcome = self.whole("a step", take)
         return outcome if rows is not None else replace(outcome, output=self.answer(outcome.prediction))
-
-    def answer(self, prediction: Prediction, by: Method | None = None) -> Any:
-        """What the network would give, with these logits."""
-        if by is None:
-            by = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
-        logits = prediction.logits if by.output_type is None else prediction.logits.to(by.output_type)
-        return self.method.calls.answer(logits, prediction.raw.logits)
 
     def take(self, x: Tensor, starts: Starts | None, largest: list[float], undo: Undo) -> Outcome:
         """A step of one stream. `largest` are the largest values of the samples."""
@@ -179,28 +168,17 @@ class Adapted(Operated):
 
     def _observe(self, x: Tensor, prediction: Prediction, part: slice) -> Tensor:
         columns = [column[part] for column in (prediction.label, prediction.uncertainty, prediction.embedding)]
-        if self.method.statistics.keeps_moments:
-            return self._observe_moments(columns, part)
-        return torch.as_tensor(self.memory.take_in(x, *columns))
-
-    def _observe_moments(self, columns: list[Tensor], part: slice) -> Tensor:
-        """Offer what the statistics have seen of those samples that count."""
-        statistics, slots = self.method.statistics, not_stored(part.stop - part.start)
+        statistics = self.method.statistics
+        if not statistics.keeps_moments:
+            return torch.as_tensor(self.memory.take_in(x, *columns))
         if statistics.outdated and part.start == 0:
             self.memory.drop(np.ones(len(self.memory), bool))
-        rows, which = statistics.moments
-        inside = (which >= part.start) & (which < part.stop)
-        rows, which = rows[inside], which[inside] - part.start
-        if len(rows):
-            chosen = (column[which.to(column.device)] for column in columns)
-            slots[which.cpu()] = torch.as_tensor(self.memory.take_in(rows, *chosen))
-        return slots
+        return statistics.offer(self.memory.take_in, columns, part)
 
     def _take_turn(self, undo: Undo) -> dict[str, float]:
         """It is time: the memory is read, the method adapts, and rows are predicted anew where that is due."""
-        method, phase, every = self.method, self.method.cost.phase, self.memory.refresh_every
-        if method.statistics.keeps_moments:
-            every = None  # there are no samples to predict anew
+        method, phase = self.method, self.method.cost.phase
+        every = None if method.statistics.keeps_moments else self.memory.refresh_every  # moments are not predicted anew
         self.turns += 1
         with phase("adapt"):
             held = self.memory.batch()
@@ -211,12 +189,11 @@ class Adapted(Operated):
         return diagnostics
 
     def _adapt(self, held: MemoryBatch, undo: Undo) -> dict[str, float]:
-        method = self.method
         undo.expect_adaptation()
         self.adaptations += 1
-        diagnostics = method.adapt(held) if len(held) else {}
-        if method.reset_every and self.adaptations % method.reset_every == 0:
-            method.start_over()
+        diagnostics = self.method.adapt(held) if len(held) else {}
+        if self.method.reset_every and self.adaptations % self.method.reset_every == 0:
+            self.method.start_over()
         return diagnostics
 
     def _without_logits(self, x: Tensor, starts: Starts | None, undo: Undo) -> Outcome:
@@ -249,7 +226,7 @@ class Adapted(Operated):
 
     def _source_prediction(self, x: Tensor) -> Prediction:
         with self.method.cost.phase("predict"):
-            logits = source_logits(self.method, x)
+            logits = self.method.source_logits(x)
         check_logits(logits, len(x), self.classes)
         return Prediction(logits, None, "probs")
 

@@ -16,12 +16,13 @@ import torch
 from torch import Tensor
 
 from gotta.core.adapted import Adapted
+from gotta.core.inputs import not_stored
 from gotta.core.undo import Undo, is_on_stack
 from gotta.errors import GottaError
 from gotta.methods.parts.calls import map_tensors
 from gotta.priors.prior import Starts
 from gotta.state import set_values
-from gotta.types import Outcome, Prediction, not_stored
+from gotta.types import Outcome, Prediction
 
 LOG = logging.getLogger(__name__)
 Batch = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments of a step

@@ -24,10 +24,11 @@ from gotta.core.shadow import Shadow
 from gotta.core.streams import Held, Key, Limits
 from gotta.core.summary import describe
 from gotta.core.undo import Changeable, Place, Undo
-from gotta.errors import GottaError
+from gotta.errors import GottaError, is_mistake
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.state import Reader, count, flag, optional, set_values
+from gotta.types import Prediction
 
 T = TypeVar("T")
 PICKLED = "pickled"
@@ -62,6 +63,18 @@ class Shared(nn.Module):
                 self._undo = None
                 undo.stop()
             yield
+
+    @contextmanager
+    def learning(self, what: str) -> Iterator[None]:
+        """Whoever is inside is the only one. A mistake in what was given becomes one error that begins with `what`."""
+        # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
+        with self.lock, torch.inference_mode(False), torch.enable_grad():
+            try:
+                yield
+            except Exception as error:
+                if not is_mistake(error):
+                    raise
+                raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
 
     def whole(self, what: str, work: Callable[[Undo], T], everything: bool = False) -> T:
         """Do something that happens whole or not at all, whatever is raised and wherever."""
@@ -189,6 +202,13 @@ class BetweenSteps(Shared):
     def counters_at_start(self) -> dict[str, Any]:
         """Samples; how often it was time to adapt, for whoever looks at samples again; how often it did; their size."""
         return {"offered": 0, "turns": 0, "adaptations": 0, "scale": Scale()}
+
+    def answer(self, prediction: Prediction, by: Method | None = None) -> Any:
+        """What the network would give, with these logits."""
+        if by is None:
+            by = self.guard.source if self.guard is not None and self.guard.sheltering else self.method
+        logits = prediction.logits if by.output_type is None else prediction.logits.to(by.output_type)
+        return self.method.calls.answer(logits, (prediction.before_prior or prediction).logits)
 
     @property
     def streams(self) -> list[Key]:

@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ ENOUGH = 64  # samples in a row of another scale altogether, after which that is
 TOKENS = (torch.int64, torch.int32)  # of texts; images of bytes are mistakes
 HALF = (torch.float16, torch.bfloat16)
 NEAR = 1e-3  # of 1, where the sum of probabilities may be in half precision
+Step = TypeVar("Step", bound=Callable[..., Any])
 EXPECTED = "Expected a floating tensor [B, ...] of finite values"
 
 
@@ -179,16 +181,19 @@ def check_network(net: nn.Module) -> None:
         )
 
 
-def check_not_exported() -> None:
-    if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
-        raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
+def never_compiled(step: Step) -> Step:
+    """A step that torch.compile leaves alone: it would compile decisions for minutes, and the network no faster."""
 
+    @wraps(step)
+    def run(*arguments: Any, **named: Any) -> Any:
+        if getattr(torch.compiler, "is_exporting", bool)() or torch._C._get_tracing_state() is not None:
+            raise GottaError("an adapted model cannot be exported, because it changes. Export model.fold().")
+        if not torch.compiler.is_dynamo_compiling():  # which it is inside torch.compile(adapted)
+            return step(*arguments, **named)
+        warn("an adapted model runs uncompiled, since it changes. Compile its network: adapt(torch.compile(net), ...).")
+        return torch.compiler.disable(step)(*arguments, **named)  # type: ignore[no-untyped-call]
 
-def uncompiled(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step as torch.compile leaves it alone: it would compile decisions for minutes, and the network no faster."""
-    warn("an adapted model runs uncompiled, because it changes. Compile its network: adapt(torch.compile(net), ...).")
-    plain: Callable[..., Any] = torch.compiler.disable(step)  # type: ignore[no-untyped-call]
-    return plain
+    return cast(Step, run)
 
 
 def check_method(method: Method) -> None:
@@ -235,3 +240,8 @@ def check_outputs(adapted: "Adapted", logits: Tensor, samples: int) -> None:
 
 def warn(text: str) -> None:
     warnings.warn(text, NetworkWarning, stacklevel=4)
+
+
+def not_stored(count: int) -> Tensor:
+    """The slots of samples that went into no memory."""
+    return torch.full((count,), -1)

@@ -12,8 +12,7 @@ from gotta.core.between_steps import BetweenSteps
 from gotta.core.inputs import check_batch
 from gotta.core.shadow import Noting, Shadow, ShadowReport
 from gotta.errors import GottaError
-from gotta.methods import Method
-from gotta.types import Outcome, Prediction
+from gotta.types import Outcome
 
 MOST_SNAPSHOTS = 5
 LOG = logging.getLogger(__name__)
@@ -70,9 +69,6 @@ class Operated(BetweenSteps):
         if self.shadow is None:
             raise GottaError(f"{what} needs a model with a shadow. Build it with gotta.adapt(net, shadow=True).")
         return self.shadow
-
-    def answer(self, prediction: Prediction, by: Method | None = None) -> Any:
-        raise NotImplementedError
 
     def _beside(self, x: Tensor, ids: Any, attempt: Callable[[Noting], Outcome]) -> Outcome:
         """A step beside the source."""

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.core.inputs import check_logits
+from gotta.core.inputs import check_logits, not_stored
 from gotta.errors import GottaError
 from gotta.methods import Method
 from gotta.state import Reader, Stateful, count, flag, number, tensor
-from gotta.types import Outcome, Prediction, not_stored
+from gotta.types import Outcome, Prediction
 
 WAITING = 10_000  # samples whose labels may still come
 Id = int | str

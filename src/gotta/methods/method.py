@@ -31,7 +31,13 @@ from gotta.priors.prior import Starts
 from gotta.registry import Registry
 from gotta.state import Back, Stateful, set_values, simple
 from gotta.statistics import Source, Statistics, statistics
-from gotta.statistics.normalization import ONE_VALUE, has_batch_norm, running_statistics, shield_group_norms
+from gotta.statistics.normalization import (
+    ONE_VALUE,
+    has_batch_norm,
+    running_statistics,
+    shield_group_norms,
+    source_statistics,
+)
 from gotta.types import MemoryBatch, Prediction
 
 LOG = logging.getLogger(__name__)
@@ -269,6 +275,18 @@ class Method:
             yield
         finally:
             self.peek = peek
+
+    @torch.no_grad()
+    def source_logits(self, x: Tensor) -> Tensor:
+        """What the source would say: one forward with its weights and statistics. The method stays as it is."""
+        here = self.model.state_dict()
+        saved = {name: value for name, value in self.source_state.items() if isinstance(value, Tensor)}
+        source = {name: value.to(here[name]) for name, value in saved.items()}
+        self.cost.count(forwards=1, samples=len(x))
+        with source_statistics(self.model):
+            inputs, named = self.calls.arrange(x)
+            output = torch.func.functional_call(self.model, source, inputs, named)
+            return self.calls.read(self.calls.keep(x, output))
 
     @property
     def source_state(self) -> Mapping[str, Any]:

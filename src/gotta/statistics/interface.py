@@ -1,6 +1,6 @@
 """What statistics are: they say what BatchNorm layers normalise with when a network predicts and is trained."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
@@ -99,6 +99,17 @@ class Statistics(Stateful):
         the batch it was, [m].
         """
         return torch.zeros(0, 0), torch.zeros(0, dtype=torch.long)
+
+    def offer(self, take_in: Callable[..., Any], columns: Sequence[Tensor], part: slice) -> Tensor:
+        """Give a memory the moments of those samples of a part of the batch that count; the slots."""
+        rows, which = self.moments
+        inside = (which >= part.start) & (which < part.stop)
+        rows, which = rows[inside], which[inside] - part.start
+        slots = torch.full((part.stop - part.start,), -1)
+        if len(rows):
+            chosen = (column[which.to(column.device)] for column in columns)
+            slots[which.cpu()] = torch.as_tensor(take_in(rows, *chosen))
+        return slots
 
     @property
     def outdated(self) -> bool:

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from gotta.core.adapted import Adapted
 from gotta.cost import PHASES
-from gotta.methods.parts.as_source import source_logits
 from gotta.types import Outcome
 
 COUNTS = ("agrees", "consistent")
@@ -24,7 +23,7 @@ def count_surrogates(adapted: Adapted, x: Tensor, outcome: Outcome) -> dict[str,
     try:
         now, mirrored = (adapted.step(image).prediction.label for image in (x, x.flip(-1)))
         with torch.inference_mode(False):
-            source = source_logits(adapted.method, x).argmax(1)
+            source = adapted.method.source_logits(x).argmax(1)
     finally:
         if not frozen:
             adapted.unfreeze()
