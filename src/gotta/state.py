@@ -55,8 +55,12 @@ def set_values(owner: Any, values: Mapping[str, Any]) -> None:
 
 def read_values(owner: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
     """What a file says of an owner's own attributes, checked."""
+    return read_each(owner.state, saved)
+
+
+def read_each(readers: Mapping[str, Reader], saved: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
-    for name, read in owner.state.items():
+    for name, read in readers.items():
         try:
             found[name] = read(saved[name])
         except (KeyError, ValueError, TypeError) as error:
@@ -94,12 +98,28 @@ def tensors(value: Any) -> dict[str, Tensor]:
     return {str(name): tensor(part) for name, part in value.items()}
 
 
-def simple(value: Any) -> Tensor | int | float | None:
-    """A tensor, a number or nothing."""
-    if not isinstance(value, Tensor | int | float | None):
-        raise ValueError(f"a {type(value).__name__} is neither a tensor nor a number")
-    return value
-
-
 def optional(read: Reader) -> Reader:
     return lambda value: None if value is None else read(value)
+
+
+class Sized:
+    """Reads a tensor of floating-point numbers, or None while there is none, whose sizes have names.
+
+    Names are "classes", "features" and "sample", which may be several; any other stands for a size of its own.
+    """
+
+    def __init__(self, *sizes: str) -> None:
+        self.sizes = sizes
+
+    def __call__(self, value: Any) -> Tensor | None:
+        found = None if value is None else tensor(value)
+        if found is not None and not (found.is_floating_point() and found.numel() and found.isfinite().all()):
+            raise ValueError(f"{found.dtype} of shape {list(found.shape)} is not a tensor of finite numbers")
+        return found
+
+    def check(self, name: str, value: Tensor | None, known: Mapping[str, tuple[int, ...]]) -> None:
+        """Raises where a size is known, and is another one."""
+        wanted = [size for word in self.sizes for size in known.get(word, (None,))]
+        found = wanted if value is None else list(value.shape)
+        if len(found) != len(wanted) or any(a not in (None, b) for a, b in zip(wanted, found, strict=True)):
+            raise ValueError(f"{name} has shape {found}. Expected {' x '.join(self.sizes)}")

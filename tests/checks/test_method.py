@@ -13,6 +13,7 @@ from gotta.errors import GottaError
 from gotta.methods import Method, methods
 from gotta.methods.parts.losses import entropy
 from gotta.methods.parts.params import train_affine
+from gotta.state import count
 from gotta.statistics import Batch
 
 pytestmark = pytest.mark.thorough
@@ -40,7 +41,7 @@ class Right(Method):
 
     native = paired = Batch()
     presets = {"official": {"lr": 0.01, "optimizer": "sgd"}}  # noqa: RUF012
-    remembers = ("steps",)
+    remembers = {"steps": count}  # noqa: RUF012
     steps = 0
 
     def configure(self):
@@ -62,7 +63,7 @@ class MovesMore(Right):
 
 
 class ForgetsToRemember(Right):
-    remembers = ()
+    remembers = {}  # noqa: RUF012
 
     def adapt(self, batch):
         self.steps += 1

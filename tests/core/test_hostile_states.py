@@ -6,16 +6,20 @@ import sys
 import time
 import warnings
 from collections import Counter
+from functools import reduce
 
 import numpy as np
 import pytest
 import torch
 from changed_fields import changed
-from tiny import seeded_net
+from tiny import net_for, seeded_net
+from whole_state import QUICK, frozen_state
 
 import gotta
 from gotta import GottaError, adapt
-from gotta.core.saved import seal
+from gotta.core.saved import read, seal, write
+from gotta.methods import methods
+from gotta.state import Sized
 
 CLASSES = 10
 
@@ -203,6 +207,116 @@ def test_a_file_for_the_samples_is_given_again(tmp_path):
 )
 def test_what_no_model_would_have_saved_is_one_message(forge, place, value):
     refused(forge(place, value), ".")
+
+
+def images(seed, size=6):
+    return torch.rand(size, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def warm(method, streams=None, **arguments):
+    model = adapt(net_for(method), method, num_classes=CLASSES, seed=1, **QUICK.get(method, {}), **arguments)
+    for seed in range(3):
+        model(images(seed), **({"stream": streams} if streams else {}))
+    return model
+
+
+def leaves(state, path=()):
+    """Every value in a nested state, with the way to it."""
+    inside = state.items() if isinstance(state, dict) else enumerate(state) if isinstance(state, list) else ()
+    for key, value in inside:
+        yield from leaves(value, (*path, key))
+    if not inside:
+        yield path, state
+
+
+def find(state, path):
+    return reduce(lambda inside, key: inside[key], path, state)
+
+
+def put(state, path, value):
+    """A copy with another value there."""
+    if not path:
+        return value
+    key, *rest = path
+    inside = put(state[key], rest, value)
+    if isinstance(state, dict):
+        return {**state, key: inside}
+    return [inside if at == key else part for at, part in enumerate(state)]
+
+
+class Changed:
+    """Loads states of a model that differ from its own in one value, each of which must leave it as it was."""
+
+    def __init__(self, model, folder):
+        self.model, self.folder = model, folder
+        model.save(folder)
+        record, self.state = read(folder)
+        self.record = {name: part for name, part in record.items() if name not in ("tensors", "state", "sha256")}
+        self.before = frozen_state(model)
+
+    def refused(self, path, values):
+        for value in values:
+            write(self.folder, self.record, put(self.state, path, value))
+            with pytest.raises(GottaError, match="does not fit this model"):
+                self.model.load(self.folder)
+            assert frozen_state(self.model) == self.before, (path, value)
+
+
+WRONG = ["x", True, [], [0.5], {"x": 1}, torch.arange(3), torch.rand(2, 2, 2, 2, 2), torch.zeros(0)]
+
+
+TO_REMEMBER = {  # what a method needs to remember anything here
+    **{name: {"e_margin": 10.0} for name in ("eata", "eta", "rdumb")},
+    "foa": {"source_data": images(8, 64)},
+    "petta": {"source_data": images(8, 64)},
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "streams"),
+    [*((name, None) for name in methods.names() if methods.get(name).remembers), ("neo", [0, 1] * 3)],
+)
+def test_what_a_method_remembers_must_be_of_its_kind_and_size(method, streams, tmp_path):
+    model = warm(method, streams, **TO_REMEMBER.get(method, {}))
+    changed = Changed(model, tmp_path)
+    top = ("method", "remembers") if streams is None else ("streams", 1, 1, "remembered")
+    for name, read_back in model.method.remembers.items():
+        changed.refused((*top, name), WRONG)
+        value = find(changed.state, (*top, name))
+        if isinstance(value, torch.Tensor):
+            changed.refused((*top, name), [value[None], value.long()])
+        if isinstance(read_back, Sized):
+            changed.refused((*top, name), [torch.cat([value, value], value.ndim - 1), value * torch.nan])
+
+
+@pytest.mark.parametrize("prior", ["patient", "oatta"])
+@pytest.mark.parametrize("streams", [None, [0, 1] * 3])
+def test_levels_and_priors_must_be_of_their_kind_and_size(streams, prior, tmp_path):
+    model = warm("deskew", streams, prior=prior)
+    changed = Changed(model, tmp_path)
+    top = ("method",) if streams is None else ("streams", 1, 1)
+    tried = 0
+    for part in ("statistics", "prior"):
+        for path, value in leaves(find(changed.state, (*top, part))):
+            if isinstance(value, torch.Tensor):
+                more = [value[None], value.long() if value.is_floating_point() else value.double()]
+                more += [torch.cat([value, value])] if part == "prior" else []
+                changed.refused((*top, part, *path), ["x", 3, None, [0.5], *more])
+                tried += 1
+            elif value is not None:
+                changed.refused((*top, part, *path), ["x", [], torch.rand(3)])
+    assert tried > 14
+
+
+def test_a_state_of_groups_needs_as_many_classes(tmp_path):
+    """With more than 128 classes, groups of them have signatures."""
+    model = adapt(seeded_net(classes=130), num_classes=130)
+    for seed in range(3):
+        model(images(seed))
+    changed = Changed(model, tmp_path)
+    groups = model.method.statistics.levels.groups
+    assert len(groups) == 130
+    changed.refused(("method", "statistics", "groups"), [groups[:-1], groups[:0], groups - 1, groups + 1])
 
 
 @pytest.mark.parametrize(

@@ -39,3 +39,11 @@ def test_a_class_without_clean_samples_is_left_out_of_the_measure():
     assert method.mean.isnan().any()
     method.predict(STREAM[0])
     assert 0 <= method.stray() <= 1
+
+
+def test_a_class_without_clean_samples_keeps_no_step_from_being_taken():
+    model = build("petta", source_data=CLEAN[:3], **PUBLISHED)
+    seen = [model.step(x).diagnostics for x in STREAM[:3]]
+    assert model.adaptations == 3
+    assert all(0 <= step["strayed"] <= 1 for step in seen)
+    assert model.method.centres.isfinite().all()

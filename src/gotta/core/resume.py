@@ -14,7 +14,9 @@ from gotta.core.streams import Held, begin, check_key, load_own, state_of_stream
 from gotta.cost import PHASES
 from gotta.errors import GottaError
 from gotta.memory import Memory
-from gotta.state import count, read_values, set_values, simple, tensor, values_of
+from gotta.priors import Prior
+from gotta.state import count, read_each, read_values, set_values, tensor, values_of
+from gotta.statistics import Statistics
 
 if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
@@ -119,7 +121,19 @@ def put_state(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
 
 def _put_parts(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
     fill_memory(adapted, adapted.memory, state["memory"])
-    adapted.method.load_state_dict(state["method"])
+    method = adapted.method
+    method.load_state_dict(state["method"])
+    remembered = {name: getattr(method, name) for name in method.remembers}
+    check_sizes(adapted, remembered, method.statistics, method.prior)
+
+
+def check_sizes(adapted: "BetweenSteps", remembered: Mapping[str, Any], statistics: Statistics, prior: Prior) -> None:
+    """Raises unless what was learned is of as many classes, and of such samples, as the model has met."""
+    known = {"classes": None if adapted.classes is None else (adapted.classes,), "sample": adapted.sample}
+    adapted.method.check_remembered(remembered, {name: size for name, size in known.items() if size is not None})
+    if adapted.classes is not None:
+        statistics.check(adapted.classes)
+        prior.check(adapted.classes)
 
 
 def fill_memory(adapted: "BetweenSteps", memory: Memory, state: Mapping[str, Any] | None) -> None:
@@ -158,6 +172,8 @@ def read_stream(adapted: "BetweenSteps", state: Mapping[str, Any]) -> Held:
     load_own(held.statistics, state["statistics"])
     held.prior.load_state_dict(state["prior"])
     fill_memory(adapted, held.memory, state["memory"])
+    remembered = adapted.method.read_remembered(state["remembered"]) if held.remembered else {}
+    check_sizes(adapted, remembered, held.statistics, held.prior)
     for name, generator in held.generators.items():
         generator.set_state(tensor(state["generators"][name]).cpu())
     buffers = [tensor(value).to(own, copy=True) for own, value in zip(held.buffers, state["buffers"], strict=True)]
@@ -165,8 +181,8 @@ def read_stream(adapted: "BetweenSteps", state: Mapping[str, Any]) -> Held:
         raise ValueError("its buffers are of another network")
     return replace(
         held,
-        counters={name: read(state["counters"][name]) for name, read in readers.items()},
-        remembered={name: simple(state["remembered"][name]) for name in held.remembered},
+        counters=read_each(readers, state["counters"]),
+        remembered=remembered,
         buffers=buffers,
     )
 

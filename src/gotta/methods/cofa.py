@@ -1,5 +1,6 @@
 """COFA: a sample is classified together with the one before it, where that is surer (UniTTA, Du et al., 2024)."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -10,6 +11,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.features import has_features
 from gotta.methods.settings import Preset, Presets
 from gotta.methods.support import find_classifier
+from gotta.state import Reader, Sized
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -24,7 +26,7 @@ class Cofa(Method):
     presets: ClassVar[Presets] = {
         "official": Preset("the authors'", only_surer=True),
     }
-    remembers = ("last",)
+    remembers: ClassVar[Mapping[str, Reader]] = {"last": Sized("features")}
     last: Tensor | None = None  # [D], the features of the last sample of the batch before
 
     def check(self, model: nn.Module) -> None:

@@ -1,6 +1,6 @@
 """CoTTA: learn from an augmentation-averaged teacher, and forget at random (Wang et al., CVPR 2022)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import ClassVar
@@ -14,6 +14,7 @@ from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_weights_and_biases
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, count
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch, Prediction
 
@@ -47,7 +48,7 @@ class Cotta(Method):
         "copy, or a list of functions that the copies take in turn",
         "draws": "recorded random draws: {'restore_mask': [adaptations, parameters] bool}",
     }
-    remembers = ("turn",)
+    remembers: ClassVar[Mapping[str, Reader]] = {"turn": count}
     turn = 0
 
     def configure(self) -> torch.optim.Optimizer:

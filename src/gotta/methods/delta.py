@@ -1,6 +1,6 @@
 """DELTA: renormalised batches, and rare classes that count for more (Zhao et al., ICLR 2023)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, Sized, count
 from gotta.statistics import Running
 from gotta.statistics.normalization import ReplacedBatchNorm, batch_statistics, replace_batch_norms, widen
 from gotta.types import MemoryBatch
@@ -39,7 +40,7 @@ class Delta(Method):
         "imagenet-vit": Preset("chosen here: the learning rate of TENT", lr=1e-3, optimizer="sgd"),
     }
     known_quirks: ClassVar[Texts] = {"first_batch": "the running statistics begin as those of the first samples"}
-    remembers = ("frequency", "turn")
+    remembers: ClassVar[Mapping[str, Reader]] = {"frequency": Sized("classes"), "turn": count}
     frequency: Tensor | None = None
     turn = 0
 

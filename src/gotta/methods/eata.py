@@ -13,6 +13,7 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts.losses import choose_entropy, margin, pseudo_label_loss
 from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, Sized
 from gotta.statistics import Batch
 from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
@@ -40,7 +41,7 @@ class Eta(Method):
         "imagenet-vit": VIT,
     }
     known_quirks: ClassVar[Texts] = {"keep_q": "a reset keeps q, the average prediction that redundancy is measured by"}
-    remembers = ("q",)
+    remembers: ClassVar[Mapping[str, Reader]] = {"q": Sized("classes")}
     q: Tensor | None = None
 
     def configure(self) -> torch.optim.Optimizer:

@@ -11,6 +11,7 @@ from gotta.errors import GottaError, NotFinite
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.params import train_affine
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, Sized, count
 from gotta.statistics import Batch
 from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
@@ -42,7 +43,7 @@ class Energy(Method):
         "draws": "recorded random draws: buffer [N, ...], indices and reinit [adaptations, B], fresh [F, ...] with "
         "fresh_batch [F] (the adaptation each belongs to), noise [adaptations * steps, B, ...]"
     }
-    remembers = ("turn", "buffer")
+    remembers: ClassVar[Mapping[str, Reader]] = {"turn": count, "buffer": Sized("rows", "sample")}
     large = ("buffer",)
     turn = 0
     buffer: Tensor | None = None
@@ -69,7 +70,7 @@ class Energy(Method):
         before = self.buffer[rows]
         x = before.clone()
         anew = self.draws.reinit(self.turn, h.reinit, count)
-        x[anew] = self.draws.fresh(self.turn, int(anew.sum()), image)
+        x[anew] = self.draws.fresh(self.turn, int(anew.sum()), image).to(x)
         x = x.to(like)
         for step in range(h.steps):
             x = x + h.step_size * self._uphill(x)

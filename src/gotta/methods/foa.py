@@ -1,6 +1,6 @@
 """FOA: prompts for a transformer, found by forwards alone; features moved to the source (Niu et al., ICML 2024)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from math import prod, sqrt
@@ -15,6 +15,7 @@ from gotta.methods.parts import cma
 from gotta.methods.parts.cma import Search
 from gotta.methods.parts.losses import entropy
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, Sized, count, tensor
 from gotta.statistics.normalization import moments
 from gotta.types import MemoryBatch, Prediction
 
@@ -46,7 +47,11 @@ class Foa(Method):
         "source_features": "these features themselves: {'mean': [L * W], 'std': [L * W]}",
         "draws": "recorded random draws: {'start': [1, prompts, W], 'population': [adaptations, population, D]}",
     }
-    remembers = ("best", "average", "latest", "turn", *Search._fields)
+    remembers: ClassVar[Mapping[str, Reader]] = {
+        **dict.fromkeys(("best", *Search._fields), tensor),
+        **dict.fromkeys(("average", "latest"), Sized("features")),
+        "turn": count,
+    }
     large = ("covariance", "basis")  # exchanged, never changed in place
     best: Tensor  # [prompts, W]
     average: Tensor | None = None  # [W], of the last features

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError, unknown
+from gotta.heads import find_width
 from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
@@ -29,7 +30,7 @@ from gotta.methods.settings import (
 from gotta.priors import Prior, make_prior
 from gotta.priors.prior import Starts
 from gotta.registry import Registry
-from gotta.state import Back, Stateful, set_values, simple
+from gotta.state import Back, Reader, Sized, Stateful, read_each, set_values
 from gotta.statistics import Source, Statistics, statistics
 from gotta.statistics.normalization import (
     ONE_VALUE,
@@ -91,7 +92,7 @@ class Method:
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
-    remembers: ClassVar[tuple[str, ...]] = ()  # attributes that are state: tensors, numbers or None
+    remembers: ClassVar[Mapping[str, Reader]] = {}  # attributes that are state, each with what reads it from a file
     passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek", "ahead")  # set for a while
     large: ClassVar[tuple[str, ...]] = ()  # those of them whose changes are told to `undo_log`, to spare a copy
 
@@ -344,6 +345,24 @@ class Method:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._restore(deepcopy(dict(state)))
 
+    def read_remembered(self, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """What a file says of `remembers`, checked: tensors that were there at the start have kept their shape."""
+        found, start = read_each(self.remembers, saved), self._snapshot["remembers"]
+        for name, value in found.items():
+            fresh = start[name]
+            if isinstance(fresh, Tensor) and (value.shape, value.dtype) != (fresh.shape, fresh.dtype):
+                raise ValueError(f"{name} is of {value.dtype} and shape {list(value.shape)}")
+        return found
+
+    def check_remembered(self, values: Mapping[str, Any], known: Mapping[str, tuple[int, ...]]) -> None:
+        """Raises unless these are of as many classes, and of such samples, as are known."""
+        width = find_width(self.predictor)
+        known = known if width is None else {**known, "features": (width,)}
+        for name, value in values.items():
+            read = self.remembers[name]
+            if isinstance(read, Sized):
+                read.check(name, value, known)
+
     def networks(self) -> dict[str, nn.Module]:
         """Every network this method owns, by name."""
         return {"model": self.model}
@@ -486,6 +505,6 @@ class Method:
             load_plain_state(self.optimizer, state["optimizer"])
         for name, generator in self.generators.items():
             generator.set_state(state["generators"][name].cpu())
-        set_values(self, {name: simple(state["remembers"][name]) for name in self.remembers})
+        set_values(self, self.read_remembered(state["remembers"]))
         for name, part in self.owns().items():
             part.load_state_dict(state[name])

@@ -1,5 +1,8 @@
 """NEO: features are recentred before they are classified (arXiv 2510.05635). Our own lines, after its formula."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
@@ -7,6 +10,7 @@ from gotta.errors import GottaError
 from gotta.methods.method import Method, methods
 from gotta.methods.parts.features import has_features
 from gotta.methods.support import find_classifier
+from gotta.state import Reader, Sized, count
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -17,7 +21,7 @@ class Neo(Method):
     uses_memory = False
     needs_features = True
     native_labels = "raw"
-    remembers = ("centre", "seen")
+    remembers: ClassVar[Mapping[str, Reader]] = {"centre": Sized("features"), "seen": count}
     centre: Tensor | None = None  # [D], of all samples so far
     seen = 0  # samples
 

@@ -1,5 +1,6 @@
 """PeTTA: RoTTA that notices when it strays from the source, and then learns less (Hoang et al., NeurIPS 2024)."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -13,6 +14,7 @@ from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.teacher import follow, frozen_copy
 from gotta.methods.rotta import Rotta
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, Sized
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -43,7 +45,7 @@ class Petta(Rotta):
         "source_data": "clean samples [N, ...] to measure the features of each class on; 2000 are usual",
         "source_features": "these features themselves: {'mean': [C, D], 'var': [C, D]}",
     }
-    remembers = ("centres",)
+    remembers: ClassVar[Mapping[str, Reader]] = {"centres": Sized("classes", "features")}
     centres: Tensor | None = None
     _seen: Prediction | None = None
 
@@ -97,7 +99,7 @@ class Petta(Rotta):
             return None
         features, label = self._seen.features, self._seen.label
         mean, var = self.mean.to(features), self.var.to(features)  # type: ignore[union-attr]
-        centres = mean.clone() if self.centres is None else self.centres.to(features)
+        centres = mean.nan_to_num() if self.centres is None else self.centres.to(features)
         classes = torch.bincount(label).nonzero().flatten()
         off = (centres - mean)[classes] ** 2 / (var[classes] + 1e-6)
         off = off[off.isfinite().all(1)]  # there were clean samples of these

@@ -1,5 +1,6 @@
 """ROID: weigh samples, pull the model to the source, correct by the batch's classes (Marsden et al., WACV 2024)."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -12,6 +13,7 @@ from gotta.methods.parts.losses import entropy, soft_cross_entropy, soft_likelih
 from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.teacher import follow
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, Sized
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch, Prediction
 
@@ -47,7 +49,7 @@ class Roid(Method):
     known_quirks: ClassVar[Texts] = {
         "scaled_logits": "the correction multiplies logits by the prior, not probabilities"
     }
-    remembers = ("mean_probs",)
+    remembers: ClassVar[Mapping[str, Reader]] = {"mean_probs": Sized("classes")}
     mean_probs: Tensor | None = None
 
     def configure(self) -> torch.optim.Optimizer:

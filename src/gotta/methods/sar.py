@@ -1,5 +1,6 @@
 """SAR: reliable and sharpness-aware entropy minimisation, with recovery (Niu et al., ICLR 2023)."""
 
+from collections.abc import Mapping
 from math import log
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ from gotta.methods.parts.losses import choose_entropy, margin
 from gotta.methods.parts.params import load_plain_state, near_the_top, train_affine
 from gotta.methods.parts.sam import displace
 from gotta.methods.settings import Preset, Presets, Texts
+from gotta.state import Reader, number, optional
 from gotta.statistics import Batch
 from gotta.types import MemoryBatch
 
@@ -39,7 +41,7 @@ class Sar(Method):
         "keep_momentum": "a recovery keeps the optimizer's momentum",
         "step_on_empty": "without a reliable sample the optimizer steps all the same, on momentum alone",
     }
-    remembers = ("ema",)
+    remembers: ClassVar[Mapping[str, Reader]] = {"ema": optional(number)}
     ema: float | None = None
 
     def configure(self) -> torch.optim.Optimizer:

@@ -52,12 +52,7 @@ class Filter(Weighing, Prior):
         return Belief(uniform, uniform, np.full(temperatures, self.start), np.zeros(temperatures))
 
     def believe(self, values: Mapping[str, Any]) -> Belief:
-        """Raises unless the arrays go together."""
         belief: Belief = super().believe(values)
-        for name, usual in self.begin(belief.last.shape[-1])._asdict().items():
-            found = getattr(belief, name)
-            if np.shape(found) != np.shape(usual) or not np.isfinite(found).all():
-                raise ValueError(f"{name} of the prior is damaged")
         if type(belief.chosen) is not int or not 0 <= belief.chosen < len(self.temperatures):
             raise ValueError("the prior believes a temperature that it does not have")
         return belief

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gotta.registry import Registry
-from gotta.state import Reader, Stateful, optional, read_values, set_values, values_of
+from gotta.state import Reader, Stateful, number, optional, read_values, set_values, values_of
 from gotta.types import Prediction
 
 LOG = logging.getLogger(__name__)
@@ -111,8 +111,23 @@ class Prior(Stateful):
         set_values(self, beliefs)
 
     def believe(self, values: Mapping[str, Any]) -> Any:
-        """The belief with these arrays and numbers."""
-        return type(self.begin(1))(**values)
+        """The belief with these arrays and numbers. Raises where it has none of that kind."""
+        usual = self.begin(1)
+        belief = type(usual)(**values)
+        for name, value in usual._asdict().items():
+            found = getattr(belief, name)
+            if not isinstance(value, np.ndarray):
+                number(found)
+            elif not isinstance(found, np.ndarray) or found.dtype != value.dtype or not np.isfinite(found).all():
+                raise ValueError(f"{name} of the prior is damaged")
+        return belief
+
+    def check(self, classes: int) -> None:
+        """Raises unless what is believed is of so many classes."""
+        for belief in (self.belief, self.before):
+            for name, usual in self.begin(classes)._asdict().items() if belief is not None else ():
+                if np.shape(getattr(belief, name)) != np.shape(usual):
+                    raise ValueError(f"{name} of the prior is not of {classes} classes")
 
     def describe(self) -> list[str]:
         """What it thinks of the stream, in words."""

@@ -44,6 +44,9 @@ class Statistics(Stateful):
         """What they divide by, where they keep that themselves: exchanged as a whole when they move."""
         return None
 
+    def check(self, classes: int) -> None:
+        """Raises unless what is known of classes is of so many."""
+
     def attach(self, net: nn.Module) -> None:
         """Begin at the source's statistics of this network."""
 

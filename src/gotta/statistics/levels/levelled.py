@@ -88,6 +88,10 @@ class Levelled(Statistics):
         saved = self.state_dict()  # whose tensors are exchanged, never changed in place
         return lambda: self.load_state_dict(saved)
 
+    def check(self, classes: int) -> None:
+        if self.levels is not None:
+            self.levels.check(classes)
+
     def state_dict(self) -> dict[str, Any]:
         return {} if self.levels is None else self.levels.state_dict()
 

@@ -28,6 +28,7 @@ TENSORS = (
     *("mean", "var", "noise", "signature", "taught", "mix", "groups", "waiting", "labels", "recent"),
     *("distances", "evidence", "tried", "gathered"),
 )
+KINDS = {**dict.fromkeys(("labels", "groups"), torch.int64), **dict.fromkeys(("evidence", "tried"), torch.float64)}
 SHARED = ("signature", "taught")  # what streams may have in common
 STATE: dict[str, Reader] = {
     **dict.fromkeys(TENSORS, tensor),
@@ -209,10 +210,23 @@ class Levels:
         shapes |= {"taught": (kinds,), "mix": (kinds if len(found["mix"]) else 0,)}
         shapes |= {"waiting": (2, len(found["labels"]), every)}
         shapes |= {"recent": (len(found["recent"]), small), "gathered": (2, 2 if found["trying"] else 0, every)}
+        shapes |= {name: (len(found[name]),) for name in ("labels", "groups", "distances", "evidence", "tried")}
         for name, shape in shapes.items():
             value = found[name]
-            if tuple(value.shape) != shape or value.dtype != torch.float32:
+            if tuple(value.shape) != shape or value.dtype != KINDS.get(name, torch.float32):
                 raise ValueError(f"{name} of the levels is of {value.dtype} and shape {list(value.shape)}")
+
+    def check(self, classes: int) -> None:
+        """Raises unless signatures are of so many classes, or of groups of them, and all numbers are finite."""
+        kinds, groups = classes if self.classes else 1, self.groups
+        is_right = len(groups) == kinds if kinds > MOST_CLASSES else not len(groups) and len(self.mix) == kinds
+        if len(self.mix) and not is_right:
+            raise ValueError(f"signatures of the levels are not of {classes} classes")
+        for numbers in (self.labels, groups):
+            if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(self.mix):
+                raise ValueError("samples of the levels are of classes that it does not have")
+        if not all(bool(torch.isfinite(getattr(self, name)).all()) for name in TENSORS):
+            raise ValueError("the levels are not finite")
 
     @property
     def grouping(self) -> str:
