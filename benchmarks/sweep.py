@@ -75,6 +75,8 @@ class Cluster:
         self.waiting: list[Any] = []
         self.events = 0
         self.own = 0.0
+        self.first_full: tuple[float, float, int] | None = None  # a look at it when every place was taken; the last one
+        self.last_full = self.look()
         affinity = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda *given, **named: None)
         self.util = SimpleNamespace(scheduling_strategies=affinity)
         self.exceptions = SimpleNamespace(
@@ -123,7 +125,14 @@ class Cluster:
                 share = (number + 1) / room if room == self.at_once else 1.0
                 self.tasks[reference] = Task(id, now + self.seconds * share, now)
             del self.waiting[:room]
+            if self.waiting:
+                self.last_full = self.look()
+                self.first_full = self.first_full or self.last_full
             return done, []
+
+    def look(self) -> tuple[float, float, int]:
+        """Now: seconds by the clock, those that the driver has taken of a core, and events so far."""
+        return perf_counter(), process_time() - self.own, self.events
 
     def get(self, what: Any) -> Any:
         with self.making_up():
@@ -155,13 +164,18 @@ def simulate(cells: int, at_once: int, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         made_up = replace(engine.Ray(), address="made up")
         driver = engine._Driver(cluster, made_up, Work(folder), lambda event: heard.update([event.kind]))
-        start, cpu = perf_counter(), process_time()
+        start = cluster.look()
         driver.run(specs)
-        wall, cpu = perf_counter() - start, process_time() - cpu - cluster.own
-    rates = f"{cells / wall:.0f} results and {cluster.events / wall:.0f} events a second"
-    print(f"{cells} cells, {at_once} at a time, in {wall:.0f} s: {rates}; heard: {dict(heard)}")
-    told = f"making up the cluster {cluster.own / wall:.2f}"
-    print(f"the driver took {cpu / wall:.2f} of a core (expected at most {CORE}); {told}")
+        end = cluster.look()
+    print(f"{cells} cells, {at_once} at a time, in {end[0] - start[0]:.0f} s; heard: {dict(heard)}")
+    told = f"at most {CORE} of a core is expected; making up the cluster took {cluster.own / (end[0] - start[0]):.2f}"
+    for name, first, last in (
+        ("in all", start, end),
+        ("while every place was taken", cluster.first_full, cluster.last_full),
+    ):
+        seconds, cpu, events = (b - a for a, b in zip(first or start, last, strict=True))
+        print(f"{name}, {seconds:.0f} s: {events / seconds:.0f} events a second, {cpu / seconds:.2f} of a core")
+    print(told)
 
 
 def main() -> None:
