@@ -1,6 +1,8 @@
 """The CIFAR ResNets of He et al. with parameter-free shortcuts; key names as in the widely used public checkpoints."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -9,10 +11,6 @@ from gotta.models.backbone import PREPROCESSING, Backbone, Input, architectures
 
 CIFAR = Input(32, *PREPROCESSING["cifar10"])
 Norm = Callable[[int], nn.Module]
-
-
-def group_norm(channels: int) -> nn.Module:
-    return nn.GroupNorm(8, channels)
 
 
 def conv3x3(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
@@ -40,10 +38,13 @@ class Block(nn.Module):
 
 class CifarResNet(Backbone):
     classifier = "linear"
+    depth: ClassVar[int]
+    groups: ClassVar[int] = 0  # of GroupNorm; without them it is BatchNorm
 
-    def __init__(self, depth: int, norm: Norm, num_classes: int = 10, input: Input = CIFAR) -> None:
+    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
         super().__init__(input, num_classes)
-        blocks = (depth - 2) // 6
+        blocks = (self.depth - 2) // 6
+        norm: Norm = partial(nn.GroupNorm, self.groups) if self.groups else nn.BatchNorm2d
         self.conv1, self.bn1 = conv3x3(3, 16), norm(16)
         self.layer1 = self._stage(16, 16, blocks, 1, norm)
         self.layer2 = self._stage(16, 32, blocks, 2, norm)
@@ -69,45 +70,40 @@ class CifarResNet(Backbone):
 class ResNet20(CifarResNet):
     """ResNet-20 with BatchNorm: 0.27 million parameters."""
 
-    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
-        super().__init__(20, nn.BatchNorm2d, num_classes, input)
+    depth = 20
 
 
 @architectures.register("resnet32")
 class ResNet32(CifarResNet):
     """ResNet-32 with BatchNorm: 0.46 million parameters."""
 
-    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
-        super().__init__(32, nn.BatchNorm2d, num_classes, input)
+    depth = 32
 
 
 @architectures.register("resnet44")
 class ResNet44(CifarResNet):
     """ResNet-44 with BatchNorm: 0.66 million parameters."""
 
-    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
-        super().__init__(44, nn.BatchNorm2d, num_classes, input)
+    depth = 44
 
 
 @architectures.register("resnet56")
 class ResNet56(CifarResNet):
     """ResNet-56 with BatchNorm: 0.85 million parameters."""
 
-    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
-        super().__init__(56, nn.BatchNorm2d, num_classes, input)
+    depth = 56
 
 
 @architectures.register("resnet110")
 class ResNet110(CifarResNet):
     """ResNet-110 with BatchNorm: 1.73 million parameters."""
 
-    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
-        super().__init__(110, nn.BatchNorm2d, num_classes, input)
+    depth = 110
 
 
 @architectures.register("resnet20-gn")
 class ResNet20GN(CifarResNet):
     """ResNet-20 with GroupNorm, eight groups: nothing in it depends on the batch."""
 
-    def __init__(self, num_classes: int = 10, input: Input = CIFAR) -> None:
-        super().__init__(20, group_norm, num_classes, input)
+    depth = 20
+    groups = 8
