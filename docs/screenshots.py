@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from gotta.report.films import films_of
+from gotta.report.filmed_runs import films_of
 from gotta.report.results import read_results
 from gotta.report.write import write_report
 
@@ -18,7 +18,7 @@ def main(folder: str) -> None:
     """First screen in light, dark and on a phone; figures; and the memory of a recorded run, if there is one."""
     results = read_results(folder)
     address = write_report(results).resolve().as_uri()
-    films = [film for part in results.parts for film in films_of(part, results.filmed)]
+    films = [film for part in results.chapters for film in films_of(part, results.filmed)]
     films.sort(key=lambda film: "fps" not in film.name)
     with sync_playwright() as playwright:
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")

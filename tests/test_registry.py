@@ -131,7 +131,7 @@ def test_nothing_is_imported_that_the_caller_did_not_give(package, mine):
         with pytest.raises(GottaError, match="'mine:Plane' is code that is not registered, so it was not imported"):
             look("mine:Plane")
     assert known.match("mine:Plane") == ["mine:Plane"]
-    assert known.is_outside("mine:Plane")
+    assert known.is_user_part("mine:Plane")
     assert not known.is_permitted("mine:Plane")
     known.permit("mine:Plane")
     assert known.is_permitted("mine:Plane")
@@ -196,7 +196,7 @@ def test_plug_ins(package, monkeypatch):
     points = [EntryPoint("lathe", "math:gcd", "gotta_tta.tool"), EntryPoint("saw", "nowhere:Saw", "gotta_tta.tool")]
     monkeypatch.setattr(gotta.registry, "entry_points", lambda group: points if group == "gotta_tta.tool" else [])
     assert tools().names() == ["lathe", "saw"]
-    assert tools().is_outside("lathe")
+    assert tools().is_user_part("lathe")
     assert tools().get("lathe").__name__ == "gcd"
     assert tools().get("saw").__module__ == "toolbox.saw", "a plug-in does not replace what is built in"
 

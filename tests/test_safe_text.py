@@ -6,12 +6,12 @@ import unicodedata
 import pytest
 
 from gotta.errors import unknown
-from gotta.safe_text import csv_value, one_line, printable
+from gotta.safe_text import csv_value, one_line, spell_out
 
 
 def test_no_control_character_is_left_but_tabs_and_ends_of_lines():
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
-    shown = printable(everything)
+    shown = spell_out(everything)
     unsafe = [c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")]
     assert sorted(set(unsafe)) == ["\t", "\n"]
     turning = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -21,7 +21,7 @@ def test_no_control_character_is_left_but_tabs_and_ends_of_lines():
 
 def test_ordinary_text_of_any_language_stays():
     text = "fps ± 0.5, Größe, 記憶, حافظه, emoji 👩‍🔬"
-    assert printable(text) == one_line(text) == text
+    assert spell_out(text) == one_line(text) == text
 
 
 def test_what_was_there_can_be_read():

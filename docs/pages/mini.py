@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gotta.report.results import Part, read_results
+from gotta.report.results import Chapter, read_results
 from gotta.report.tables.render import markdown, prose
 from pages.parts import between
 
@@ -12,14 +12,14 @@ def make(root: Path) -> dict[Path, str]:
 
 
 def page(root: Path, name: str) -> str:
-    parts = read_results(root / f"results/{name}.jsonl").parts
+    parts = read_results(root / f"results/{name}.jsonl").chapters
     path = root / f"docs/results/{name}.md"
     text = between(path.read_text(encoding="utf-8"), f"table of {name}", "\n\n".join(map(tables, parts)), path)
     answers = "\n\n".join(f"**{order(part)}** {prose(str(part.answer))}" for part in parts)
     return between(text, f"answer of {name}", answers, path)
 
 
-def tables(part: Part) -> str:
+def tables(part: Chapter) -> str:
     """Without headings and set-up: the page has its own."""
     shown = [markdown(table).splitlines() for table in part.tables()]
     kept = [[line for line in lines if line.startswith("|") or line.startswith("- ")] for lines in shown]
@@ -27,6 +27,6 @@ def tables(part: Part) -> str:
     return "\n\n".join([f"**{order(part)}**", *grids])
 
 
-def order(part: Part) -> str:
+def order(part: Chapter) -> str:
     named = part.panel.runs[0].spec.stream["order"]
     return "i.i.d." if named == "iid" else f"{named.capitalize()}."

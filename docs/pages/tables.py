@@ -6,7 +6,7 @@ from pathlib import Path
 from gotta.experiment.sweep.kept import Kept
 from gotta.report.files.markdown import answer_markdown
 from gotta.report.paper.side_by_side import beside_table
-from gotta.report.results import Part, Results, read_results
+from gotta.report.results import Chapter, Results, read_results
 from gotta.report.tables.render import markdown, prose
 from gotta.safe_text import tell_number
 from pages.claims import Judged, claims_table, judge, told_verdicts
@@ -21,7 +21,7 @@ def make(root: Path) -> dict[Path, str]:
     for path in files:
         results = read_results(path)
         assert not results.damaged, f"{path}: {results.damaged[0]}"
-        judged = [judge(part.panel) for part in results.parts]
+        judged = [judge(part.panel) for part in results.chapters]
         title = prose(results.placed.whole.recipe or path.stem)
         pages[root / FOLDER / f"{path.stem}.md"] = page(path, results, title, judged)
         lines.append(line(path, results, title, [one for part in judged for one in part]))
@@ -39,12 +39,12 @@ def page(path: Path, results: Results, title: str, judged: Sequence[list[Judged]
     versions = ", ".join(sorted({run.version for run in results.runs if run.version}))
     made = f"Made from the {len(results.runs)} runs in `{path.name}` alone (gotta {versions})."
     parts = [MADE, f"# {title}", f"{made} `gotta report {path.name}` shows them in full."]
-    for part, found in zip(results.parts, judged, strict=True):
+    for part, found in zip(results.chapters, judged, strict=True):
         parts += part_text(part, found)
     return join(parts)
 
 
-def part_text(part: Part, judged: list[Judged]) -> list[str]:
+def part_text(part: Chapter, judged: list[Judged]) -> list[str]:
     texts = [f"## {prose(part.panel.title)}"] if part.of > 1 else []
     texts += [*answer_markdown(part.answer), *map(markdown, part.tables())]
     texts += [markdown(beside_table(part.beside))] if part.beside else ["The paper has no number of this setting."]

@@ -21,7 +21,7 @@ from gotta.memory.replay import replay
 from gotta.metrics.measures import FloatArray, balance, coverage, mean, nearest_in_class
 from gotta.models import load
 from gotta.report.figures.svg import svg
-from gotta.report.held import draw_held
+from gotta.report.memory_picture import draw_held
 from gotta.streams import Stream, StreamSpec
 from gotta.types import IntArray, Prediction, torch_images
 from pages.parts import between, grid

@@ -60,7 +60,7 @@ class Registry(Generic[T]):
             found += [name for name in hits or [pattern] if name not in found]
         return found
 
-    def is_outside(self, name: str) -> bool:
+    def is_user_part(self, name: str) -> bool:
         """Whether it is code that does not come with gotta and would have to be imported to be looked at."""
         self._load_for(name)
         return name not in self._items and (":" in name or name in self._plug_ins)
@@ -70,11 +70,11 @@ class Registry(Generic[T]):
         self._permitted.setdefault(name, None)
 
     def is_permitted(self, name: str) -> bool:
-        return ":" not in name or name in self._permitted or not self.is_outside(name)
+        return ":" not in name or name in self._permitted or not self.is_user_part(name)
 
     def expect(self, name: str) -> None:
         """Raises where nobody knows this name. A part that does not come with gotta is not imported for it."""
-        if not self.is_outside(name):
+        if not self.is_user_part(name):
             self.get(name)
         elif not self.is_permitted(name):
             raise self.refusal(name)

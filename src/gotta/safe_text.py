@@ -10,10 +10,10 @@ _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufe
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
-def printable(text: str) -> str:
+def spell_out(text: str) -> str:
     r"""The text with control characters spelled out, but for tabs and ends of lines.
 
-    >>> printable("red \x1b[31m\u202e name\n")
+    >>> spell_out("red \x1b[31m\u202e name\n")
     'red \\x1b[31m\\u202e name\n'
     """
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
@@ -25,7 +25,7 @@ def one_line(text: str) -> str:
     >>> one_line("two\nlines")
     'two\\nlines'
     """
-    return printable(text).replace("\t", "\\t").replace("\n", "\\n")
+    return spell_out(text).replace("\t", "\\t").replace("\n", "\\n")
 
 
 def tell_number(number: int, noun: str) -> str:

@@ -42,7 +42,7 @@ class Settings:
     smoothing: float = 0.0  # of the labels
     seed: int = 0
 
-    def mistakes(self) -> list[str]:
+    def find_mistakes(self) -> list[str]:
         """What is wrong with these numbers, whatever the images."""
         rules = {
             f"epochs={self.epochs}, expected 1 or more": self.epochs < 1,
@@ -217,7 +217,7 @@ def _check(images: Images, labels: IntArray, num_classes: int, settings: Setting
         raise GottaError(f"images are {images.dtype} {list(images.shape)}. Expected square uint8 [N, S, S, 3].")
     if labels.shape != (len(images),):
         raise GottaError(f"{len(images)} images and labels of shape {list(labels.shape)} do not belong together.")
-    mistakes = settings.mistakes()
+    mistakes = settings.find_mistakes()
     if len(labels) and not 0 <= labels.min() <= labels.max() < num_classes:
         mistakes.append(f"labels go from {labels.min()} to {labels.max()}, expected 0 to {num_classes - 1}")
     if len(images) < settings.batch_size:

@@ -33,7 +33,7 @@ def test_a_model_of_objects_is_saved_and_loaded(tmp_path):
 
 
 def test_every_policy_is_exported_by_its_room():
-    own = {policies.get(name) for name in policies.names() if not policies.is_outside(name)}
+    own = {policies.get(name) for name in policies.names() if not policies.is_user_part(name)}
     exported = (getattr(gotta.memory, name) for name in gotta.memory.__all__)
     assert own == {part for part in exported if isinstance(part, type) and issubclass(part, Policy)} - {Policy}
 

@@ -50,7 +50,7 @@ def test_one_entry_is_recorded_tabled_drawn_and_shown_on_the_page(tmp_path, monk
 
     runs = [made(memory, summary={"buffer": {"rows": 32, "spread": 0.25}}) for memory in ("fps", "none")]
     results = read_results(stored(tmp_path, runs, steps))
-    table = next(table for table in results.parts[0].details if table.title == "Memory")
+    table = next(table for table in results.chapters[0].details if table.title == "Memory")
     assert table.rows[0].cells[table.columns.index("spread")].number == "0.25"
     assert table.caption[0].endswith("lower is closer. Spread: of the rows.")
     text = page(results)

@@ -71,7 +71,7 @@ def test_a_part_of_the_runs_is_placed_by_itself(tmp_path, calls):
     few = results.only({made().id, "another"})
     assert [[row.name for row in part.panel.rows] for part in few.parts] == [["fps"]]
     assert [part.title for part in few.parts] == [""]
-    assert [part.title for part in results.parts] == ["capacity 8", "capacity 32"]
+    assert [part.title for part in results.chapters] == ["capacity 8", "capacity 32"]
     assert placed == [1, 3]
 
 
@@ -95,7 +95,7 @@ def try_changed_stores(numbers, root):
             results = read_results(Store(root))
             assert is_sealed or len(results.damaged) == 1 or documents[name] == json.loads(before[name])
             found["damaged" if results.damaged else "shown"] += 1
-            for part in results.parts:
+            for part in results.chapters:
                 assert part.panel.title is not None
                 assert part.answer.headline
                 assert part.tables("accuracy")

@@ -11,7 +11,7 @@ from gotta import GottaError
 from gotta.serve import gate as gate_module
 from gotta.serve.gate import TOKEN, Gate
 from gotta.serve.meters import Meters
-from gotta.serve.reading import Limits
+from gotta.serve.requests import Limits
 
 NPY = io.BytesIO()
 np.save(NPY, np.zeros((2, 3), np.float32))

@@ -16,7 +16,7 @@ def result(tmp_path_factory):
 
 def test_a_result_has_a_table_for_each_set_up_and_says_what_can_be_told(result):
     tables = result.table()
-    assert len(tables) == len(result.parts) == len(result.answers())
+    assert len(tables) == len(result.chapters) == len(result.answers())
     assert all(name in str(tables) for name in ("source", "norm", "tent", "fps"))
     assert "|" in tables._repr_markdown_()
     assert "seconds" in str(result.table("seconds")).lower()

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from gotta.cli.terminal import Console
 from gotta.experiment.sweep.sweep import Event, Listener
 from gotta.report.cells import Table
-from gotta.report.results import Part
+from gotta.report.results import Chapter
 from gotta.report.tables.render import explain_marks, plain
 from gotta.safe_text import tell_few, tell_seconds
 from gotta.train import Progress as TrainingProgress
@@ -23,30 +23,32 @@ def show_table(console: Console, table: Table, details: bool = True) -> None:
     console.print(plain(table, details), highlight=False, markup=False, soft_wrap=True)
 
 
-def show_parts(console: Console, parts: Sequence[Part], metric: str = "accuracy", details: bool = False) -> None:
+def show_chapters(
+    console: Console, chapters: Sequence[Chapter], metric: str = "accuracy", details: bool = False
+) -> None:
     """The first set-up, and the headlines of the others; with `details` all of them, and all that is known."""
-    for part in parts if details else parts[:1]:
-        if part.of > 1:
-            console.rule(part.panel.title, align="left")
-        _show_part(console, part, metric, details)
-    for part in () if details else parts[1:]:
-        console.print(f"{part.panel.title}: {part.answer.headline}", highlight=False, markup=False)
-    if len(parts) > 1 and not details:
+    for chapter in chapters if details else chapters[:1]:
+        if chapter.of > 1:
+            console.rule(chapter.panel.title, align="left")
+        _show_chapter(console, chapter, metric, details)
+    for chapter in () if details else chapters[1:]:
+        console.print(f"{chapter.panel.title}: {chapter.answer.headline}", highlight=False, markup=False)
+    if len(chapters) > 1 and not details:
         console.print("The page has the tables of all set-ups; so has --details.", style="dim", highlight=False)
 
 
-def _show_part(console: Console, part: Part, metric: str, details: bool) -> None:
+def _show_chapter(console: Console, chapter: Chapter, metric: str, details: bool) -> None:
     """The headline, the tables, what their marks mean, and at most three lines of what they say."""
-    tables, told = part.tables(metric), len(part.panel.runs) > 1
+    tables, told = chapter.tables(metric), len(chapter.panel.runs) > 1
     if told:
-        console.print(part.answer.headline, style="bold", highlight=False, markup=False)
+        console.print(chapter.answer.headline, style="bold", highlight=False, markup=False)
     for table in tables:
         show_table(console, table, details)
     notes = [] if details else dict.fromkeys(note for table in tables for note in table.footnotes)
     for line in ("" if details else explain_marks(*tables), *notes):
         if line:
             console.print(line, style="dim", highlight=False, markup=False)
-    for line in (*part.answer.lines, *(part.answer.details if details else ())) if told else ():
+    for line in (*chapter.answer.lines, *(chapter.answer.details if details else ())) if told else ():
         console.print(line, highlight=False, markup=False)
 
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO, cast
 from rich.console import Console as RichConsole
 from rich.segment import Segment
 
-from gotta.safe_text import printable
+from gotta.safe_text import spell_out
 
 SPELLED = "gotta-spelled"
 SPELLING = {
@@ -35,7 +35,7 @@ class Console(RichConsole):
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         return super()._render_buffer(
-            part if part.control else Segment(printable(part.text), part.style) for part in buffer
+            part if part.control else Segment(spell_out(part.text), part.style) for part in buffer
         )
 
 
@@ -46,7 +46,7 @@ class Guarded:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        self.rich_proxied_file.write(printable(text))
+        self.rich_proxied_file.write(spell_out(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -367,7 +367,7 @@ def _describe_part(part: Any) -> dict[str, Any]:
     """A part that comes with gotta, by its kind, name and arguments; others cannot be saved."""
     for kind, registry in PARTS.items():
         for name in registry.names():
-            if not registry.is_outside(name) and registry.get(name) is type(part):
+            if not registry.is_user_part(name) and registry.get(name) is type(part):
                 arguments = {name: getattr(part, name) for name in inspect.signature(type(part)).parameters}
                 return {"kind": kind, "name": name, "arguments": encode(arguments, {})}
     raise GottaError(f"a {type(part).__name__} does not come with gotta, so a saved state cannot hold it.")
@@ -375,7 +375,7 @@ def _describe_part(part: Any) -> dict[str, Any]:
 
 def _build_part(kind: str, name: str, arguments: Mapping[str, Any]) -> Any:
     registry = PARTS[kind]
-    if registry.is_outside(name):
+    if registry.is_user_part(name):
         raise ValueError(f"{kind} '{name}' does not come with gotta")
     return registry.build(name, **decode(dict(arguments), {}))
 

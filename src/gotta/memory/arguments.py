@@ -28,7 +28,7 @@ def check_owner(hyper: Mapping[str, Any], method: str, known: list[str], memory:
                 f"'{name}' is an argument of memory '{memory}', not of method '{method}'. "
                 f"Give it to the memory: memory={_written(memory, name, value)}."
             )
-        known_here = [other for other in policies.names() if not policies.is_outside(other)]
+        known_here = [other for other in policies.names() if not policies.is_user_part(other)]
         if takers := [other for other in known_here if name in (arguments_of(other) or ())]:
             raise GottaError(
                 f"'{name}' is not an argument of method '{method}'. Memories that take it: {', '.join(takers)}. "

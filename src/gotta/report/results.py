@@ -32,8 +32,8 @@ EXPLAINING = ("domains", "stream")  # kinds of figures, the better one first
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Number `number` of the `of` tables of a report: everything about one panel, computed once."""
+class Chapter:
+    """Number `number` of the `of` chapters of a report: everything about one panel, computed once."""
 
     panel: Panel
     number: int = 1
@@ -111,10 +111,10 @@ class Results:
         return place(self.runs)
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """One for each table, in the order of the report."""
+    def chapters(self) -> tuple[Chapter, ...]:
+        """One for each panel, in the order of the report."""
         panels = self.placed.panels
-        return tuple(Part(panel, number, len(panels)) for number, panel in enumerate(panels, 1))
+        return tuple(Chapter(panel, number, len(panels)) for number, panel in enumerate(panels, 1))
 
     @cached_property
     def across(self) -> list[Figure]:

@@ -13,7 +13,7 @@ from gotta.report.figures.svg import svg
 from gotta.report.files.csv_rows import table_csv
 from gotta.report.files.latex import tex
 from gotta.report.files.markdown import report_markdown
-from gotta.report.films import ROOM, choose_recordings
+from gotta.report.filmed_runs import ROOM, choose_recordings
 from gotta.report.page.webpage import page
 from gotta.report.results import Results
 
@@ -50,9 +50,9 @@ def _usual_place(root: Path) -> Path:
 def named_figures(results: Results) -> dict[str, Figure]:
     """Every figure by the name of its file; several set-ups are numbered as on the page."""
     named = {figure.name: figure for figure in results.across}
-    for part in results.parts:
-        prefix = f"{part.number}-" if part.of > 1 else ""
-        named |= {f"{prefix}{figure.name}": figure for figure in part.figures}
+    for chapter in results.chapters:
+        prefix = f"{chapter.number}-" if chapter.of > 1 else ""
+        named |= {f"{prefix}{figure.name}": figure for figure in chapter.figures}
     return named
 
 

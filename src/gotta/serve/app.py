@@ -17,7 +17,7 @@ from gotta.serve.grpc_calls import add_calls, predict
 from gotta.serve.meters import Meters
 from gotta.serve.owned_streams import StreamStore
 from gotta.serve.predictor import Answer, Owned, Predictor, as_error
-from gotta.serve.reading import Inputs, Limits
+from gotta.serve.requests import Inputs, Limits
 
 PATIENT = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "50"}  # where a busy machine starts a proxy; Serve would wait 5
 

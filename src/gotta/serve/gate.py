@@ -12,7 +12,7 @@ from gotta.errors import GottaError
 from gotta.json_yaml import parse_json
 from gotta.serve.meters import Meters
 from gotta.serve.owned_streams import DEFAULT, check_stream
-from gotta.serve.reading import Limits, TooLarge, TooSlow, read_body, read_inputs
+from gotta.serve.requests import Limits, TooLarge, TooSlow, read_body, read_inputs
 
 LOG = logging.getLogger(__name__)
 TOKEN = "GOTTA_ADMIN_TOKEN"

@@ -24,7 +24,7 @@ from gotta.models.own import build_network
 from gotta.serve.meters import Meters
 from gotta.serve.one_stream import OneStream, can_share
 from gotta.serve.owned_streams import OwnedElsewhere, StaleOwner, StreamStore, check_owner
-from gotta.serve.reading import Inputs
+from gotta.serve.requests import Inputs
 from gotta.types import Outcome
 
 LOG = logging.getLogger(__name__)

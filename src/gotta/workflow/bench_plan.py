@@ -79,7 +79,7 @@ class Plan:
     @cached_property
     def looked_at(self) -> list[RunSpec]:
         """The runs to do that can be looked at without importing code of the caller's: their memory is not asked."""
-        return [spec for spec in self.todo if not user_parts.find_outside(spec.model_dump()).keys() - {"memory"}]
+        return [spec for spec in self.todo if not user_parts.find_user_parts(spec.model_dump()).keys() - {"memory"}]
 
     @cached_property
     def missing(self) -> list[Missing]:
@@ -123,7 +123,7 @@ class Plan:
 
         Without `everything` nothing of the caller's is imported for it.
         """
-        known = [spec for spec in self.todo if everything or not user_parts.find_outside(spec.model_dump())]
+        known = [spec for spec in self.todo if everything or not user_parts.find_user_parts(spec.model_dump())]
         return [
             *self._damaged(),
             *self._start(),
@@ -136,7 +136,7 @@ class Plan:
     def check(self, device: str = "cpu") -> None:
         """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
         check_device(device)
-        wrong = [Missing(text) for text in user_parts.mistakes(self.todo)]
+        wrong = [Missing(text) for text in user_parts.find_mistakes(self.todo)]
         if lacking := wrong or missing(self.todo):
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
             raise GottaError(f"{_told_missing(lacking)}\n{way_out}")

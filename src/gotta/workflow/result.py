@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gotta.experiment.sweep.sweep import Event
     from gotta.report.cells import Table
     from gotta.report.compare import Comparisons
-    from gotta.report.results import Part, Results
+    from gotta.report.results import Chapter, Results
     from gotta.report.stored_run import Run
 
 
@@ -63,19 +63,19 @@ class Result:
         return self._asked.runs
 
     @property
-    def parts(self) -> "tuple[Part, ...]":
+    def chapters(self) -> "tuple[Chapter, ...]":
         """What a report says about the runs, set-up by set-up."""
         if not self.runs:
             raise GottaError(f"no run is finished, so there is nothing to show.{self.told_failures(' ')}")
-        return self._asked.parts
+        return self._asked.chapters
 
     def table(self, metric: str = "accuracy") -> Tables:
         """`accuracy`, `error` or `seconds`: memories by methods for each set-up, then statistics and priors."""
-        return Tables(table for part in self.parts for table in part.tables(metric))
+        return Tables(table for chapter in self.chapters for table in chapter.tables(metric))
 
     def answers(self) -> list[str]:
         """For each set-up the sentence that says what it shows."""
-        return [str(part.answer) for part in self.parts]
+        return [str(chapter.answer) for chapter in self.chapters]
 
     def compare(self, first: str, second: str) -> "Comparisons":
         """Two memories, methods or entries, paired on the same streams: `result.compare("fps", "cstu")`.
@@ -84,7 +84,7 @@ class Result:
         """
         from gotta.report.compare import compare
 
-        return compare([part.panel for part in self.parts], first, second)
+        return compare([chapter.panel for chapter in self.chapters], first, second)
 
     def frame(self) -> "pandas.DataFrame":
         """A row for each run, a column for each setting and number. Needs pandas."""

@@ -14,7 +14,7 @@ from gotta.experiment.recipe.missing import missing
 from gotta.experiment.run.environment import environment
 from gotta.experiment.run.run import run as run_again
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.user_parts import find_outside
+from gotta.experiment.spec.user_parts import find_user_parts
 from gotta.experiment.sweep.kept import Runs
 from gotta.experiment.sweep.store import Run
 from gotta.experiment.sweep.verified import NEAR, OTHER, SAME, Verified, checksum_of
@@ -44,7 +44,7 @@ def find_repeatable(runs: Runs, seconds: float = math.inf) -> list[Run]:
 def _is_repeatable(run: Run) -> bool:
     try:
         spec = RunSpec.of(run.spec)
-        return not find_outside(run.spec) and spec.id == run.id and not missing([spec])
+        return not find_user_parts(run.spec) and spec.id == run.id and not missing([spec])
     except GottaError:  # of another version
         return False
 

@@ -6,7 +6,7 @@ import pytest
 from gotta import GottaError
 from gotta.experiment.spec.arguments import list_arguments
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.user_parts import mistakes
+from gotta.experiment.spec.user_parts import find_mistakes
 
 
 def test_arguments_stand_beside_the_settings():
@@ -65,7 +65,7 @@ def test_a_policy_of_ones_own_is_not_looked_at(monkeypatch):
     given = {"memory": {"name": name, "capacity": 2, "depth": 5, "dept": 6}}
     assert RunSpec.of(given, imports=["mine_with_arguments"]).memory.arguments == {"depth": 5, "dept": 6}
     assert "argument of memory 'mine_with_arguments:Mine' 'dept' is unknown. Did you mean 'depth'?" in "".join(
-        mistakes([RunSpec.of(given)])
+        find_mistakes([RunSpec.of(given)])
     )
 
 

@@ -139,7 +139,7 @@ def test_a_sweep_that_starts_from_lines_runs_only_what_they_lack(store, lines, t
     assert set(heard) == {spec.id for spec in planned.todo}
     assert len(result.runs) == 12
     told = "8 of the 12 runs are kept without records of their steps, so curves over the stream are left out."
-    assert told in result.parts[0].setup
+    assert told in result.chapters[0].setup
 
 
 def test_a_kept_run_of_another_version_of_a_part_is_told_and_run_again(lines, tmp_path, monkeypatch):

@@ -76,7 +76,7 @@ def test_no_chart_shows_more_than_six_lines_at_first(tmp_path):
     runs = [made(f"mine{k}", scores=(50.0 + k, 51, 52, 53)) for k in range(9)]
     results = read_results(write(tmp_path, [*runs, made("none", "source")]))
     charts = [
-        figure.drawing for figure in results.parts[0].figures if figure.kind in ("domains", "stream", "diagnostics")
+        figure.drawing for figure in results.chapters[0].figures if figure.kind in ("domains", "stream", "diagnostics")
     ]
     assert len(charts) == 3
     for drawing in charts:
@@ -107,7 +107,7 @@ def test_a_name_of_any_length_can_be_drawn():
 
 def test_figures_are_drawn_for_what_there_is(tmp_path):
     results = read_results(write(tmp_path, many_runs()))
-    names = {figure.name for figure in results.parts[0].figures}
+    names = {figure.name for figure in results.chapters[0].figures}
     assert names == {"stream-norm", "stream-tent", "diagnostics-norm", "diagnostics-tent", "cost", "domains", "wins"}
     for figure in named_figures(results).values():
         root = ElementTree.fromstring(svg(figure.drawing))
@@ -142,7 +142,7 @@ def test_a_file_with_one_decorated_function_adds_its_figures_everywhere(tmp_path
 
     store = write(tmp_path, [made("fps"), made("none")])
     results = read_results(store)
-    names = [figure.name for figure in results.parts[0].figures]
+    names = [figure.name for figure in results.chapters[0].figures]
     assert names[:4] == ["domains", "stream-norm", "mine-norm", "diagnostics-norm"]
     write_report(results)
     assert (tmp_path / "figures" / "mine-norm.svg").exists()

@@ -17,7 +17,7 @@ from gotta.report.write import write_report
 def test_csv_has_the_numbers_of_the_tables(tmp_path):
     results = read_results(write(tmp_path, many_runs()))
     lines = list(csv.DictReader(StringIO(table_csv(results))))
-    (shown, *_) = results.parts[0].tables("accuracy")
+    (shown, *_) = results.chapters[0].tables("accuracy")
     expected = {
         (" + ".join(row.names), column): cell.value
         for row in shown.rows
@@ -26,7 +26,7 @@ def test_csv_has_the_numbers_of_the_tables(tmp_path):
     }
     got = {(r["row"], r["column"]): float(r["value"]) for r in lines if r["table"] == shown.title}
     assert got == pytest.approx(expected)
-    assert {table.title for table in results.parts[0].all_tables} >= {r["table"] for r in lines} > {shown.title}
+    assert {table.title for table in results.chapters[0].all_tables} >= {r["table"] for r in lines} > {shown.title}
 
 
 NAMES = ("=cmd|' /C calc'!A0", "+1\x1b[31m", "-a\nb", "@x\u2028y|z\x9b<b>", "fps")

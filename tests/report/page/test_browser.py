@@ -103,7 +103,7 @@ def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
 
 def test_title_and_headline_answer_the_same_question_and_the_best_is_in_bold(visit, store):
     page = visit()
-    (part,) = read_results(store).parts
+    (part,) = read_results(store).chapters
     assert "memory" in page.get_by_role("heading", level=1).text_content()
     headline = page.locator(".headline").text_content()
     assert headline == part.answer.headline

@@ -2,7 +2,7 @@
 
 from made_runs import domains_of, made, panel_of
 
-from gotta.report.results import Part
+from gotta.report.results import Chapter
 from gotta.report.tables.details import domain_table
 from gotta.report.tables.visits import errors_by_visit, visits_table
 
@@ -33,7 +33,7 @@ def test_visits_are_columns_with_their_mean_and_what_the_last_adds():
 
 def test_a_stream_that_does_not_recur_has_no_such_table():
     assert not visits_table(panel_of([made()])).rows
-    assert [table.title for table in Part(panel_of([recurring()])).details if table.rows][:2] == [
+    assert [table.title for table in Chapter(panel_of([recurring()])).details if table.rows][:2] == [
         "Accuracy (%) per domain",
         "Error (%) per visit",
     ]

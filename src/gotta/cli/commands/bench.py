@@ -230,9 +230,9 @@ def conclude(console: "Console", result: "Result", details: bool = False) -> Non
 
 
 def show_result(console: "Console", result: "Result", details: bool) -> None:
-    from gotta.cli.progress import show_parts
+    from gotta.cli.progress import show_chapters
 
-    show_parts(console, result.parts, details=details)
+    show_chapters(console, result.chapters, details=details)
     console.print(f"Runs: {result.store.address}   Report: {result.report()}", highlight=False, soft_wrap=True)
 
 

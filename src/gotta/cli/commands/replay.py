@@ -67,7 +67,7 @@ def _draw(recorded: "Journal", held: dict[str, list[int]], to: Path) -> None:
     from gotta.files import write_atomically
     from gotta.report.figures.raster import png
     from gotta.report.figures.svg import svg
-    from gotta.report.held import draw_held
+    from gotta.report.memory_picture import draw_held
 
     at = {int(id): position for position, id in enumerate(recorded.column("id"))}
     places = {name: [at[id] for id in ids] for name, ids in held.items()}

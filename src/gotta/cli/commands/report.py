@@ -29,7 +29,7 @@ def report(
 
     - `gotta report results/statistics.jsonl`
     """
-    from gotta.cli.progress import show_parts, show_table
+    from gotta.cli.progress import show_chapters, show_table
     from gotta.cli.terminal import Console
     from gotta.report.results import read_results
     from gotta.report.write import write_report
@@ -41,11 +41,11 @@ def report(
         raise GottaError(
             f"every run in '{folder}' is damaged: {'; '.join(f'{id}: {reason}' for id, reason in results.damaged[:3])}."
         )
-    for part in results.parts:
-        part.tables(metric)  # a metric that is not known is refused before anything is written
+    for chapter in results.chapters:
+        chapter.tables(metric)  # a metric that is not known is refused before anything is written
     path = write_report(results, to=out)  # before anything is printed, which may go to a pipe that closes early
     console = Console()
-    show_parts(console, results.parts, metric, details)
+    show_chapters(console, results.chapters, metric, details)
     if results.choices.rows and details:
         show_table(console, results.choices)
     for id, reason in results.damaged:

@@ -39,7 +39,7 @@ def serve(
     Example: `gotta serve my_module:build_model --port 8000 --replicas 2`
     """
     from gotta.serve.app import Settings, run
-    from gotta.serve.reading import Limits
+    from gotta.serve.requests import Limits
 
     limits = Limits(max_bytes, max_samples, seconds=timeout)
     settings = Settings(

@@ -111,7 +111,7 @@ def parse_settings(architecture: str, texts: Sequence[str]) -> "Settings":
             except (KeyError, ValueError):
                 mistakes.append(f"{name}={value} is not {KINDS[types[name]]}.")
     settings = Settings(architecture=architecture, **chosen)
-    mistakes += [f"{mistake}." for mistake in settings.mistakes()]
+    mistakes += [f"{mistake}." for mistake in settings.find_mistakes()]
     if mistakes:
         raise GottaError(" ".join(mistakes))
     return settings

@@ -10,7 +10,7 @@ from gotta.errors import GottaError
 from gotta.experiment.run.content_used import DATA, KEPT, WEIGHTS, weights_used
 from gotta.experiment.run.loaded import data_of
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.user_parts import is_outside
+from gotta.experiment.spec.user_parts import is_user_part
 from gotta.experiment.sweep.kept import Runs
 from gotta.streams import Stream
 
@@ -27,7 +27,7 @@ def check_same_inputs(specs: Iterable[RunSpec], store: Runs, everything: bool = 
     for spec in (spec for spec in specs if store.has(spec.id)):
         seen = json.dumps(spec.model_dump(include={"data", "stream"}))
         if seen not in data_now:
-            known = everything or not is_outside("data", spec.data.name)
+            known = everything or not is_user_part("data", spec.data.name)
             data_now[seen] = _data_now(spec, store) if known else None
         looks = {
             WEIGHTS: (f"weights '{spec.model.weights or spec.model.name}'", _weights_now(spec)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from gotta.experiment.spec.arguments import list_arguments, usual_arguments
 from gotta.experiment.spec.sections import DEFAULTS, FIELDS
-from gotta.experiment.spec.user_parts import is_outside
+from gotta.experiment.spec.user_parts import is_user_part
 from gotta.methods import methods
 
 Sections = dict[str, Any]
@@ -46,7 +46,7 @@ def _with(section: str, cell: Sections, name: str) -> Sections:
 
 def _presets(method: str) -> Collection[str]:
     """None of a method of the caller's own, which is not imported for this."""
-    return () if is_outside("method", method) else methods.get(method).presets
+    return () if is_user_part("method", method) else methods.get(method).presets
 
 
 def _name(section: str, cell: Sections) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from gotta.core.true_labels import TRUE_LABELS
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.sections import DEFAULTS, FIELDS
-from gotta.experiment.spec.user_parts import REGISTRIES, is_outside
+from gotta.experiment.spec.user_parts import REGISTRIES, is_user_part
 from gotta.memory import policies
 from gotta.methods import methods
 from gotta.methods.settings import hyper_parameters
@@ -17,7 +17,7 @@ FROM_ELSEWHERE = ("model", "statistics", "embed", "seed")  # arguments of a meth
 
 def list_arguments(section: str, name: Any) -> list[str] | None:
     """What the chosen memory or method takes as arguments; None if unknown."""
-    if is_outside(section, name):
+    if is_user_part(section, name):
         return None
     try:
         cls: Any = REGISTRIES[section].get(name)
@@ -51,7 +51,7 @@ def _name(section: str, content: Mapping[str, Any]) -> Any:
 
 def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the arguments are that nobody gave: the preset's values, and the defaults; {} if unknown."""
-    if name in TRUE_LABELS or is_outside(section, name):
+    if name in TRUE_LABELS or is_user_part(section, name):
         return {}
     try:
         cls: Any = REGISTRIES[section].get(name)
@@ -66,7 +66,7 @@ def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[s
 
 def usual_refresh(memory: str) -> int | None:
     """After how many adaptations a memory refreshes its rows by itself; None if it never does, or if unknown."""
-    if memory in TRUE_LABELS or is_outside("memory", memory):
+    if memory in TRUE_LABELS or is_user_part("memory", memory):
         return None
     return getattr(policies.get(memory), "refresh_every", None)
 

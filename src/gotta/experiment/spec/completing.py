@@ -48,7 +48,7 @@ def complete(spec: "RunSpec") -> "RunSpec":
 
 def _boundaries(told: str | None, prior: str | None, data: str) -> str | None:
     """A prior knows where the clips of a video begin, unless the spec hides it."""
-    if told is not None or prior in (None, "none") or user_parts.is_outside("data", data) or not has_clips(data):
+    if told is not None or prior in (None, "none") or user_parts.is_user_part("data", data) or not has_clips(data):
         return told
     return "told"
 
@@ -87,7 +87,7 @@ def _with_arguments(spec: "RunSpec") -> "RunSpec":
     changes = {}
     for section in PARTS:
         chosen = getattr(spec, section)
-        if chosen.name not in TRUE_LABELS and not user_parts.is_outside(section, chosen.name):
+        if chosen.name not in TRUE_LABELS and not user_parts.is_user_part(section, chosen.name):
             given = as_declared(section, chosen.name, chosen.arguments)
             if section == "method" and (setting := asks_for_samples(chosen.name, given)):
                 given[setting] = decide_samples(setting, given[setting], spec.data.name).model_dump()

@@ -93,7 +93,7 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        if self.memory.name in TRUE_LABELS or user_parts.is_outside("memory", self.memory.name):
+        if self.memory.name in TRUE_LABELS or user_parts.is_user_part("memory", self.memory.name):
             return True
         return memory_class(self.memory.name).lasts
 

@@ -88,4 +88,4 @@ DEFAULTS = {section: str(cls.model_fields["name"].default) for section, cls in P
 
 def own_method(method: MethodSpec) -> type[Method] | None:
     """The method, if it can be looked at without importing it."""
-    return None if user_parts.is_outside("method", method.name) else methods.get(method.name)
+    return None if user_parts.is_user_part("method", method.name) else methods.get(method.name)

@@ -42,28 +42,30 @@ PLACES = {  # parts that are settings of a section: by kind, that section
 }
 
 
-def is_outside(section: str, name: Any) -> bool:
+def is_user_part(section: str, name: Any) -> bool:
     """Whether this part would have to be imported to be looked at."""
     return (
-        isinstance(name, str) and not (section == "model" and is_foreign(name)) and REGISTRIES[section].is_outside(name)
+        isinstance(name, str)
+        and not (section == "model" and is_foreign(name))
+        and REGISTRIES[section].is_user_part(name)
     )
 
 
-def find_outside(sections: Mapping[str, Any]) -> dict[str, str]:
+def find_user_parts(sections: Mapping[str, Any]) -> dict[str, str]:
     """The outside parts of a spec or of some of its sections, by the kind of part."""
     found = {}
     for kind in REGISTRIES:
         section, setting = (PLACES[kind], kind) if kind in PLACES else (kind, "name")
         content = sections.get(section)
         name = content.get(setting) if isinstance(content, Mapping) else None
-        if is_outside(kind, name):
+        if is_user_part(kind, name):
             found[kind] = str(name)
     return found
 
 
 def permit(sections: Mapping[str, Any], imports: Collection[str] | None = None) -> None:
     """What these sections name may be imported: all of it, or what is of these modules."""
-    for section, name in find_outside(sections).items():
+    for section, name in find_user_parts(sections).items():
         if ":" in name and (imports is None or name.partition(":")[0] in imports):
             REGISTRIES[section].permit(name)
 
@@ -73,21 +75,21 @@ def find_refused(sections: Mapping[str, Any]) -> list[str]:
     return [
         f"{REGISTRIES[section].refusal(name)} On the command line: {section}.name={name}; "
         f"in a recipe: imports: [{name.partition(':')[0]}]."
-        for section, name in find_outside(sections).items()
+        for section, name in find_user_parts(sections).items()
         if section not in PLACES and not REGISTRIES[section].is_permitted(name)
     ]
 
 
 def check_permitted(sections: Mapping[str, Any]) -> None:
-    for kind, name in find_outside(sections).items():
+    for kind, name in find_user_parts(sections).items():
         REGISTRIES[kind].expect(name)
 
 
-def mistakes(specs: Iterable["RunSpec"]) -> list[str]:
+def find_mistakes(specs: Iterable["RunSpec"]) -> list[str]:
     """Import the outside parts of these specs: what is wrong with them and with their arguments, each once."""
     looks: dict[str, Callable[[], object]] = {}
     for spec in specs:
-        for section, name in find_outside(spec.model_dump()).items():
+        for section, name in find_user_parts(spec.model_dump()).items():
             arguments = dict(getattr(getattr(spec, section, None), "arguments", {}))
             looks[f"{section} {name} {arguments}"] = _look(section, name, arguments)
     return messages(looks.values())

@@ -38,7 +38,7 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
         "memory": lambda: _check_memory(spec.memory),
     }
     looks: list[Callable[[], object]] = [
-        *(look for section, look in parts.items() if not user_parts.is_outside(section, getattr(spec, section).name)),
+        *(look for section, look in parts.items() if not user_parts.is_user_part(section, getattr(spec, section).name)),
         lambda: _check_known("regime", spec.regime.name, REGIMES),
         lambda: _check_known("pairing", spec.pairing, PAIRINGS),
         lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
@@ -67,7 +67,7 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
 
 def _prior_mistakes(method: MethodSpec) -> list[str]:
     given = [name for name in PRIOR[1:] if getattr(method, name) is not None]
-    if not given or user_parts.is_outside("method", method.name) or messages([lambda: methods.get(method.name)]):
+    if not given or user_parts.is_user_part("method", method.name) or messages([lambda: methods.get(method.name)]):
         return []
     if (method.prior or methods.get(method.name).native_prior) != "none":
         return []
@@ -78,7 +78,7 @@ def _prior_mistakes(method: MethodSpec) -> list[str]:
 
 def _embedding_mistakes(spec: "RunSpec") -> list[str]:
     name, embedding = spec.memory.name, spec.method.embedding
-    if spec.control or embedding == "probs" or user_parts.is_outside("memory", name) or name not in policies.names():
+    if spec.control or embedding == "probs" or user_parts.is_user_part("memory", name) or name not in policies.names():
         return []
     if not getattr(policies.get(name), "needs_probs", False):
         return []

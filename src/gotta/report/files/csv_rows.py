@@ -14,7 +14,7 @@ def table_csv(results: Results) -> str:
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    named = [(part.panel.title, table) for part in results.parts for table in part.all_tables]
+    named = [(chapter.panel.title, table) for chapter in results.chapters for table in chapter.all_tables]
     for title, table in [*named, ("", results.choices)]:
         for row in table.rows:
             for column, cell in zip(table.columns, row.cells, strict=True):

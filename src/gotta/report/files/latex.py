@@ -32,12 +32,12 @@ HEAD = r"""% Made by gotta report. To use one table, copy it with these packages
 def tex(results: Results) -> str:
     """A document with the tables of each set-up and reading, seconds left out."""
     parts = []
-    for number, part in enumerate(results.parts, 1):
-        for view in part.views:
+    for number, chapter in enumerate(results.chapters, 1):
+        for view in chapter.views:
             if view.key != "seconds":
                 for block, table in enumerate(view.tables, 1):
                     label = f"tab:{number}-{view.key.replace('_', '-')}{f'-{block}' if block > 1 else ''}"
-                    parts.append(_table(table, part.panel.title, label))
+                    parts.append(_table(table, chapter.panel.title, label))
     return HEAD + "\n\\clearpage\n".join(parts) + "\\end{document}\n"
 
 

@@ -11,9 +11,9 @@ from gotta.report.tables.render import markdown, prose
 def report_markdown(results: Results) -> str:
     """Every set-up with its tables, then the environment and the runs that could not be read."""
     parts = ["# Report", f"{len(results.runs)} finished runs."]
-    for number, part in enumerate(results.parts, 1):
+    for number, part in enumerate(results.chapters, 1):
         title = part.panel.recipe or "runs"
-        several = len(results.parts) > 1
+        several = len(results.chapters) > 1
         parts.append(prose(f"## Set-up {number}: {title} ({part.panel.title})" if several else f"## {title}"))
         parts += [*answer_markdown(part.answer), *map(markdown, part.all_tables)]
     parts += [markdown(results.choices)] if results.choices.rows else []

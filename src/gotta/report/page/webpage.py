@@ -17,7 +17,7 @@ from gotta.report.answer import overall
 from gotta.report.cells import MARKS
 from gotta.report.figures import Figure
 from gotta.report.figures.svg import svg, swatch
-from gotta.report.films import films_of
+from gotta.report.filmed_runs import films_of
 from gotta.report.page.run_facts import curves, run_facts
 from gotta.report.results import Results
 from gotta.report.tables.captions import environment_lines
@@ -41,13 +41,13 @@ def page(results: Results, records: Mapping[str, Any] | None = None, live: bool 
     """The whole report. `records` are the recordings to embed; a live page fetches them all and looks for news."""
     whole = results.placed.whole
     inside = results.filmed if live else frozenset(records or {})
-    films = {part.anchor: films_of(part, results.filmed) for part in results.parts}
+    films = {chapter.anchor: films_of(chapter, results.filmed) for chapter in results.chapters}
     watched = {anchor: [film for film in found if film.id in inside] for anchor, found in films.items()}
     context = {
         "name": results.root.resolve().name,
         "count": len(results.runs),
-        "parts": results.parts,
-        "overall": overall([part.answer for part in results.parts]),
+        "parts": results.chapters,
+        "overall": overall([chapter.answer for chapter in results.chapters]),
         "across": results.across,
         "choices": results.choices,
         "environment": environment_lines(whole),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gotta.report.cells import BEST, SECOND, Cell, Table
-from gotta.safe_text import one_line, printable
+from gotta.safe_text import one_line, spell_out
 
 PLAIN_MARKS = {BEST: "*", SECOND: "", "": ""}
 
@@ -36,7 +36,7 @@ def plain(table: Table, details: bool = True) -> str:
 
 def prose(text: str) -> str:
     """Somebody's words as one line of Markdown in which nothing is taken for HTML."""
-    return printable(" ".join(text.split())).replace("<", "&lt;")
+    return spell_out(" ".join(text.split())).replace("<", "&lt;")
 
 
 def _in_lines(table: Table) -> Table:

@@ -24,7 +24,7 @@ from gotta.experiment.run.loaded import place, share_dataset
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec
 from gotta.experiment.spec.source_files import source_files
-from gotta.experiment.spec.user_parts import find_outside
+from gotta.experiment.spec.user_parts import find_user_parts
 from gotta.experiment.sweep.cell import (
     Computed,
     Event,
@@ -110,7 +110,7 @@ class Ray:
 
 def find_modules(specs: Sequence[RunSpec]) -> list[str]:
     """The files and packages of the user's own that these cells import, for nodes that do not have them."""
-    parts = {name for spec in specs for name in find_outside(spec.model_dump()).values() if ":" in name}
+    parts = {name for spec in specs for name in find_user_parts(spec.model_dump()).values() if ":" in name}
     names = {file.partition(".")[0] for part in parts for file in source_files(part.partition(":")[0], part)}
     places = [found for name in sorted(names) if (found := find_spec(name)) is not None]
     return [str(next(iter(place.submodule_search_locations or ()), place.origin)) for place in places]

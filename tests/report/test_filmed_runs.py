@@ -4,7 +4,7 @@ from made_runs import made
 from made_store import many_runs, with_recording, write
 
 from gotta.experiment.run.memory_film import record_path
-from gotta.report.films import choose_recordings, films_of
+from gotta.report.filmed_runs import choose_recordings, films_of
 from gotta.report.results import read_results
 from gotta.report.write import write_report
 
@@ -26,7 +26,7 @@ def test_the_best_cells_and_fps_come_first_and_what_has_no_memory_last(tmp_path)
         made("none", control="running_statistics"),
     ]
     store = recorded(tmp_path, runs, [run.id for run in runs])
-    (part,) = read_results(store).parts
+    (part,) = read_results(store).chapters
     assert [(film.name, film.why) for film in films_of(part, {run.id for run in runs})] == [
         ("deskew with sticky prior, seed 0", "the best of the table"),
         ("norm + cds, seed 0", "the best memory"),

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from gotta import GottaError
-from gotta.serve.reading import Limits, TooLarge, TooSlow, read_body, read_inputs, read_npy
+from gotta.serve.requests import Limits, TooLarge, TooSlow, read_body, read_inputs, read_npy
 
 LIMITS = Limits(bytes=1 << 20, samples=4, pixels=1000, read_seconds=0.2)
 JSON = "application/json; charset=utf-8"

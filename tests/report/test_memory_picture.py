@@ -3,7 +3,7 @@
 import numpy as np
 
 from gotta.report.figures.drawing import Box, Shape, Text
-from gotta.report.held import draw_held
+from gotta.report.memory_picture import draw_held
 
 POINTS = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [4.0, 9.0]])
 
