@@ -69,8 +69,8 @@ def test_a_part_of_the_runs_is_placed_by_itself(tmp_path, calls):
     results = read_results(stored(tmp_path, [made(), made(memory__capacity=8), made("none")]))
     assert results.only({run.id for run in results.runs}) is results
     few = results.only({made().id, "another"})
-    assert [[row.name for row in part.panel.rows] for part in few.parts] == [["fps"]]
-    assert [part.title for part in few.parts] == [""]
+    assert [[row.name for row in part.panel.rows] for part in few.chapters] == [["fps"]]
+    assert [part.title for part in few.chapters] == [""]
     assert [part.title for part in results.chapters] == ["capacity 8", "capacity 32"]
     assert placed == [1, 3]
 
