@@ -308,6 +308,31 @@ def test_levels_and_priors_must_be_of_their_kind_and_size(streams, prior, tmp_pa
     assert tried > 14
 
 
+SAID = ("shadow", "known", "said")
+
+
+@pytest.mark.parametrize(
+    ("settings", "top", "wrong"),
+    [
+        ({"guard": "rollback"}, ("guard", "kept", "x"), [torch.rand(4, 3), torch.rand(4, 3, 8, 9)]),
+        ({"guard": "rollback"}, ("guard", "kept", "label"), [torch.rand(4), torch.full((4,), CLASSES), -torch.ones(4)]),
+        ({"guard": "rollback"}, ("guard", "kept", "certainty"), [torch.arange(4), torch.rand(4, 1).double()]),
+        ({"guard": "rollback"}, ("guard", "company"), [torch.rand(4), torch.rand(4, 3, 8, 9), torch.rand(())]),
+        (
+            {"shadow": True},
+            ("shadow", "known", "said"),
+            [torch.rand(2, CLASSES), torch.arange(2), torch.ones(2, 3).long()],
+        ),
+    ],
+)
+def test_what_watches_a_model_must_have_kept_such_samples(settings, top, wrong, tmp_path):
+    model = warm("norm", memory="fps", capacity=6, **settings)
+    changed = Changed(model, tmp_path)
+    kept = find(changed.state, top)
+    assert top[-1] in ("company", "said") or len(kept) == 4
+    changed.refused(top, ["x", 3, [0.5], *wrong])
+
+
 def test_a_state_of_groups_needs_as_many_classes(tmp_path):
     """With more than 128 classes, groups of them have signatures."""
     model = adapt(seeded_net(classes=130), num_classes=130)

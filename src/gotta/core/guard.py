@@ -80,6 +80,18 @@ class Guard(Stateful):
             raise ValueError("the samples that the guard keeps are damaged")
         super().load_state_dict(saved)
 
+    def check(self, sample: tuple[int, ...] | None, classes: int | None) -> None:
+        """Raises unless the kept samples are such, with labels of so many classes."""
+        rows = [part for part in (self.kept.get("x"), self.company) if part is not None]
+        if sample is not None and any(tuple(part.shape[1:]) != sample for part in rows):
+            raise ValueError("the guard keeps samples of another shape")
+        label, certainty = (self.kept.get(name, torch.zeros(0)) for name in ("label", "certainty"))
+        kinds = {(part.ndim, part.dtype) for part in (label, certainty)}
+        if self.kept and kinds != {(1, torch.int64), (1, torch.float64)}:
+            raise ValueError("labels and certainties of the samples that the guard keeps are damaged")
+        if len(label) and not 0 <= int(label.min()) <= int(label.max()) < (classes or 1 << 62):
+            raise ValueError("the guard keeps labels of other classes")
+
     def reset(self) -> None:
         self.sheltering = self.unhealthy = False
         self.episodes = self.looks = 0

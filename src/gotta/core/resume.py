@@ -102,6 +102,8 @@ def put_back(adapted: "BetweenSteps", what: Path | str, state: Mapping[str, Any]
         put_state(adapted, state)
         if adapted.shadow is not None:
             adapted.shadow.load_state_dict(state["shadow"])
+            if adapted.shadow.known.said.shape[1] not in (0, adapted.classes):
+                raise ValueError("its shadow has counted other classes")
         adapted.method.cost.restart(state["cost"])
         adapted.snapshots = snapshots
     except UNREADABLE as error:
@@ -116,6 +118,8 @@ def put_state(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
         if adapted.guard.snapshot is not None:  # to see that one can go back to it
             _put_parts(adapted, adapted.guard.snapshot)
     _put_parts(adapted, state)
+    if adapted.guard is not None:
+        adapted.guard.check(adapted.sample, adapted.classes)
     adapted.held_streams = {check_key(key): read_stream(adapted, part) for key, part in state["streams"]}
 
 

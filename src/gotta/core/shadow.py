@@ -63,7 +63,10 @@ class Known(NamedTuple):
         if len(labels) != len(ids) or any(len(pair) != 2 for pair in labels):
             raise ValueError("ids and labels of a shadow do not go together")
         waiting = {one: (int(source), int(adapted)) for one, (source, adapted) in zip(ids, labels, strict=True)}
-        return cls(Tally.read(saved["tally"]), tensor(saved["said"]), waiting)
+        said = tensor(saved["said"])
+        if said.ndim != 2 or len(said) != 2 or said.dtype != torch.int64:
+            raise ValueError(f"what was said is of {said.dtype} and shape {list(said.shape)}")
+        return cls(Tally.read(saved["tally"]), said, waiting)
 
     def to_plain(self) -> dict[str, Any]:
         labels = torch.tensor(list(self.waiting.values()), dtype=torch.int64).reshape(-1, 2)
