@@ -24,11 +24,13 @@ def existing(folder: Path) -> "Store | Kept":
 
 def finished(folder: Path) -> "list[Run]":
     """Its readable runs, at least one; damaged ones are named on standard error."""
+    from gotta.experiment.sweep.bucket import name_of
     from gotta.report.stored_run import read_runs
 
     runs, damaged = read_runs(existing(folder))
+    name = name_of(folder)
     for id, reason in damaged:
-        print(f"left out: run {id} in {folder} is damaged: {reason}", file=sys.stderr)
+        print(f"left out: run {id} in {name} is damaged: {reason}", file=sys.stderr)
     if not runs:
-        raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+        raise GottaError(f"no finished runs in '{name}'. Expected a folder of 'gotta bench', such as runs/mini.")
     return runs

@@ -44,6 +44,19 @@ def test_a_device_that_is_not_here_is_not_timed(tmp_path, where):
     assert "forwards of one image, a backward being two (not timed" in shown.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--gpus", "8", "--jobs", "2"), "gpus=8 needs the device 'cuda'"),
+        (("--gpus", "8", "--device", "cuda"), "gpus=8: expected a whole number of at most 0, the GPUs of this machine"),
+        (("--gpus", "0.5", "--device", "cuda"), "More jobs than GPUs share them"),
+    ],
+)
+def test_a_dry_run_finds_what_the_run_would_refuse_of_gpus(tmp_path, monkeypatch, options, words):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert words in gotta("bench", "--quick", "--out", tmp_path, "--dry-run", *options, code=2).replace("\n", " ")
+
+
 def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     shown = gotta("bench", "mini", "--data", "cifar10", "--model", "none.safetensors", "--out", tmp_path / "o", code=2)

@@ -13,7 +13,7 @@ from experiment.tiny_sweep import driver, numbers
 from gotta import GottaError
 from gotta.cli.stores import existing
 from gotta.experiment.sweep import bucket as module
-from gotta.experiment.sweep.bucket import Bucket, Objects, bucket_of, claims_of, pack, place_of
+from gotta.experiment.sweep.bucket import Bucket, Objects, bucket_of, claims_of, name_of, pack, place_of
 from gotta.experiment.sweep.cell import Work, execute
 from gotta.experiment.sweep.leases import Folder, Leases
 from gotta.experiment.sweep.store import Store
@@ -74,7 +74,8 @@ def test_an_address_stands_for_a_folder_of_ours_and_nothing_else_does(tmp_path):
     place = place_of("s3://bucket/x/")
     assert place == place_of("s3:/bucket/x"), "as a Path writes it"
     assert place.parent == tmp_path / "first" / "gotta" / "stores"
-    assert bucket_of(place).address == "s3://bucket/x"
+    assert bucket_of(place).address == name_of(module.Path("s3://bucket/x")) == "s3://bucket/x"
+    assert name_of(tmp_path) == str(tmp_path)
     assert place_of("runs/mini") == place_of(tmp_path / "runs" / "mini").relative_to(tmp_path)
     assert bucket_of(tmp_path / "s3%3A%2F%2Fbucket%2Fx") is None
     assert str(place_of("C:/runs")) == "C:/runs"

@@ -136,8 +136,9 @@ def bench(
         recipe, settings = "mini", [recipe, *(settings or [])]
     check_numbers(jobs, threads, snapshot_every)
     where = make_engine(engine, jobs, **engine_options(address, gpus, resources, pack, slurm))
-    if engine == "local" and not dry_run:
-        jobs = jobs or len(choose_gpus(gpus, device))
+    if engine == "local":
+        usable = choose_gpus(gpus, device)
+        jobs = jobs or len(usable)
     planned = plan(
         recipe,
         quick=quick,

@@ -24,11 +24,13 @@ def status(
     Example: `gotta status runs/mini`
     """
     from gotta.cli.stores import existing
+    from gotta.experiment.sweep.bucket import name_of
     from gotta.report.store.status import look
 
     state = look(existing(folder))
+    name = name_of(folder)
     if not (state.runs or state.damaged or state.claims):
-        raise GottaError(f"no runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
+        raise GottaError(f"no runs in '{name}'. Expected a folder of 'gotta bench', such as runs/mini.")
     if as_json:
         finished = [run.id for run in state.runs]
         seconds = {"newest": state.newest, "seconds_left": state.seconds_left}
@@ -37,7 +39,7 @@ def status(
     kinds = {claim.state for claim in state.claims}
     counts += [f"{state.count(kind)} {kind}" for kind in ("running", "waiting", "silent", "failed") if kind in kinds]
     counts += [f"{len(state.damaged)} damaged"] if state.damaged else []
-    print(f"{folder}: {', '.join(counts)}")
+    print(f"{name}: {', '.join(counts)}")
     if state.newest is not None:
         print(f"last run finished {tell_seconds(state.newest)} ago")
     if state.seconds_left is not None:

@@ -33,13 +33,18 @@ LEASES = "leases"
 
 def place_of(root: str | Path) -> Path:
     """The folder of a store: the one that is named, or the one on this machine that stands for an address."""
-    found = ADDRESS.fullmatch(str(root))
-    return Path(root) if found is None else copies() / quote(f"{found[1]}://{found[2].rstrip('/')}", safe="")
+    return Path(root) if is_folder(root) else copies() / quote(name_of(root), safe="")
 
 
 def is_folder(root: str | Path) -> bool:
     """Whether this names a folder or file, and not an address."""
     return ADDRESS.fullmatch(str(root)) is None
+
+
+def name_of(root: str | Path) -> str:
+    """A folder, or an address as people write it: a Path makes one slash of two."""
+    found = ADDRESS.fullmatch(str(root))
+    return str(root) if found is None else f"{found[1]}://{found[2].rstrip('/')}"
 
 
 def copies() -> Path:
