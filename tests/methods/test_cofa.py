@@ -40,5 +40,5 @@ def test_after_a_reset_the_first_sample_stands_alone():
 
 
 def test_a_network_without_features_is_refused():
-    with pytest.raises(GottaError, match="'cofa' averages features, and this model has none"):
+    with pytest.raises(GottaError, match="'cofa' needs features, and this model has none"):
         build("cofa", nn.Sequential(nn.Conv2d(3, 10, 16), nn.Flatten()))

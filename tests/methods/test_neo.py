@@ -29,5 +29,5 @@ def test_a_reset_forgets_the_centre_and_asking_moves_nothing():
 
 
 def test_a_model_without_features_is_refused():
-    with pytest.raises(GottaError, match="'neo' recentres features, and this model has none"):
+    with pytest.raises(GottaError, match="'neo' needs features, and this model has none"):
         build("neo", nn.Sequential(nn.Conv2d(3, 10, 16), nn.Flatten()))

@@ -23,7 +23,7 @@ def test_the_readers_are_these():
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_without_features_says_what_it_needs(name):
     net = nn.Sequential(nn.Conv2d(3, 10, 8), nn.Flatten())
-    with pytest.raises(GottaError, match=f"method '{name}' compares features, .* linear layer at its end"):
+    with pytest.raises(GottaError, match=f"method '{name}' needs features, .* linear layer at its end"):
         adapt(net, name, num_classes=10)
 
 

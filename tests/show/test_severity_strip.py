@@ -3,8 +3,7 @@
 import numpy as np
 from streams.fake_data import FakeDataset, balanced
 
-from gotta.show.severity_strip import FIRST, SECOND, severities, severity_strip
-from gotta.show.stream_picture import draw
+from gotta.show.stream_picture import FIRST, SECOND, draw, severities, severity_strip
 from gotta.streams import Stream, StreamSpec
 
 NAMES = ("snow-5+fog-0", "snow-2.5+fog-2.5", "snow-0+fog-5", "fog-5+snow-0", "fog-0+snow-5")

@@ -8,7 +8,7 @@ from streams.fake_data import FakeDataset, balanced, next_draws, published
 
 from gotta.errors import GottaError
 from gotta.streams import STANDARD_ORDER, Stream, StreamSpec
-from gotta.streams.blocks import Blocks, cdc
+from gotta.streams.schedule import Blocks, cdc
 
 PUBLISHED = published("cdc")
 

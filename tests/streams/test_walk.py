@@ -8,7 +8,7 @@ from streams.fake_data import FakeDataset, balanced
 
 from gotta.errors import GottaError
 from gotta.streams import Stream, StreamSpec
-from gotta.streams.walk import walk
+from gotta.streams.schedule import walk
 from gotta.types import pair_name, read_pair
 
 KINDS = ("snow", "fog", "frost")

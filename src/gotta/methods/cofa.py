@@ -4,37 +4,26 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from gotta.errors import GottaError
-from gotta.methods.method import Method, methods
-from gotta.methods.parts.features import has_features
+from gotta.methods.method import methods
 from gotta.methods.settings import Preset, Presets
-from gotta.methods.support import find_classifier
+from gotta.methods.support import OfFeatures
 from gotta.state import Reader, Sized
 from gotta.types import MemoryBatch, Prediction
 
 
 @methods.register("cofa")
-class Cofa(Method):
+class Cofa(OfFeatures):
     """Classifies the mean of a sample's features and of those before it. Nothing is trained; a memory has no effect."""
 
     uses_memory = False
-    needs_features = True
-    native_labels = "raw"
     uses_order = True
     presets: ClassVar[Presets] = {
         "official": Preset("the authors'", only_surer=True),
     }
     remembers: ClassVar[Mapping[str, Reader]] = {"last": Sized("features")}
     last: Tensor | None = None  # [D], the features of the last sample of the batch before
-
-    def check(self, model: nn.Module) -> None:
-        if not has_features(model):
-            raise GottaError(
-                "method 'cofa' averages features, and this model has none to take: expected features(x) and "
-                "classify(features), or a linear layer at its end."
-            )
 
     def predict(self, x: Tensor) -> Prediction:
         own = super().predict(x)
@@ -51,13 +40,6 @@ class Cofa(Method):
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         self.last = self._newest
         return {}
-
-    @torch.no_grad()
-    def classify(self, features: Tensor) -> Tensor:
-        classifier = find_classifier(self.predictor, features.shape[1])
-        if classifier is None:
-            raise GottaError("method 'cofa' needs a linear classifier at the end of the network.")
-        return self._read(classifier(features))
 
     @property
     def stands_still(self) -> bool:

@@ -12,22 +12,33 @@ from gotta.methods.parts.features import has_features
 from gotta.types import MemoryBatch, Prediction
 
 
-class Reader(Method):
-    """A method that only reads: the memory's rows change predictions, the network stays as it is.
-
-    The memory goes by what the network says itself, not by what is made of it.
-    """
+class OfFeatures(Method):
+    """Works on features; the network stays as it is. The memory goes by what the network says itself."""
 
     native_labels = "raw"
-    reads_memory = True
     needs_features = True
 
     def check(self, model: nn.Module) -> None:
         if not has_features(model):
             raise GottaError(
-                f"method '{type(self).__name__.lower()}' compares features, and this model has none to take: expected "
+                f"method '{type(self).__name__.lower()}' needs features, and this model has none to take: expected "
                 "features(x) and classify(features), or a linear layer at its end."
             )
+
+    @torch.no_grad()
+    def classify(self, features: Tensor) -> Tensor:
+        """The logits of features [N, D]."""
+        classifier = find_classifier(self.predictor, features.shape[1])
+        if classifier is None:
+            name = type(self).__name__.lower()
+            raise GottaError(f"method '{name}' needs a linear classifier at the end of the network.")
+        return self._read(classifier(features))
+
+
+class Reader(OfFeatures):
+    """A method that only reads: the memory's rows change predictions."""
+
+    reads_memory = True
 
     def gather(self, own: Prediction) -> tuple[Tensor, Tensor]:
         """Logits [N, C] and features [N, D] of the memory's rows and of the batch that is predicted, in this order."""

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
-from gotta.show.severity_strip import MOST, severities, severity_strip
 from gotta.show.stream_text import interleaved, title
 from gotta.streams.order import class_runs
 from gotta.streams.stream import Stream, known_labels
@@ -257,3 +256,26 @@ def _most(stream: Stream) -> int:
 def _first_sample(samples: int, plot: int) -> NDArray[np.int64]:
     """For each column the first sample that falls on it."""
     return np.arange(plot, dtype=np.int64) * samples // plot
+
+
+FIRST: Rgb = (70, 90, 120)
+SECOND: Rgb = (226, 139, 64)
+MOST = 10  # the largest sum of two severities
+
+
+def severities(stream: Stream) -> NDArray[np.float64] | None:
+    """[visits, 2], if each visit of the stream is to two corruptions."""
+    pairs = [read_pair(name) for name in stream.domains]
+    found = [(pair[0][1], pair[1][1]) for pair in pairs if pair is not None]
+    return np.array(found) if len(found) == len(pairs) else None
+
+
+def severity_strip(stream: Stream, levels: NDArray[np.float64], plot: int, height: int) -> Pixels:
+    """The severity of the first corruption as a bar from the ground, that of the second on top of it."""
+    at = stream.domain[np.arange(plot) * stream.num_samples // plot]
+    first, both = (np.round(values * (height - 4) / MOST) for values in (levels[at, 0], levels[at].sum(1)))
+    from_ground = np.arange(height, 0, -1)[:, None]
+    strip = np.full((height, plot, 3), 255, np.uint8)
+    strip[from_ground <= both[None]] = SECOND
+    strip[from_ground <= first[None]] = FIRST
+    return strip

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from gotta.errors import GottaError, unknown
 from gotta.registry import Functions
-from gotta.types import CORRUPTIONS, domain_name
+from gotta.seeds import generator
+from gotta.streams.order import Rng, dirichlet
+from gotta.types import CORRUPTIONS, IntArray, domain_name, read_pair
 
 Pool = tuple[str, ...]
 SCHEDULES: Functions[list[Pool]] = Functions("schedule", "gotta.streams", "names")
@@ -135,3 +137,53 @@ def _corruption(domain: str) -> str:
 def _severity(domain: str) -> int | None:
     found = re.fullmatch(r".+-([1-5])", domain)
     return int(found[1]) if found else None
+
+
+USUAL_TRANSITIONS = 8
+
+
+@SCHEDULES.register("walk")
+def walk(names: Sequence[str], seed: int, transitions: int | None = None) -> list[Pool]:
+    """From corruption to corruption, `transitions` (8) times, along the points that the data set has for each pair."""
+    paths: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        if (pair := read_pair(name)) is None:
+            raise GottaError(
+                f"schedule 'walk' goes from one corruption to another, and '{name}' has only one. Use data set 'ccc'."
+            )
+        paths.setdefault((pair[0][0], pair[1][0]), []).append(name)
+    rng = generator(seed, "walk")
+    visits: list[Pool] = []
+    at: str | None = None
+    for _ in range(USUAL_TRANSITIONS if transitions is None else transitions):
+        possible = [pair for pair in paths if at in (None, pair[0])]
+        if not possible:
+            raise GottaError(f"schedule 'walk' came to '{at}', and no path leaves it. Name paths from there as well.")
+        chosen = possible[int(rng.integers(len(possible)))]
+        visits += [(name,) for name in paths[chosen]]
+        at = chosen[1]
+    return visits
+
+
+class Blocks(list[Pool]):
+    """Pools of which each is ordered as a whole and shown in pieces."""
+
+    def __init__(self, pools: Sequence[Pool], delta: float, slots: int) -> None:
+        super().__init__(pools)
+        self.delta, self.slots = delta, slots
+
+    def arrange(self, pool: IntArray, rng: Rng) -> IntArray:
+        """The positions in which samples arrive, from the pool of each; what is of one pool keeps its sequence."""
+        return dirichlet(pool, self.delta, rng, len(self), self.slots, underflow="one_slot")
+
+
+@SCHEDULES.register("cdc")
+def cdc(names: Sequence[str], delta: float = 1.0, domain_slots: int = 3) -> list[Pool]:
+    """Continual dynamic change (DPCore): each domain is cut into `domain_slots` consecutive pieces by a Dirichlet draw.
+
+    The first pieces of all domains come in random order, then the second ones, ... Every image of a domain comes once.
+    A large delta gives pieces of one size, a small one leaves most domains whole.
+    """
+    if len(names) < 2:
+        raise GottaError(f"schedule 'cdc' changes between domains, got {len(names)}. Name more, or use 'one'.")
+    return Blocks(continual(names), delta, domain_slots)

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from gotta.errors import GottaError
 from gotta.seeds import legacy_generator
-from gotta.streams.blocks import Blocks
 from gotta.streams.foreign import mix_foreign
 from gotta.streams.imbalance import thin_classes
 from gotta.streams.items import Items, items_of
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate, shuffled_run
 from gotta.streams.redrawn import Redrawn
-from gotta.streams.schedule import SCHEDULES, Pool, require, resolve
+from gotta.streams.schedule import SCHEDULES, Blocks, Pool, require, resolve
 from gotta.streams.stream_spec import StreamSpec, call, check, notes, require_valid
 from gotta.types import FOREIGN, Dataset, Images, IntArray, Step, Truth, torch_images
 
