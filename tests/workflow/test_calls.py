@@ -45,6 +45,7 @@ def test_runs_are_kept_in_a_folder_named_after_the_recipe(tmp_path, monkeypatch,
     (tmp_path / "a" / "b.yaml").write_text(dump(ONE))
     assert gotta.plan(given).store.root == Path("runs") / folder
     assert gotta.plan(given, quick=True).store.root == Path("runs") / f"{folder}-quick"
+    assert gotta.plan(given, quick=True).name == f"{folder} --quick", "for the command that a report names"
 
 
 def test_memories_methods_settings_data_model_and_seeds_are_as_on_the_command_line():

@@ -45,7 +45,7 @@ class Plan:
     specs: tuple[RunSpec, ...]
     store: Store
     recipe: Recipe | None = None
-    name: str = ""  # of the recipe
+    name: str = ""  # of the recipe, as `gotta bench` takes it: mini --quick
     to_record: tuple[RunSpec, ...] = ()  # these get a recording of what their memory held
     start_from: Store | Kept | None = None  # runs of these that are asked for count as finished
     left_out: tuple[str, ...] = ()  # cells that ask for a best rate which nobody has measured

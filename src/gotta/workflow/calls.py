@@ -62,7 +62,8 @@ def plan(
     root = Path("runs") / "-".join(part for part in (name, variant) if part) if out is None else Path(out)
     first = tuple(spec for spec in specs if record and spec.seed == specs[0].seed)
     start = None if start_from is None else _existing(start_from)
-    return Plan(tuple(specs), Store(root), found, name, first, start, left_out)
+    command = f"{name} --{variant}" if variant else name
+    return Plan(tuple(specs), Store(root), found, command, first, start, left_out)
 
 
 def _variant(quick: bool, study: bool) -> str:
