@@ -1,0 +1,110 @@
+"""The numbers in the text of docs/deskew.md are those of the files it names; docs/pages/deskew.py makes its tables."""
+
+import contextlib
+import io
+import re
+import sys
+from pathlib import Path
+from statistics import mean
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests")]
+
+from pages.deskew import ROWS, _row  # noqa: E402
+from pages.parts import read  # noqa: E402
+from test_benchmarks import load  # noqa: E402
+
+from gotta.report.pairs import difference  # noqa: E402
+
+TEXT = (ROOT / "docs/deskew.md").read_text(encoding="utf-8")
+BENCHMARKS = ROOT / "benchmarks"
+deskew, moments, harm = (load(BENCHMARKS / f"{name}.py") for name in ("deskew", "moments", "harm"))
+BEFORE, NOW = (deskew.read_lines(BENCHMARKS / f"{name}.jsonl") for name in ("deskew", "deskew-now"))
+
+
+def before(block, rule, stream="dirichlet-0.1", seed=201):
+    return BEFORE[block, stream, seed, rule]["accuracy"]
+
+
+def now(block, stream):
+    return NOW[block, stream, 201, "deskew"]["accuracy"]
+
+
+def video(rule):
+    return mean(before("video", rule, "video", seed) for seed in deskew.SEEDS)
+
+
+def says(sentence, *numbers):
+    assert sentence.format(*(f"{number:.1f}" for number in numbers)) in " ".join(TEXT.split())
+
+
+def test_limits_parts_and_other_networks():
+    limits = [before(block, "limit", "iid") for block in ("five", "ten")]
+    says("the five corruptions reach {} % and the other ten {} %", *limits)
+    says("{} on Dirichlet 0.1, where class statistics have {}", before("five", "gated"), before("five", "class"))
+    says("(seed 201): {} becomes {}", before("five", "source"), before("five", "source, prior"))
+    alone = [before("batch-1", rule, seed=seed) for rule in ("class", "deskew") for seed in (202, 203)]
+    says("class statistics have {} and {}, and deskew {} and {}", *alone)
+    says("the limit of statistics is {} there", before("resnet56", "limit", "iid"))
+    says(
+        "With `resnet56` on Dirichlet 0.1 {} becomes {}", before("resnet56", "deskew"), now("resnet56", "dirichlet-0.1")
+    )
+    says("On the sign tracks {} becomes {}", before("video", "deskew", "video"), now("video", "video"))
+    says("Reservoir at {} (PBRS {}, FPS {};", *map(video, ("reservoir", "pbrs", "fps")))
+
+
+def test_like_with_like():
+    runs = [run for run in read(ROOT, "same-prior") if run.prior == "patient"]
+    best = [run for run in runs if _row(run) == ("deskew", "none")]
+    below = {
+        name
+        for name, row in ROWS.items()
+        if name != "deskew" and difference(best, [run for run in runs if _row(run) == row]).distinguishable
+    }
+    assert below == {"Norm, running statistics without a memory"}
+    assert "only Norm with running statistics is significantly below deskew" in TEXT
+    bare = [run.accuracy for run in read(ROOT, "same-prior") if run.prior == "none" and _row(run)[0] == "deskew"]
+    norm = [run for run in read(ROOT, "study-a") if run.spec.method.name == "norm"]
+    rows = {row: mean(run.accuracy for run in norm if _row(run) == row) for row in map(_row, norm)}
+    says("deskew has {} on this stream, and Norm with the best memory {}.", mean(bare), max(rows.values()))
+
+
+def test_the_tables_of_moments_are_what_its_lines_give():
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        moments.print_tables(moments.read_lines(BENCHMARKS / "moments.jsonl"))
+    lines = [line for line in shown.getvalue().splitlines() if re.match(r"\| .*\d \(", line)]
+    assert len(lines) == 15
+    for line in lines:
+        assert line in TEXT
+
+
+def test_changes_are_found_as_often_as_the_text_says():
+    lines = [line for line in (BENCHMARKS / "found.txt").read_text().splitlines() if "by 64:" in line]
+    for network, sentence in (
+        ("resnet20", "gain more than 5 points in {large} of {all} cases. Of these {draws} draws {found} are found"),
+        ("resnet56", "With `resnet56` all {found} draws of the {large} such cases that were run are found."),
+    ):
+        cases = [line for line in lines if line.startswith(f"{network} ")]
+        large = [line for line in cases if float(re.search(r"batch +([+-][\d.]+)", line)[1]) > 5]
+        draws = [when for line in large for by in re.findall(r"by \d+: ([\w ]+?)(?:  |$)", line) for when in by.split()]
+        found = sum(when != "never" and int(when) <= 128 for when in draws)
+        counts = {"large": len(large), "all": len(cases), "draws": len(draws), "found": found}
+        assert sentence.format(**counts) in " ".join(TEXT.split())
+
+
+def test_harm_is_what_its_lines_give():
+    done = {job: counts for job, counts in harm.read_lines(BENCHMARKS / "harm.jsonl").items() if job[3] == "default"}
+    gains = {}
+    for network, stream, *_ in done:
+        parts = [counts for job, counts in done.items() if job[:2] == (network, stream)]
+        gains[network, stream] = harm.compare(parts)[1]
+    own = {stream: gain for (network, stream), gain in gains.items() if network == "resnet20"}
+    below = {stream: gain for stream, gain in own.items() if gain < -2}
+    worst = min(harm.compare([counts])[1] for job, counts in done.items() if job[0] == "resnet20")
+    others = min(gain for (network, _), gain in gains.items() if network != "resnet20")
+    assert f"{len(own)} streams with `resnet20`" in TEXT
+    assert len(below) == 1
+    says("only 95 % cats in gaussian noise 5 lose more than 2 ({}).", -min(below.values()))
+    says("at worst {} on that stream", -worst)
+    says("The other networks lose at most {} on ten streams each", -others)
