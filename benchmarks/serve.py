@@ -1,22 +1,28 @@
 """How long a request waits: p50 and p99 of predictions at half load, beside the bare network in the same run.
 
-    python benchmarks/serve.py [--methods deskew,rotta] [--batches 1,16] [--requests 400] [--seconds 2.5]
-                              [--out serve.json]
+    python benchmarks/serve.py [--methods deskew,rotta] [--batches 16,1] [--seconds 10] [--out serve.json]
 
 The bundled resnet20, one torch thread, requests that arrive at a fixed pace: one in twice the time that the bare
-network takes (half load), for so many seconds at most. Latency counts from the moment at which a request should have
-arrived, so that one that waits for the one before it counts as slow. For each method the bare network serves first,
-then the adapted one: `at once` adapts inside the call, `behind` with background=True, if anything can be put behind.
-Ratios are to that bare network. Limit: p99 of `behind` with batches of 16 at most 1.3 times the bare network's. Nothing
-else may run on the machine; the load is printed. Shown beside it: the time that the calling thread spent on the
-processor, which other load disturbs less. docs/make_pages.py makes a page of benchmarks/serve.json.
+network takes (half load). Latency counts from the moment at which a request should have arrived, so that one that waits
+for the one before it counts as slow. For each method the bare network serves first, then the adapted one: `at once`
+adapts inside the call, `behind` with background=True, if anything can be put behind. Ratios are to that bare network.
+Limit: p99 of `behind` with batches of 16 at most 1.3 times the bare network's. Nothing else may run on the machine; the
+load is printed. Shown beside it: the time that the calling thread spent on the processor, which other load disturbs
+less. docs/make_pages.py makes a page of benchmarks/serve.json.
+
+`--seconds` are for one method with batches of 16: a quarter for the bare network, a quarter at once, half behind, which
+is about 250 requests. Batches of 1 have a third of them and more requests. As a service should, the benchmark calls
+gc.freeze() once a model is warm, or a collection of all that was imported would hold up a request now and then. What is
+measured is written as it comes; `--out` of a run that was cut off has the methods so far.
 """
 
 import argparse
+import gc
 import json
 import os
 import platform
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from time import perf_counter, sleep, thread_time
 from typing import Any
@@ -35,14 +41,17 @@ from gotta.streams import Stream, StreamSpec
 LIMIT = 1.3
 CAPACITY = 64
 WARM = 8
+SHARES = {"bare": 0.25, "at once": 0.25, "behind": 0.5}  # of the seconds for a method
 
 
 def serve(
     call: Callable[[torch.Tensor], Any], requests: list[torch.Tensor], pace: float, seconds: float
 ) -> dict[str, float]:
     """Milliseconds from the arrival of each request to its answer, and of those on the processor in this thread."""
+    gc.collect()
+    gc.freeze()
     spent, busy, start = [], [], perf_counter() + pace
-    for turn, x in enumerate(requests):
+    for turn, x in enumerate(cycle(requests)):
         arrival = start + turn * pace
         sleep(max(0.0, arrival - perf_counter()))
         began = thread_time()
@@ -51,6 +60,7 @@ def serve(
         spent.append(perf_counter() - arrival)
         if perf_counter() - start > seconds:
             break
+    gc.unfreeze()
     named = (("", spent), ("cpu_", busy))
     found = {f"{name}p{q}": 1000 * float(np.percentile(values, q)) for name, values in named for q in (50, 99)}
     return {**found, "requests": len(spent)}
@@ -67,7 +77,8 @@ def measure(method: str, requests: list[torch.Tensor], seconds: float) -> Iterat
         bare(x)
         times.append(perf_counter() - start)
     pace = 2 * float(np.median(times))
-    plain = {f"bare_{name}": value for name, value in serve(bare, requests, pace, seconds).items()}
+    found = serve(bare, requests, pace, SHARES["bare"] * seconds)
+    plain = {f"bare_{name}": value for name, value in found.items()}
     memory = "fps" if methods.get(method).uses_memory else "none"
     for background in (False, True):
         model = gotta.adapt(net, method, memory, CAPACITY if memory == "fps" else None, 10, background=background)
@@ -76,7 +87,7 @@ def measure(method: str, requests: list[torch.Tensor], seconds: float) -> Iterat
         for x in requests[:WARM]:
             model(x)
         model.wait()
-        numbers = serve(model, requests, pace, seconds)
+        numbers = serve(model, requests, pace, SHARES["behind" if background else "at once"] * seconds)
         dropped = getattr(model, "dropped", 0) / numbers["requests"]
         yield {"method": method, "background": background, **numbers, **plain, "dropped": dropped}
         thread = model.behind.thread if isinstance(model, Background) and model.behind else None
@@ -101,33 +112,37 @@ def show(found: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default=",".join(methods.names()))
-    parser.add_argument("--batches", default="1,16")
-    parser.add_argument("--requests", type=int, default=400)
-    parser.add_argument("--seconds", type=float, default=2.5)
+    parser.add_argument("--batches", default="16,1")
+    parser.add_argument("--seconds", type=float, default=10.0, help="for one method with batches of 16")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} processors, load {load:.1f} before the first request", flush=True)
-    rows = []
+    machine: dict[str, Any] = {
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "processors": os.cpu_count(),
+        "load": load,
+        "seconds": options.seconds,
+    }
+    rows: list[dict[str, Any]] = []
     for size in map(int, options.batches.split(",")):
         spec = StreamSpec.of(batch_size=size, domains="clean", schedule="one", per_class=150)
-        seen = [step.x for step in Stream(dataset("cifar10-mini"), spec)]
-        requests = [seen[turn % len(seen)] for turn in range(options.requests)]
+        requests = [step.x for step in Stream(dataset("cifar10-mini"), spec)]
         for method in options.methods.split(","):
             try:
                 with catch_warnings():
                     simplefilter("ignore")
-                    for found in measure(method, requests, options.seconds):
+                    for found in measure(method, requests, options.seconds / (1 if size > 1 else 3)):
                         rows.append({**found, "batch": size})
                         show(rows[-1])
             except gotta.GottaError as error:
                 print(f"{method:8} batch {size:3} is left out: {str(error)[:100]}", flush=True)
+            if options.out:
+                options.out.write_text(json.dumps({**machine, "rows": rows}, indent=1) + "\n")
     print(f"load {os.getloadavg()[0]:.1f} after the last", flush=True)
-    if options.out:
-        machine = {"machine": platform.machine(), "python": platform.python_version(), "torch": torch.__version__}
-        machine |= {"processors": os.cpu_count(), "load": load, "seconds": options.seconds}
-        options.out.write_text(json.dumps({**machine, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from tiny import seeded_net
 
 import gotta
 from gotta import GottaError
+from gotta.core import background
 from gotta.core.background import Background
 
 METHODS = {
@@ -284,3 +285,38 @@ def test_streams_do_not_go_with_it():
         model(batches(1)[0], stream="a")
     model.wait()
     assert model.offered == 0
+
+
+def test_the_thread_behind_waits_for_predictions_at_each_operation():
+    class Idle:
+        asked = 0
+
+        def is_set(self):
+            return False
+
+        def wait(self, seconds):
+            assert seconds == background.PATIENCE
+            self.asked += 1
+
+    idle = Idle()
+    with background.Yielding(idle):
+        assert float(torch.ones(2).add(1).sum()) == 4
+    assert idle.asked >= 3
+
+
+def test_predictions_say_that_they_go_on_until_the_last_one_is_over():
+    model, seen = behind("tent"), []
+    model(batches()[0])
+    model.wait()
+    front = model.behind.front
+    front.model.register_forward_pre_hook(lambda *given: seen.append(model.behind.idle.is_set()))
+    model(batches()[1])
+    assert seen == [False]
+    assert model.behind.idle.is_set()
+    with model.behind.in_front():
+        with model.behind.in_front():
+            pass
+        assert not model.behind.idle.is_set()
+    with pytest.raises(GottaError):
+        model(torch.full((8, 3, 8, 8), float("nan")))
+    assert model.behind.idle.is_set()

@@ -284,6 +284,8 @@ def test_idle_streams_are_dropped(monkeypatch):
     [
         (1.5, "a string or an integer"),
         (True, "named by a string or an integer"),
+        ("", "is empty"),
+        (["a", "", "a", "b"], "is empty"),
         ([1, None, 2, 3], "named by a string or an integer .got NoneType"),
         ([1, 2, 3], "3 streams for a batch of 4"),
         (torch.zeros(4), "got float"),

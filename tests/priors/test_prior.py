@@ -446,3 +446,31 @@ def test_asked_again_the_same_samples_count():
     answer = prior.follow(Prediction(logits), counts=counts).logits
     assert torch.equal(prior.look(Prediction(logits), again=True).logits, answer)
     assert not torch.equal(prior.look(Prediction(logits)).logits, answer)
+
+
+@pytest.mark.parametrize("order", ["time", "none"])
+@pytest.mark.parametrize("name", ["sticky", "patient", "ema"])
+def test_what_is_foreseen_for_several_streams_is_what_each_would_say(name, order):
+    rng, sizes = torch.Generator().manual_seed(0), (3, 1, 5)
+    together, alone = ([make_prior(name, order) for _ in sizes] for _ in range(2))
+    for _ in range(12):
+        raw = [Prediction(torch.randn(size, 4, generator=rng) + 3 * torch.eye(4)[at]) for at, size in enumerate(sizes)]
+        found = together[0].foresee(together, [one.logits for one in raw])
+        for prior, other, one, foreseen in zip(together, alone, raw, found, strict=True):
+            prior.foreseen = foreseen
+            said = prior.follow(one)
+            assert said.logits is foreseen.judged
+            assert torch.equal(said.logits, other.follow(one).logits)
+            assert str(prior.state_dict()) == str(other.state_dict())
+
+
+def test_what_was_foreseen_is_left_where_samples_do_not_count_begin_anew_or_are_others():
+    raw = Prediction(torch.randn(4, 3, generator=torch.Generator().manual_seed(0)))
+    counts, starts = torch.tensor([True, False, True, True]), np.array([False, False, True, False])
+    for given, how in ((raw, (None, counts)), (raw, (starts, None)), (Prediction(raw.logits.clone()), (None, None))):
+        prior, other = make_prior("patient"), make_prior("patient")
+        prior.foreseen = foreseen = prior.foresee([prior], [raw.logits])[0]
+        assert prior.follow(given, *how).logits is not foreseen.judged
+        other.follow(given, *how)
+        assert str(prior.state_dict()) == str(other.state_dict())
+        assert prior.foreseen is None

@@ -53,6 +53,59 @@ def test_bytes_and_images_come_from_0_to_1():
     assert read_inputs(as_image("JPEG"), "image/jpeg", LIMITS, size=8).shape == (1, 3, 8, 8)
 
 
+def as_form(*files):
+    """As a browser or curl sends files."""
+    lines = [b'--edge\r\nContent-Disposition: form-data; name="image"; filename="a"\r\nContent-Type: image/png\r\n\r\n']
+    return b"".join(part for file in files for part in (lines[0], file, b"\r\n")) + b"--edge--\r\n"
+
+
+FORM = "multipart/form-data; boundary=edge"
+
+
+def as_list(*files):
+    return json.dumps({"images": [base64.b64encode(file).decode() for file in files]}).encode()
+
+
+def noise(seed, size=(7, 5)):
+    """An image whose file has all kinds of bytes, line ends among them."""
+    file, pixels = io.BytesIO(), np.random.default_rng(seed).integers(0, 256, (*size[::-1], 3), np.uint8)
+    Image.fromarray(pixels).save(file, "BMP")
+    return file.getvalue(), pixels.transpose(2, 0, 1) / np.float32(255)
+
+
+def test_several_images_come_in_one_request():
+    files, pixels = zip(*(noise(seed) for seed in range(4)), strict=True)
+    assert any(b"\r" in file for file in files)
+    assert any(b"\n" in file for file in files)
+    for body, kind in ((as_list(*files), JSON), (as_form(*files), FORM)):
+        np.testing.assert_allclose(read_inputs(body, kind, LIMITS), np.stack(pixels), rtol=1e-6)
+    assert read_inputs(as_form(as_image(), as_image("JPEG", (9, 9))), FORM, LIMITS, size=8).shape == (2, 3, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ([as_image()] * 5, "5 samples"),
+        ([as_image(size=(20, 20))] * 3, "1,200 pixels"),
+        ([as_image(), as_image(size=(5, 5))], "2 sizes"),
+        ([], "0 sizes"),
+        ([as_image(), b"text"], "image 1"),
+    ],
+)
+def test_images_that_are_too_many_too_large_or_unlike_are_refused(files, expected):
+    for body, kind in ((as_list(*files), JSON), (as_form(*files), FORM)):
+        with pytest.raises(GottaError, match=expected):
+            read_inputs(body, kind, LIMITS)
+
+
+@pytest.mark.parametrize(
+    "kind", ["multipart/form-data", "multipart/form-data; boundary=other", 'multipart/form-data; x="']
+)
+def test_a_form_without_its_boundary_is_refused(kind):
+    with pytest.raises(GottaError, match="sizes"):
+        read_inputs(as_form(as_image()), kind, LIMITS)
+
+
 def bomb(width=60_000, height=60_000):
     """A PNG of few bytes that says it is huge."""
 

@@ -5,7 +5,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from types import FrameType
@@ -14,6 +14,7 @@ from weakref import ref
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from gotta.core.adapted import Adapted
 from gotta.core.inputs import not_stored
@@ -28,6 +29,7 @@ LOG = logging.getLogger(__name__)
 Batch = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments of a step
 QUEUE = 64  # batches that wait, unless another number is asked for
 KEEPING = ("a step", "a copy", "a pickle", "save()", "snapshot()", "state_dict()")  # calls that change no prediction
+PATIENCE = 0.005  # seconds that an operation behind waits for a prediction, so that it comes to an end under full load
 TICK = 0.5  # seconds after which a thread looks whether its model is still there
 
 
@@ -43,18 +45,35 @@ class Front(Adapted):
 
     @torch.no_grad()
     def take_over(self, finished: Adapted) -> None:
-        """The networks of the model behind, and what its method remembers. Prior and levels are further on here."""
+        """What can change of the networks behind, and what the method remembers. Prior and levels are further on here.
+
+        A prediction that comes meanwhile waits, so this is one operation for all tensors.
+        """
+        remembered = deepcopy({name: getattr(finished.method, name) for name in finished.method.remembers})
         with self.alone("an update"):
-            for name, net in self.method.networks().items():
-                theirs = finished.method.networks()[name].state_dict()
-                for place, value in net.state_dict().items():
-                    if isinstance(value, Tensor):
-                        value.copy_(theirs[place])
-            remembered = {name: getattr(finished.method, name) for name in finished.method.remembers}
-            set_values(self.method, deepcopy(remembered))
+            mine, theirs = ([*one.parameters, *one.buffers()] for one in (self._changeable, finished._changeable))
+            if mine:
+                torch._foreach_copy_(mine, theirs)
+            set_values(self.method, remembered)
             if self.method.reads_memory and finished.memory.knows_classes:
                 self.memory.expect(finished.memory.num_classes)
                 self.memory.load_state_dict(finished.memory.state_dict())
+
+
+class Yielding(TorchFunctionMode):
+    """Before each operation inside, predictions that go on are waited for.
+
+    Two threads that compute hinder one another at each operation, for which Python lets only one of them run.
+    """
+
+    def __init__(self, idle: threading.Event) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.idle = idle
+
+    def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not self.idle.is_set():
+            self.idle.wait(PATIENCE)
+        return call(*args, **(kwargs or {}))
 
 
 class Behind:
@@ -65,9 +84,27 @@ class Behind:
         self.front.__setstate__(deepcopy(model._copied()))
         self.front.score = "before"  # there is no other at once
         self.waiting: deque[Batch] = deque()
+        self.predicting: deque[int] = deque()  # calls that go on
+        self.idle = threading.Event()  # there are none
+        self.idle.set()
+        # A compiled network would be compiled with whatever stands between its operations.
+        compiled = any(hasattr(module, "_orig_mod") for module in model.model.modules())
+        self.yielding: AbstractContextManager[Any] = nullcontext() if compiled else Yielding(self.idle)
         self.arrived = threading.Event()
         # No daemon: one that is inside torch when the interpreter ends aborts the process. It looks for the end itself.
         self.thread = threading.Thread(target=_work, args=(ref(model), ref(self), self.arrived))
+
+    @contextmanager
+    def in_front(self) -> Iterator[None]:
+        """While a prediction goes on."""
+        self.predicting.append(0)
+        self.idle.clear()
+        try:
+            yield
+        finally:
+            self.predicting.pop()
+            if not self.predicting:
+                self.idle.set()
 
 
 class Background(Adapted):
@@ -105,7 +142,8 @@ class Background(Adapted):
                     self.behind = Behind(self)
                     self.behind.thread.start()
                 behind = self.behind
-        outcome = behind.front.step(*inputs, starts=starts, ids=ids, **named)
+        with behind.in_front():
+            outcome = behind.front.step(*inputs, starts=starts, ids=ids, **named)
         if len(behind.waiting) > self.queue:
             self.dropped += 1
         elif not behind.front.frozen:
@@ -140,13 +178,15 @@ class Background(Adapted):
             try:
                 self.frame = sys._getframe()
                 if not finished:
-                    super().step(*batch[0], **batch[1])
+                    with behind.yielding:
+                        super().step(*batch[0], **batch[1])
             except Exception:
                 self.failed += 1
                 LOG.exception("a batch was predicted, and could not be learned from")
             finally:
                 self.frame = None
             if finished or self.turns > before or self.method.moves_statistics or self.method.reads_memory:
+                behind.idle.wait(PATIENCE)
                 behind.front.take_over(self)
             behind.waiting.popleft()
             return True
@@ -170,6 +210,7 @@ class Background(Adapted):
 def _work(model: "ref[Background]", behind: "ref[Behind]", arrived: threading.Event) -> None:
     """Until the model is gone, has another thread, or the program ends; what waits then is not learned from."""
     main = threading.main_thread()
+    torch.get_num_threads()  # a new thread computes with as many as the program has chosen once it has asked
     while main.is_alive():
         arrived.wait(TICK)
         arrived.clear()

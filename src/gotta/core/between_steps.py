@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from multiprocessing.context import get_spawning_popen
 from pathlib import Path
 from threading import RLock
@@ -18,10 +19,11 @@ import torch
 from torch import Tensor, nn
 
 from gotta.core import resume
+from gotta.core.aside import drop_aside, put_aside, take_back
 from gotta.core.guard import Guard, GuardWarning
 from gotta.core.inputs import Scale, shape
 from gotta.core.shadow import Shadow
-from gotta.core.streams import Held, Key, Limits
+from gotta.core.streams import Held, Key, Limits, begin
 from gotta.core.summary import describe
 from gotta.core.undo import Changeable, Place, Undo
 from gotta.errors import GottaError, is_mistake
@@ -210,6 +212,11 @@ class BetweenSteps(Shared):
         logits = prediction.logits if by.output_type is None else prediction.logits.to(by.output_type)
         return self.method.calls.answer(logits, (prediction.before_prior or prediction).logits)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy has no folder for streams: it would write over those of this model."""
+        super().__setstate__(state)
+        self.limits = replace(self.limits, aside=None)
+
     @property
     def streams(self) -> list[Key]:
         """The streams that are held, the one that was used last at the end."""
@@ -221,7 +228,15 @@ class BetweenSteps(Shared):
         with self.alone("forget()"):
             left = {key: held for key, held in self.held_streams.items() if key != stream}
             known, self.held_streams = len(left) < len(self.held_streams), left
-            return known
+            return drop_aside(self, stream) or known
+
+    def let_go(self, going: Mapping[Key, Held]) -> None:
+        """Of streams that make room for others."""
+        put_aside(self, going)
+
+    def begin_stream(self, key: Key) -> Held:
+        """A stream that is not held: as it was put aside, or a new one."""
+        return take_back(self, key) or begin(self)
 
     @property
     def shares_weights(self) -> bool:
@@ -252,6 +267,7 @@ class BetweenSteps(Shared):
     def reset(self) -> None:
         """Back to the source model and an empty memory."""
         self.whole("reset()", self._reset, everything=True)
+        drop_aside(self)
 
     def _reset(self, undo: Undo) -> None:
         self.method.reset()

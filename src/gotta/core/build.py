@@ -105,6 +105,7 @@ def adapt(
     output: Any = None,
     streams: int = 1000,
     idle: float | None = None,
+    aside: str | Path | None = None,
     **hyper: Any,
 ) -> Adapted:
     """Make a model adapt to the stream it predicts: `adapt(net)(x)`, or with a method and a memory of your choice.
@@ -146,6 +147,7 @@ def adapt(
         streams: How many streams are held at once, where calls name them: `model(x, stream=camera)`. Of more, the least
             recently used one is dropped.
         idle: Seconds without a sample after which a stream is dropped.
+        aside: A folder for streams that would be dropped: each goes on from there when it comes back.
         **hyper: The method's hyper-parameters (`gotta show tent`), `preset`, `quirks`, `reset_every`; with a prior
             `labels` (what memory and statistics go by: `"filtered"` or `"raw"`) and `order_in_batch` (`"time"` or
             `"none"`).
@@ -185,7 +187,7 @@ def adapt(
         "idle": idle,
         **hyper,
     }
-    calls, limits = Calls(sample, output), Limits(streams, idle)
+    calls, limits = Calls(sample, output), Limits(streams, idle, Path(aside) if isinstance(aside, str) else aside)
     check_network(model)
     source_hash = saved.fingerprint(model)
     held = memory if isinstance(memory, Memory) else Memory(memory, capacity, num_classes, seed)

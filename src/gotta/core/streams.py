@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from gotta.state import set_values
 from gotta.statistics import Statistics
 from gotta.statistics.each_sample import NotSamples, normalised_each, normalises_each
 from gotta.statistics.levels.level_jumps import Sight
+from gotta.statistics.normalization import tracked_norms
 from gotta.types import Outcome, Prediction
 
 if TYPE_CHECKING:
@@ -37,16 +39,22 @@ COUNTED = ("offered", "turns", "adaptations", "scale")
 
 @dataclass(frozen=True)
 class Limits:
-    """How many streams are held at once, and for how many seconds without a sample; None: for ever."""
+    """How many streams are held at once, and for how many seconds without a sample; None: for ever.
+
+    The others are written into the folder `aside`, or dropped where there is none.
+    """
 
     streams: int = 1000
     idle: float | None = None
+    aside: Path | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.streams, bool) or not isinstance(self.streams, int) or self.streams < 1:
             raise GottaError(f"streams must be a whole number >= 1: how many are held at once (got {self.streams!r}).")
         if self.idle is not None and (not isinstance(self.idle, int | float) or not self.idle > 0):
             raise GottaError(f"idle must be seconds, greater than 0, or None (got {self.idle!r}).")
+        if self.aside is not None and not isinstance(self.aside, Path):
+            raise GottaError(f"aside must be a folder for streams that make room, or None (got {self.aside!r:.80}).")
 
 
 @dataclass(frozen=True)
@@ -163,6 +171,8 @@ def check_keys(stream: Any, samples: int) -> list[Key]:
 def check_key(key: Any) -> Key:
     if isinstance(key, bool) or not isinstance(key, str | int):
         raise GottaError(f"a stream is named by a string or an integer (got {_kind(key)}: {one_line(repr(key))[:80]}).")
+    if key == "":
+        raise GottaError("the name of a stream is empty. Leave out stream= for the one stream that has no name.")
     return str(key) if isinstance(key, str) else key
 
 
@@ -212,8 +222,9 @@ def take_each(
     method, order = adapted.method, [row for own in rows.values() for row in own]
     parts = torch.split(pick(x, order), [len(own) for own in rows.values()])
     streams = make_room(adapted.held_streams, adapted.limits, rows)
+    adapted.let_go({key: state for key, state in adapted.held_streams.items() if key not in streams})
     home = undo.held = hold(adapted)
-    held = [streams.pop(key) if key in streams else begin(adapted) for key in rows]
+    held = [streams.pop(key) if key in streams else adapted.begin_stream(key) for key in rows]
     with method.cost.phase("predict"):
         ahead = predict_ahead(adapted, x, parts, held, order)
     outcomes: dict[Key, Outcome] = {}
@@ -241,13 +252,13 @@ def make_room(streams: Mapping[Key, Held], limits: Limits, now: Mapping[Key, Any
     for key in [key for key in staying if key not in now][: max(0, going)]:
         del staying[key]
     if len(staying) < len(streams):
-        LOG.info("forgot streams: %d of %d stay", len(staying), len(streams))
+        LOG.info("let go of streams: %d of %d stay", len(staying), len(streams))
     return staying
 
 
-def pick(value: Tensor, order: Sequence[int]) -> Tensor:
+def pick(value: Tensor, order: Sequence[int], dim: int = 0) -> Tensor:
     """The rows of x in another order; x itself if it is their own."""
-    return value if order == sorted(order) else value[torch.tensor(order, device=value.device)]
+    return value if order == sorted(order) else value.index_select(dim, torch.tensor(order, device=value.device))
 
 
 @torch.no_grad()
@@ -265,13 +276,14 @@ def predict_ahead(
         return alone
     levels = []
     for stream in held:
-        put(adapted, stream)
+        if adapted.moving_buffers:
+            put(adapted, stream)
         levels.append(stream.statistics.levels_for(net))
     found = [level for level in levels if level is not None]
     if len(found) < len(parts):
         return alone
     mean, var = (torch.stack(part) for part in zip(*found, strict=True))
-    sizes, sight = [len(part) for part in parts], Sight(mean, var)
+    sizes, sight, normalised = [len(part) for part in parts], Sight(mean, var), len(tracked_norms(net))
     of_sample = torch.empty(len(x), dtype=torch.long)
     of_sample[torch.tensor(order)] = torch.arange(len(parts)).repeat_interleave(torch.tensor(sizes))
     try:
@@ -282,18 +294,18 @@ def predict_ahead(
     except NotSamples:
         adapted.one_forward = False
         return alone
-    if len(logits) != len(x):
+    watches = method.statistics.watches and normalised > 0
+    called = not watches or len(sight.moments) == normalised
+    if len(logits) != len(x) or not called:
+        adapted.one_forward = called
         return alone
-
-    def cut(value: Tensor) -> Sequence[Tensor]:
-        return torch.split(pick(value, order), sizes)
-
-    seen = {layer: [cut(part) for part in found] for layer, found in sight.moments.items()}
-    answers, with_features = cut(logits), [None] * len(parts) if features is None else cut(features)
-    return [
-        Ahead(part, answers[at], with_features[at], {layer: (one[at], two[at]) for layer, (one, two) in seen.items()})
-        for at, part in enumerate(parts)
-    ]
+    answers = torch.split(pick(logits, order), sizes)
+    with_features = [None] * len(parts) if features is None else torch.split(pick(features, order), sizes)
+    seen: Sequence[Any] = [None] * len(parts)
+    if watches:
+        seen = method.statistics.look_ahead(torch.cat(list(parts)), pick(sight.rows({}, len(x)), order, 1), sizes)
+    foreseen = method.prior.foresee([stream.prior for stream in held], answers)
+    return [Ahead(*one) for one in zip(parts, answers, with_features, seen, foreseen, strict=True)]
 
 
 def join(outcomes: Mapping[Key, Outcome], order: Sequence[int]) -> Outcome:

@@ -28,7 +28,7 @@ from gotta.methods.settings import (
     preset_of,
 )
 from gotta.priors import Prior, make_prior
-from gotta.priors.prior import Starts
+from gotta.priors.prior import Foreseen, Starts
 from gotta.registry import Registry
 from gotta.state import Back, Reader, Sized, Stateful, read_each, set_values
 from gotta.statistics import Source, Statistics, statistics
@@ -67,7 +67,8 @@ class Ahead(NamedTuple):
     x: Tensor
     logits: Tensor
     features: Tensor | None
-    moments: dict[int, tuple[Tensor, Tensor]]  # what each BatchNorm layer saw of each sample, where anybody looks
+    seen: Any = None  # what the statistics made of it
+    foreseen: Foreseen | None = None  # what the prior will say of it, if all samples count
 
 
 class Method:
@@ -171,8 +172,7 @@ class Method:
         """The logits of a batch; nothing changes that a later prediction depends on."""
         ahead = self.ahead
         if ahead is not None and ahead.x is x:
-            self.ahead = None
-            self.statistics.note(ahead.moments)
+            self.ahead, self.prior.foreseen = None, ahead.foreseen
             return Prediction(ahead.logits, ahead.features, self.embed)
         keep = self.keep_graph and self.optimizer is not None and self.statistics.fed_by is None
         with torch.set_grad_enabled(keep), self._prediction_mode(self.predictor):
@@ -206,6 +206,8 @@ class Method:
             made[:] = [predict(x)]
             return made[0]
 
+        if self.ahead is not None and self.ahead.x is x:
+            self.statistics.note(self.ahead.seen)
         prediction = self.statistics.watch(self.predictor, x, once)
         if made and prediction is not made[0]:
             self.drop_graph()  # which is that of a trial

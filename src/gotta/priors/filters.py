@@ -2,7 +2,9 @@
 
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from torch import Tensor
 
 from gotta.errors import unknown
 from gotta.hidden_markov import Weighing
-from gotta.priors.prior import Floats, Prior, Starts
+from gotta.priors.prior import Floats, Foreseen, Prior, Starts
 from gotta.types import Prediction
 
 LOG = logging.getLogger(__name__)
@@ -68,18 +70,48 @@ class Filter(Weighing, Prior):
         return belief._replace(last=belief.marginal.copy())
 
     def judge(self, logits: Tensor, belief: Belief, starts: Starts) -> tuple[Tensor, Belief]:
-        own = logits.log_softmax(1).numpy()
-        softened = (logits[:, None] / torch.tensor(self.temperatures, dtype=logits.dtype)[:, None]).softmax(2)
-        factors, totals, belief = self.walk(belief, softened.numpy(), starts)  # [B, T, C], [B, T]
+        factors, totals, belief = self.walk(belief, self._soften(logits), starts)
         chosen, acts, belief = self._choose(belief, np.log(totals))
+        return self._weigh(logits, factors, chosen, acts), belief
+
+    def foresee(self, streams: Sequence[Prior], parts: Sequence[Tensor]) -> Sequence[Foreseen | None]:
+        joined, sizes = torch.cat(list(parts)), [len(part) for part in parts]
+        logits = joined.detach().double().cpu()
+        held = [self.begin(logits.shape[1]) if one.belief is None else one.belief for one in streams]
+        factors, totals, beliefs = self.walk_each(held, self._soften(logits), sizes)
+        seen = np.split(np.log(totals), np.cumsum(sizes)[:-1])
+        made = [self._choose(*one) for one in zip(beliefs, seen, strict=True)]
+        chosen = list(chain.from_iterable(which for which, _, _ in made))
+        acts = list(chain.from_iterable(act for _, act, _ in made))
+        judged = self._weigh(logits, factors, chosen, acts).log_softmax(1).to(joined)
+        after = [belief for _, _, belief in made]
+        return [Foreseen(*found) for found in zip(parts, torch.split(judged, sizes), after, strict=True)]
+
+    def _soften(self, logits: Tensor) -> Floats:
+        """Probabilities at each temperature, [B, T, C]."""
+        return (logits[:, None] / _column(self.temperatures)).softmax(2).numpy()
+
+    def _weigh(self, logits: Tensor, factors: Floats, chosen: list[int], acts: list[bool]) -> Tensor:
+        """The filter's own posterior, made as sharp as the network is: without a factor the network's prediction."""
+        own, sharp = logits.log_softmax(1).numpy(), _column(self.temperatures).numpy()[chosen]
         factor = np.where(np.array(acts)[:, None], factors[np.arange(len(own)), chosen], 1.0)
-        sharp = np.array(self.temperatures)[chosen, None]
-        # The filter's own posterior, made as sharp as the network is: without a factor it is the network's prediction.
-        return torch.from_numpy(own + sharp * np.log(factor)), belief
+        return torch.from_numpy(own + sharp * np.log(factor))
 
     @abstractmethod
     def walk(self, belief: Belief, probs: Floats, starts: Starts) -> tuple[Floats, Floats, Belief]:
-        """Through the samples, probs[B, T, C]: the factors, how well each was foreseen [B, T], and the belief after."""
+        """Through the samples, probs[B, T, C]: the factors, how well each was foreseen [B, T], and the belief after.
+
+        `probs` may be used up.
+        """
+
+    def walk_each(
+        self, beliefs: Sequence[Belief], probs: Floats, sizes: Sequence[int]
+    ) -> tuple[Floats, Floats, list[Belief]]:
+        """The same for the samples of several streams, one stream after the other, none of which begins anew."""
+        parts = np.split(probs, np.cumsum(sizes)[:-1])
+        walked = [self.walk(*one, np.zeros(len(one[1]), bool)) for one in zip(beliefs, parts, strict=True)]
+        factors, totals, after = zip(*walked, strict=True)
+        return np.concatenate(factors), np.concatenate(totals), list(after)
 
     def at_once(self, count: int) -> int:
         """How many of the samples of a batch are one step of the filter."""
@@ -100,3 +132,9 @@ class Filter(Weighing, Prior):
             acts += [self.acts(proof)] * size
             evidence, chosen, proof = self.choose(seen, evidence, chosen, proof, size)
         return answers, acts, belief._replace(evidence=np.array(evidence), chosen=chosen, proof=proof)
+
+
+@lru_cache(maxsize=64)
+def _column(temperatures: tuple[float, ...]) -> Tensor:
+    """[T, 1]"""
+    return torch.tensor(temperatures, dtype=torch.float64)[:, None]

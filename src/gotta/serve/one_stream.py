@@ -1,18 +1,14 @@
-"""One stream of a model that holds many: saved, loaded and begun anew without the others and without the network."""
+"""One stream of a model that holds many, as the store of a service takes it."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gotta.core import resume, saved
 from gotta.core.adapted import Adapted
+from gotta.core.aside import load_stream, save_stream
 from gotta.core.background import Background
-from gotta.core.streams import Held, begin, state_of_stream
-from gotta.errors import GottaError
+from gotta.core.streams import Held, begin
 from gotta.memory import Memory
-from gotta.state import read_values, values_of
-
-LEFT_OUT = ("method", "memory", "guard", "cost")  # what is of the model
 
 
 def can_share(model: Adapted) -> bool:
@@ -31,21 +27,13 @@ class OneStream:
 
     def save(self, path: Path, beside: Mapping[str, Any]) -> None:
         with self.model.alone("save()"):
-            streams = [[self.stream, state_of_stream(self._held)]]
-            state = {**dict.fromkeys(LEFT_OUT), "counters": values_of(self.model), "streams": streams}
-            saved.write(path, resume.identity(self.model), {**state, "beside": dict(beside)})
+            save_stream(self.model, self.stream, self._held, path, beside)
 
     def load(self, path: Path) -> dict[str, Any]:
         with self.model.alone("load()"):
-            state = resume.read_fitting(self.model, path)
-            try:
-                if self.model.sample is None:  # it has predicted nothing yet
-                    self.model.sample = read_values(self.model, state["counters"])["sample"]
-                held = resume.read_stream(self.model, state["streams"][0][1])
-            except resume.UNREADABLE as error:
-                raise GottaError(f"the state in {path} does not fit this model: {error}") from error
+            held, beside = load_stream(self.model, path)
             self.model.held_streams = {**self.model.held_streams, self.stream: held}
-            return dict(state["beside"])
+            return beside
 
     def reset(self) -> None:
         self.model.forget(self.stream)

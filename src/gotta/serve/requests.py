@@ -1,10 +1,12 @@
-"""What a request brings, read within limits: JSON, an array as .npy, or an image. Nothing is unpickled."""
+"""What a request brings, read within limits: JSON, an array as .npy, or images. Nothing is unpickled."""
 
 import base64
 import binascii
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from email.parser import BytesParser
+from email.policy import HTTP
 from math import prod
 from typing import Any
 
@@ -34,7 +36,7 @@ class Limits:
 
     bytes: int = 8 << 20
     samples: int = 64
-    pixels: int = 1 << 24  # of an image, before it is fitted
+    pixels: int = 1 << 24  # of all images, before they are fitted
     read_seconds: float = 10.0  # until the body is here
     seconds: float = 30.0  # until it is answered
 
@@ -62,20 +64,32 @@ async def read_body(parts: AsyncIterator[bytes], told: str | None, limits: Limit
 
 def read_inputs(body: bytes, kind: str, limits: Limits, size: int | None = None) -> Inputs:
     """The samples of a request. `kind` is its content type; images are fitted to `size` pixels a side, if given."""
-    kind = kind.partition(";")[0].strip().lower()
+    whole, kind = kind, kind.partition(";")[0].strip().lower()
     if kind.startswith("image/"):
-        inputs = read_image(body, limits, size)
+        found: npt.NDArray[Any] | list[bytes] = [body]
+    elif kind == "multipart/form-data":
+        found = split_form(body, whole)
     elif kind == "application/x-npy":
-        inputs = as_inputs(read_npy(body))
+        found = read_npy(body)
     elif kind == "application/json":
-        inputs = as_inputs(_from_json(body))
+        found = _from_json(body)
     else:
         raise GottaError(
-            f"content type {kind[:80]!r} is unknown. Expected application/json, application/x-npy, image/*."
+            f"content type {kind[:80]!r} is unknown. Expected application/json, application/x-npy, image/*, "
+            "multipart/form-data."
         )
-    if len(inputs) > limits.samples:
-        raise TooLarge(f"the request has {len(inputs):,} samples, at most {limits.samples:,} are taken. Send fewer.")
-    return inputs
+    count = len(found) if isinstance(found, list) or found.ndim else 1
+    if count > limits.samples:
+        raise TooLarge(f"the request has {count:,} samples, at most {limits.samples:,} are taken. Send fewer.")
+    return read_images(found, limits, size) if isinstance(found, list) else as_inputs(found)
+
+
+def split_form(body: bytes, kind: str) -> list[bytes]:
+    """The files of a form, as `curl -F image=@one.jpg -F image=@two.jpg` sends them, whatever their names."""
+    header = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
+    form = BytesParser(policy=HTTP).parsebytes(header + body)
+    parts = [part.get_payload(decode=True) for part in form.iter_parts()] if form.is_multipart() else []
+    return [part for part in parts if isinstance(part, bytes)]
 
 
 def read_npy(data: bytes) -> npt.NDArray[Any]:
@@ -97,19 +111,29 @@ def read_npy(data: bytes) -> npt.NDArray[Any]:
     return array
 
 
-def read_image(data: bytes, limits: Limits, size: int | None) -> Inputs:
-    """One image as [1, 3, H, W] from 0 to 1. Its size is looked at before any pixel is decoded."""
+def read_images(found: Sequence[bytes], limits: Limits, size: int | None) -> Inputs:
+    """Images as [B, 3, H, W] from 0 to 1. Their sizes are looked at before any pixel is decoded."""
+    sides = [size_of(data, at) for at, data in enumerate(found)]
+    pixels = sum(width * height for width, height in sides)
+    if pixels > limits.pixels:
+        raise TooLarge(f"the images have {pixels:,} pixels, at most {limits.pixels:,} are decoded.")
+    if not sides or (size is None and len(set(sides)) > 1):
+        raise GottaError(
+            f"the request has images of {len(set(sides))} sizes. Expected one or more of one size, or a service that "
+            "was started with --size."
+        )
+    images = [decode(io.BytesIO(data), f"image {at}") for at, data in enumerate(found)]
+    if size is not None:
+        images = [image.resize((size, size), Image.Resampling.BILINEAR) for image in images]
+    return as_inputs(np.stack([np.asarray(image).transpose(2, 0, 1) for image in images]))
+
+
+def size_of(data: bytes, at: int) -> tuple[int, int]:
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
-            width, height = opened.size
+            return opened.size
     except Exception as error:  # Pillow raises anything for a damaged header
-        raise GottaError(f"the body is not a readable image: {str(error)[:200]}.") from None
-    if width * height > limits.pixels:
-        raise TooLarge(f"the image has {width * height:,} pixels, at most {limits.pixels:,} are decoded.")
-    image = decode(io.BytesIO(data), "the body")
-    if size is not None:
-        image = image.resize((size, size), Image.Resampling.BILINEAR)
-    return as_inputs(np.asarray(image).transpose(2, 0, 1)[None])
+        raise GottaError(f"image {at} of the request is not readable: {str(error)[:200]}.") from None
 
 
 def as_inputs(array: npt.NDArray[Any]) -> Inputs:
@@ -121,13 +145,15 @@ def as_inputs(array: npt.NDArray[Any]) -> Inputs:
     return np.ascontiguousarray(array, np.float32)
 
 
-def _from_json(body: bytes) -> npt.NDArray[Any]:
+def _from_json(body: bytes) -> npt.NDArray[Any] | list[bytes]:
     try:
         said = parse_json(body)
-        if not isinstance(said, dict) or len(said.keys() & {"inputs", "npy"}) != 1:
-            raise ValueError("expected an object with either inputs (nested lists) or npy (base64)")
+        if not isinstance(said, dict) or len(said.keys() & {"inputs", "npy", "images"}) != 1:
+            raise ValueError("expected an object with inputs (nested lists), npy (base64) or images (a list of base64)")
         if "npy" in said:
             return read_npy(base64.b64decode(said["npy"], validate=True))
+        if "images" in said:
+            return [base64.b64decode(image, validate=True) for image in said["images"]]
         return np.asarray(said["inputs"], np.float32)
     except GottaError:
         raise

@@ -78,8 +78,15 @@ class Statistics(Stateful):
         """
         return None
 
-    def note(self, moments: Mapping[int, tuple[Tensor, Tensor]]) -> None:
-        """What the layers saw of the next samples, in a forward that was made together with that of other streams."""
+    def look_ahead(self, x: Tensor, rows: Tensor, sizes: list[int]) -> Sequence[Any]:
+        """What `note` is given in each stream, of one forward of several streams with so many samples each.
+
+        `rows` is what the layers saw of each sample: mean and mean square of all channels side by side, [2, B, P].
+        """
+        return [None] * len(sizes)
+
+    def note(self, seen: Any) -> None:
+        """What was seen of the next samples, in a forward that was made together with that of other streams."""
 
     def know_home(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> None:
         """See some clean samples, `x`, which the network was made for."""

@@ -7,6 +7,7 @@ from gotta.errors import NoEffect
 from gotta.state import Reader, count
 from gotta.statistics.interface import statistics
 from gotta.statistics.levels.class_statistics import ClassStatistics
+from gotta.statistics.levels.level_jumps import exactly
 from gotta.statistics.levels.levelled import Levelled
 from gotta.statistics.levels.levels import STATE, Watched
 from gotta.statistics.normalization import tracked_norms
@@ -56,7 +57,7 @@ class MomentLevels(ClassStatistics):
         samples, self.unread = self.unread, 0
         if not self.away or not samples:
             return
-        with torch.autocast(self.mean.device.type, enabled=False):
+        with exactly(self.mean):
             rows, group = held.x.to(self.mean), self._signed(held.label, len(self.mix))
             of_group = rows.new_zeros(len(self.mix)).index_add_(0, group, rows.new_ones(len(rows)))
             vote = of_group / (of_group + FEW) * (1 / len(of_group) if self.shares is None else self.shares)  # [K]

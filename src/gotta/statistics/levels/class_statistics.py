@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import WINDOW
-from gotta.statistics.levels.level_jumps import LEAST_SHARE, Sight, deviations
+from gotta.statistics.levels.level_jumps import LEAST_SHARE, Sight, deviations, exactly
 from gotta.statistics.levels.levels import TRIALS, Levels, Watched
 from gotta.statistics.levels.look import LEAST_NOISE, look_at
 from gotta.statistics.levels.trial import Trial, is_worth_a_trial
@@ -50,13 +50,18 @@ class ClassStatistics(Levels):
 
     def watch(self, net: nn.Module, x: Tensor, predict: Callable[[], Prediction]) -> Prediction:
         """Predict samples as often as it takes to find out whether the domain has changed. The prediction to use."""
-        with self.watching(net) as sight:
+        noted, self.noted = self.noted, None
+        if noted is None:
+            with self.watching(net) as sight:
+                prediction = predict()
+        else:
+            sight = self.begin_sight(Sight.ahead(self.mean, self.var, noted.rows, len(self.sizes)))
             prediction = predict()
         logits = prediction.logits
-        if not sight.moments or logits.shape[:-1] != (len(x),) or not bool(torch.isfinite(logits).all()):
+        if not sight.calls or logits.shape[:-1] != (len(x),) or not bool(torch.isfinite(logits).all()):
             return prediction
-        with torch.no_grad(), torch.autocast(self.mean.device.type, enabled=False):
-            look = look_at(self, x, sight, logits)
+        with torch.no_grad(), exactly(self.mean):
+            look = look_at(self, x, sight, logits, noted)
             strange = look.number >= WINDOW and look.distance - self.home > STRANGE and not self.away
             seen = {"noise": look.noise, **look.seen}
             self.watched = Watched(sight, look.counts, look.newness, strange, seen)
@@ -83,10 +88,10 @@ class ClassStatistics(Levels):
     def learn(self, label: Tensor, num_classes: int) -> None:
         """What was watched becomes part of the levels, now that its labels are known."""
         watched, self.watched, self.sight = self.watched, None, None
-        if watched is None or not watched.sight.moments:
+        if watched is None or not watched.sight.calls:
             return
         idle = self.idle_in(watched.sight)
-        with torch.autocast(self.mean.device.type, enabled=False):
+        with exactly(self.mean):
             found, group = watched.sight.rows(idle, len(label)), self._signed(label, num_classes)
             if watched.counts is not None:
                 found, group = found[:, watched.counts], group[watched.counts]
@@ -165,7 +170,7 @@ class ClassStatistics(Levels):
         """Clean samples tell how far the network's own statistics are off at home: no trial before it is farther."""
         with self.watching(net) as sight:
             logits = predict().logits
-        if sight.moments:
+        if sight.calls:
             look = look_at(self, x, sight, logits)
             self.home = self.refused = max(self.refused, look.distance)
             self.watched = Watched(sight, look.counts, self.newness, False, {"noise": look.noise})

@@ -1,9 +1,10 @@
 """How far samples are from the level of a BatchNorm layer, which of them count, and where a level jumps to."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -51,6 +52,12 @@ class Yardstick(NamedTuple):
         return off.clamp_(max=most).mean(0)
 
 
+def exactly(like: Tensor) -> AbstractContextManager[Any]:
+    """Inside, nothing is computed in half precision. To enter `autocast` takes as long as ten small operations."""
+    kind = like.device.type
+    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
+
+
 def deviations(moments: Tensor, mean: Tensor, var: Tensor) -> Tensor:
     """Mean and mean square, [2, ..., c], about a level and in its units."""
     first, second = moments
@@ -72,7 +79,7 @@ def distance(moments: Tensor, level: Level) -> float:
 
 def mean_distance(moments: Tensor, yardstick: Yardstick) -> float:
     """How far the mean of samples, [2, P], is from the level, no channel counting for more than `MOST_TERM`."""
-    with torch.autocast(moments.device.type, enabled=False):
+    with exactly(moments):
         return float(yardstick.terms(moments[:, None], MOST_TERM)[0] @ yardstick.shares)
 
 
@@ -147,7 +154,16 @@ class Sight:
     moments: dict[int, Moments] = field(default_factory=dict)  # by layer
     calls: dict[int, int] = field(default_factory=dict)
     levels: dict[int, Level] = field(default_factory=dict)  # of layers that jumped
-    whole: Tensor | None = None  # what all layers saw, once that was asked for
+    whole: Tensor | None = None  # what all layers saw, once that was asked for or where it was seen ahead
+
+    @classmethod
+    def ahead(cls, mean: Tensor, var: Tensor, whole: Tensor, layers: int) -> "Sight":
+        """Of a forward that was made before, in which each layer was called once: [2, n, P]."""
+        return cls(mean, var, calls=dict.fromkeys(range(layers), 1), whole=whole)
+
+    def first_saw(self, count: int) -> bool:
+        """Whether the first layer was given a row for each of so many samples."""
+        return 0 in self.calls and (0 not in self.moments or self.moments[0][0].shape[0] == count)
 
     def note(self, at: int, found: Moments) -> bool:
         """Keep what a layer saw; whether it was called for the first time. Several calls count as their average."""

@@ -1,6 +1,6 @@
 """Statistics that are levels of the layers, moved by the predictions themselves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from typing import Any, ClassVar, Self
@@ -11,6 +11,7 @@ from gotta.safe_text import tell_number
 from gotta.state import Back
 from gotta.statistics.interface import Lent, Statistics
 from gotta.statistics.levels.class_statistics import ClassStatistics
+from gotta.statistics.levels.look import look_ahead
 from gotta.statistics.normalization import own_levels, tracked_norms
 from gotta.types import Prediction
 
@@ -45,10 +46,12 @@ class Levelled(Statistics):
     def levels_for(self, net: nn.Module) -> tuple[Tensor, Tensor]:
         return own_levels(net) if self.levels is None else (self.levels.mean, self.levels.var)
 
-    def note(self, moments: Mapping[int, tuple[Tensor, Tensor]]) -> None:
-        sight = None if self.levels is None else self.levels.sight
-        for at, found in moments.items() if sight is not None else ():
-            sight.note(at, found)  # type: ignore[union-attr]
+    def look_ahead(self, x: Tensor, rows: Tensor, sizes: list[int]) -> Sequence[Any]:
+        return super().look_ahead(x, rows, sizes) if self.levels is None else look_ahead(x, rows, sizes)
+
+    def note(self, seen: Any) -> None:
+        if self.levels is not None:
+            self.levels.noted = seen
 
     def __copy__(self) -> Self:
         """Levels of the same network that go their own way."""

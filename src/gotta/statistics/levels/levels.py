@@ -91,6 +91,7 @@ class Levels:
         self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
         self.watched: Watched | None = None
         self.sight: Sight | None = None
+        self.noted: Any = None  # of the next samples, in a forward that was made ahead
         self._known: list[tuple[nn.Module, list[_BatchNorm]]] = []
         ends = np.cumsum([0, *self.sizes]).tolist()
         self.places = [slice(*ends[at : at + 2]) for at in range(len(layers))]
@@ -147,16 +148,19 @@ class Levels:
     @contextmanager
     def watching(self, net: nn.Module, sight: Sight | None = None) -> Iterator[Sight]:
         """Look at a prediction of this network, which normalises with the levels of `sight`."""
-        if self._cut_with is not self.signature:  # another stream has learned meanwhile
-            self.cut()
-        sight = Sight(self.mean, self.var) if sight is None else sight
-        self.sight, self.watched = sight, Watched(sight, None, self.newness, False, {})
+        sight = self.begin_sight(Sight(self.mean, self.var) if sight is None else sight)
         # A compiled network may have been traced without anybody looking on.
         eager: AbstractContextManager[Any] = (
             torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
         )
         with seen_before(self._layers_of(net), partial(self._see, sight)), eager:
             yield sight
+
+    def begin_sight(self, sight: Sight) -> Sight:
+        if self._cut_with is not self.signature:  # another stream has learned meanwhile
+            self.cut()
+        self.sight, self.watched = sight, Watched(sight, None, self.newness, False, {})
+        return sight
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -259,9 +263,9 @@ class Levels:
 
     def idle_in(self, sight: Sight) -> dict[int, Level]:
         """Layers that were not called."""
-        if len(sight.moments) == len(self.sizes):
+        if len(sight.calls) == len(self.sizes):
             return {}
-        return {at: self.held[at] for at in range(len(self.sizes)) if at not in sight.moments}
+        return {at: self.held[at] for at in range(len(self.sizes)) if at not in sight.calls}
 
     def put_back(self, idle: Mapping[int, Level]) -> None:
         """Layers that were not called keep their levels."""

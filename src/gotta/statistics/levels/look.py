@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -82,29 +84,51 @@ class Look:
         return logits.double().softmax(1).mean(0).cpu()
 
 
-def look_at(levels: Levels, x: Tensor, sight: Sight, logits: Tensor) -> Look:
+class Noted(NamedTuple):
+    """What was computed of the samples of one stream together with those of others."""
+
+    rows: Tensor  # what all layers saw of each sample, [2, n, P]
+    uneven: Tensor  # which samples are not constant, [n]
+
+
+def look_ahead(x: Tensor, rows: Tensor, sizes: list[int]) -> list[Noted]:
+    """Of samples that are in the order of their streams, which have so many each."""
+    parts = zip(torch.split(rows, sizes, 1), torch.split(find_uneven(x).to(rows.device), sizes), strict=True)
+    return [Noted(seen.contiguous(), uneven) for seen, uneven in parts]  # a copy, so that a stream keeps its own alone
+
+
+def look_at(levels: Levels, x: Tensor, sight: Sight, logits: Tensor, noted: Noted | None = None) -> Look:
     """What the forward that holds the levels says of its samples, and of those that wait."""
     count, known = x.shape[0], levels.recent.shape[0]
     rows = sight.rows(levels.idle_in(sight), count)
     first = rows[:, :, levels.places[0]].transpose(0, 1).flatten(1)  # [n, 2 c]
-    recent, flat = torch.cat([levels.recent, first]), x.detach().flatten(1)
-    counts = flat.amax(1) > flat.amin(1) if flat.shape[1] > 1 else torch.ones(count, dtype=torch.bool, device=x.device)
-    counts = counts.to(first.device)
-    if 0 in sight.moments and sight.moments[0][0].shape[0] == count:  # or all would seem to be the same
-        counts &= ~find_repeated(recent, known)
+    recent = torch.cat([levels.recent, first])
+    counts = find_uneven(x).to(first.device) if noted is None else noted.uneven
+    if sight.first_saw(count):  # or all would seem to be the same
+        counts = counts & ~find_repeated(recent, known)
     off, counted = single_distances(rows[:, :, levels.shallow], levels.yardstick), int(counts.sum())
     near = off if counted == count else off[counts]
     distances = torch.cat([levels.distances, near])[-RECENT:]
     among = near if counted >= WINDOW else distances
     if among.shape[0] >= FEWEST and bool((off > FAR).any()):
-        counts &= ~is_far(off, among)
+        counts = counts & ~is_far(off, among)
         counted = int(counts.sum())
     seen = {"recent": recent[-RECENT:], "distances": distances}
     return Look(levels, rows, logits, None if counted == count else counts, counted, seen)
 
 
+def find_uneven(x: Tensor) -> Tensor:
+    """Which samples are not constant, [n]; a single number never is."""
+    flat = x.detach().flatten(1)
+    return flat.amax(1) > flat.amin(1) if flat.shape[1] > 1 else torch.ones_like(flat[:, 0], dtype=torch.bool)
+
+
 def find_repeated(rows: Tensor, known: int) -> Tensor:
     """Which rows after the first `known` ones stand before as well, [n]: copies up to rounding."""
+    column = rows[:, 0].cpu().numpy()
+    close = np.abs(column[known:, None] - column) <= SAME * (np.abs(column) + SAME)
+    if not np.tril(close, known - 1).any():  # one number tells most of them apart, at a fraction of the time
+        return torch.zeros(len(rows) - known, dtype=torch.bool, device=rows.device)
     few, limit = max(1, PAIRS // rows.numel()), SAME * (rows.abs() + SAME)
-    close = [((part[:, None] - rows).abs() <= limit).all(2) for part in torch.split(rows[known:], few)]
-    return torch.cat(close).tril(known - 1).any(1)
+    copies = [((part[:, None] - rows).abs() <= limit).all(2) for part in torch.split(rows[known:], few)]
+    return torch.cat(copies).tril(known - 1).any(1)

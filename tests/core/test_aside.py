@@ -1,0 +1,105 @@
+"""Streams that make room are put aside, and go on from there."""
+
+import copy
+
+import pytest
+import torch
+from tiny import seeded_net
+from whole_state import frozen_state
+
+import gotta
+from gotta.errors import GottaError
+
+pytestmark = pytest.mark.filterwarnings("ignore::gotta.priors.OrderWarning")
+SETTINGS = [
+    {"method": "deskew"},
+    {"method": "norm", "memory": "fps", "capacity": 8, "adapt_every": 4},
+    {"method": "norm", "statistics": "running", "fed_by": "batch"},
+    {"method": "t3a"},
+]
+
+
+def batches(steps, seed=0):
+    return torch.rand(steps, 4, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def few(folder, **settings):
+    """A model that holds two streams."""
+    return gotta.adapt(seeded_net(), **({"method": "deskew"} | settings), streams=2, aside=folder)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_a_stream_that_was_put_aside_goes_on_bit_for_bit(tmp_path, settings):
+    small, large = few(tmp_path, **settings), gotta.adapt(seeded_net(), **settings)
+    for turn, x in enumerate(batches(18)):
+        name = f"camera {turn % 3}"
+        assert torch.equal(small(x, stream=name), large(x, stream=name))
+    assert len(small.streams) == 2
+    assert len(large.streams) == 3
+
+
+def test_another_process_goes_on_from_the_folder(tmp_path):
+    before, other = few(str(tmp_path)), gotta.adapt(seeded_net(), "deskew")
+    given = batches(8)
+    for turn, x in enumerate(given[:6]):
+        before(x, stream=turn % 3)
+        other(x, stream=turn % 3)
+    assert 0 not in before.streams
+    later = few(str(tmp_path))
+    assert torch.equal(later(given[6], stream=0), other(given[6], stream=0))
+    assert not torch.equal(later(given[7], stream="0"), other(given[7], stream=0))  # an integer is not its text
+
+
+def test_a_stream_that_is_forgotten_begins_anew(tmp_path):
+    model, x = few(tmp_path), batches(5)
+    for name, part in zip("abcd", x, strict=False):
+        model(part, stream=name)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert model.forget("a")
+    assert not model.forget("a")
+    new = gotta.adapt(seeded_net(), "deskew")
+    assert torch.equal(model(x[4], stream="a"), new(x[4], stream="a"))
+    model.reset()
+    assert list(tmp_path.iterdir()) == []
+    assert torch.equal(model(x[4], stream="b"), new(x[4], stream="b"))
+
+
+def test_a_folder_of_another_network_is_refused_and_nothing_is_lost(tmp_path):
+    model, x = few(tmp_path), batches(4)
+    for name, part in zip("abc", x, strict=False):
+        model(part, stream=name)
+    net = seeded_net()
+    with torch.no_grad():
+        next(net.parameters()).add_(1)
+    other = gotta.adapt(net, "deskew", aside=tmp_path)
+    other(x[0], stream="z")
+    before = frozen_state(other)
+    with pytest.raises(GottaError, match="another|not fit|of a"):
+        other(x[3], stream="a")
+    assert frozen_state(other) == before
+    assert model(x[3], stream="a").isfinite().all()
+
+
+def test_a_step_that_fails_loses_no_stream(tmp_path):
+    model, x = few(tmp_path), batches(4)
+    model(x[0], stream="a")
+    model(x[1], stream="b")
+    before = frozen_state(model)
+    with pytest.raises(RuntimeError, match="broken"):
+        handle = model.model.register_forward_hook(lambda *given: (_ for _ in ()).throw(RuntimeError("broken")))
+        try:
+            model(x[2], stream="c")
+        finally:
+            handle.remove()
+    assert frozen_state(model) == before
+
+
+def test_a_copy_has_no_folder_and_a_bad_one_is_refused(tmp_path):
+    model = few(tmp_path)
+    for copied in (copy.deepcopy(model),):
+        for name, x in zip("abc", batches(3), strict=True):
+            copied(x, stream=name)
+        assert copied.limits.aside is None
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(GottaError, match="aside must be a folder"):
+        few(5)
