@@ -67,7 +67,7 @@ class Yielding(TorchFunctionMode):
     """
 
     def __init__(self, idle: threading.Event) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.idle = idle
 
     def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
