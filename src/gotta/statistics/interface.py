@@ -1,6 +1,6 @@
 """What statistics are: they say what BatchNorm layers normalise with when a network predicts and is trained."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
