@@ -5,6 +5,7 @@ import threading
 import pytest
 import torch
 from tiny import seeded_net
+from whole_state import frozen_state
 
 import gotta
 from gotta import GottaError
@@ -266,3 +267,15 @@ def test_streams_go_with_a_shadow():
     model.rollback(number)
     assert model.streams == ["a", "b"]
     assert model.report().samples == 24
+
+
+def test_what_was_counted_of_streams_alone_is_loaded(tmp_path):
+    """Without a sample of no stream, the model itself does not know how many classes there are."""
+    model = shadowed("deskew")
+    for x in batches(3):
+        model(x, stream=[0, 1] * 4)
+    assert model.classes is None
+    model.save(tmp_path)
+    again = gotta.load(tmp_path, seeded_net())
+    assert frozen_state(again) == frozen_state(model)
+    assert again.shadow.known.said.sum() == 2 * 3 * 8

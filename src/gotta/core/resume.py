@@ -102,8 +102,7 @@ def put_back(adapted: "BetweenSteps", what: Path | str, state: Mapping[str, Any]
         put_state(adapted, state)
         if adapted.shadow is not None:
             adapted.shadow.load_state_dict(state["shadow"])
-            if adapted.shadow.known.said.shape[1] not in (0, adapted.classes):
-                raise ValueError("its shadow has counted other classes")
+            adapted.shadow.check(adapted.classes)
         adapted.method.cost.restart(state["cost"])
         adapted.snapshots = snapshots
     except UNREADABLE as error:
@@ -128,16 +127,19 @@ def _put_parts(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
     method = adapted.method
     method.load_state_dict(state["method"])
     remembered = {name: getattr(method, name) for name in method.remembers}
-    check_sizes(adapted, remembered, method.statistics, method.prior)
+    check_sizes(adapted, adapted.memory, remembered, method.statistics, method.prior)
 
 
-def check_sizes(adapted: "BetweenSteps", remembered: Mapping[str, Any], statistics: Statistics, prior: Prior) -> None:
+def check_sizes(
+    adapted: "BetweenSteps", memory: Memory, remembered: Mapping[str, Any], statistics: Statistics, prior: Prior
+) -> None:
     """Raises unless what was learned is of as many classes, and of such samples, as the model has met."""
-    known = {"classes": None if adapted.classes is None else (adapted.classes,), "sample": adapted.sample}
+    classes = memory.num_classes if memory.knows_classes else None
+    known = {"classes": None if classes is None else (classes,), "sample": adapted.sample}
     adapted.method.check_remembered(remembered, {name: size for name, size in known.items() if size is not None})
-    if adapted.classes is not None:
-        statistics.check(adapted.classes)
-        prior.check(adapted.classes)
+    if classes is not None:
+        statistics.check(classes)
+        prior.check(classes)
 
 
 def fill_memory(adapted: "BetweenSteps", memory: Memory, state: Mapping[str, Any] | None) -> None:
@@ -177,7 +179,7 @@ def read_stream(adapted: "BetweenSteps", state: Mapping[str, Any]) -> Held:
     held.prior.load_state_dict(state["prior"])
     fill_memory(adapted, held.memory, state["memory"])
     remembered = adapted.method.read_remembered(state["remembered"]) if held.remembered else {}
-    check_sizes(adapted, remembered, held.statistics, held.prior)
+    check_sizes(adapted, held.memory, remembered, held.statistics, held.prior)
     for name, generator in held.generators.items():
         generator.set_state(tensor(state["generators"][name]).cpu())
     buffers = [tensor(value).to(own, copy=True) for own, value in zip(held.buffers, state["buffers"], strict=True)]

@@ -131,6 +131,11 @@ class Shadow(Stateful):
     def state_dict(self) -> dict[str, Any]:
         return {"live": self.live, "known": self.known.to_plain()}
 
+    def check(self, classes: int | None) -> None:
+        """Raises where it is known how many classes there are, and others were counted."""
+        if classes is not None and self.known.said.shape[1] not in (0, classes):
+            raise ValueError("its shadow has counted other classes")
+
     def step(self, x: Tensor, ids: Any, adapt: Callable[[Noting], Outcome], answer: Callable[..., Any]) -> Outcome:
         """A step of the adapted model and what the source says. Where the first fails, the source still answers.
 
