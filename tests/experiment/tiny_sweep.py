@@ -51,7 +51,7 @@ def use_tiny(monkeypatch):
     net.num_classes = 3
     monkeypatch.setattr(module, "share_dataset", lambda name: data)
     nets = {"vit-mini": seeded_transformer(classes=3)}
-    monkeypatch.setattr(module, "share_model", lambda **named: nets.get(named["name"], net))
+    monkeypatch.setattr(module, "share_model", lambda model, num_classes: nets.get(model.name, net))
 
 
 def patch(pause=0.0):
@@ -60,7 +60,7 @@ def patch(pause=0.0):
     data.pause = pause
     net.num_classes = 3
     module.share_dataset = lambda name: data
-    module.share_model = lambda **named: net
+    module.share_model = lambda model, num_classes: net
 
 
 def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):

@@ -94,7 +94,7 @@ def recorded(monkeypatch):
     data, net = TinyData(per_class=15), seeded_net(classes=3)
     net.num_classes = 3
     monkeypatch.setattr(module, "share_dataset", lambda name: data)
-    monkeypatch.setattr(module, "share_model", lambda **named: net)
+    monkeypatch.setattr(module, "share_model", lambda model, num_classes: net)
 
     def of(method="norm", memory="fps", clock="none", **settings):
         given = {"method": {"name": method}, "memory": {"name": memory, "capacity": 6}, **settings}

@@ -11,6 +11,7 @@ from gotta.errors import GottaError
 from gotta.experiment.run.model import check_model, find_weights
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import ModelSpec
 from gotta.experiment.spec.user_parts import permit
 from gotta.models import load
 
@@ -109,7 +110,7 @@ def test_a_path_that_begins_with_a_dot_is_one_from_here(monkeypatch):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
     assert find_weights("./mine.pt") == Path("./mine.pt")
     with pytest.raises(GottaError, match=r"no weights at mine\.pt"):
-        check_model("wrn40-2", "./mine.pt", None)
+        check_model(ModelSpec(name="wrn40-2", weights="./mine.pt"))
 
 
 TOWER = """
@@ -131,7 +132,7 @@ def test_a_network_that_gives_features_takes_class_embeddings_from_a_file(home, 
     named = {"name": "tower:Tower", "weights": "random", "head": "text.safetensors", "scale": 30.0}
     permit({"model": named})
     with pytest.raises(GottaError, match=r"the file of class embeddings is not in .*text.safetensors"):
-        check_model(**{"preprocessing": None, **named})
+        check_model(ModelSpec(**named))
     rows = torch.randn(10, 16, generator=torch.Generator().manual_seed(0))
     save_file({"text": rows}, home / "text.safetensors")
     one = spec(**named)

@@ -93,6 +93,6 @@ def _file(model: ModelSpec) -> str:
 
 def _look_at(model: ModelSpec) -> None:
     """Load a network, whether or not the data it is for can be found."""
-    check_model(**dict(model))
+    check_model(model)
     if model.weights != RANDOM and not is_own(model.name):  # those need to be told the number of classes
-        share_model(**dict(model), num_classes=0)
+        share_model(model, num_classes=0)

@@ -39,7 +39,7 @@ def data_of(spec: RunSpec) -> Dataset:
 
 
 def model_of(spec: RunSpec) -> Backbone:
-    return share_model(**dict(spec.model), num_classes=data_of(spec).num_classes)
+    return share_model(spec.model, data_of(spec).num_classes)
 
 
 def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:

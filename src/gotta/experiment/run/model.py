@@ -8,6 +8,7 @@ import torch
 
 from gotta.data.home import locate
 from gotta.errors import GottaError
+from gotta.experiment.spec.sections import ModelSpec
 from gotta.experiment.spec.source_files import source_files
 from gotta.experiment.spec.user_parts import check_permitted
 from gotta.models import Backbone, load
@@ -17,14 +18,12 @@ from gotta.models.pretrained import is_pretrained
 from gotta.models.zoo import RANDOM, check
 
 
-def check_model(
-    name: str, weights: str | None, preprocessing: str | None, head: str | None = None, scale: float | None = None
-) -> None:
+def check_model(model: ModelSpec) -> None:
     """Complain of a model that cannot be loaded, as far as that shows without reading its weights."""
-    check(name, weights, preprocessing, head, scale)
-    for found, what in ((find_weights(weights), "a checkpoint"), (find_head(head), "class embeddings")):
+    check(**dict(model))
+    for found, what in ((find_weights(model.weights), "a checkpoint"), (find_head(model.head), "class embeddings")):
         if isinstance(found, Path) and not found.is_file():
-            raise GottaError(f"no weights at {found}. Expected {what} for model '{name}'.")
+            raise GottaError(f"no weights at {found}. Expected {what} for model '{model.name}'.")
 
 
 def find_weights(named: str | None, what: str = "the weights file") -> Path | str | None:
@@ -40,21 +39,14 @@ def find_head(named: str | None) -> Path | str | None:
     return named if named == CLASSIFIER else find_weights(named, "the file of class embeddings")
 
 
-def share_model(
-    name: str,
-    weights: str | None,
-    preprocessing: str | None,
-    num_classes: int,
-    head: str | None = None,
-    scale: float | None = None,
-) -> Backbone:
+def share_model(model: ModelSpec, num_classes: int) -> Backbone:
     """The network of a spec. Untrained ones and the caller's own receive the number of classes of the data."""
-    check_permitted({"model": {"name": name}})
-    found = find_weights(weights)
-    told = num_classes if weights == RANDOM or is_own(name) else None
-    code = source_files(name.partition(":")[0], f"model '{name}'") if is_own(name) else {}
-    rows = find_head(head)
-    return _load_once(name, found, told, preprocessing, rows, scale, (stamp(found), stamp(rows), *code.items()))
+    check_permitted({"model": {"name": model.name}})
+    weights, rows = find_weights(model.weights), find_head(model.head)
+    own = is_own(model.name)
+    told = num_classes if model.weights == RANDOM or own else None
+    code = source_files(model.name.partition(":")[0], f"model '{model.name}'") if own else {}
+    return _load_once(model, weights, rows, told, (stamp(weights), stamp(rows), *code.items()))
 
 
 def stamp(weights: Path | str | None) -> tuple[int, int]:
@@ -67,16 +59,10 @@ def stamp(weights: Path | str | None) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)  # cells of a sweep share weights, and a worker runs many cells
 def _load_once(
-    name: str,
-    weights: Path | str | None,
-    num_classes: int | None,
-    preprocessing: str | None,
-    head: Path | str | None,
-    scale: float | None,
-    stamps: Hashable,
+    model: ModelSpec, weights: Path | str | None, head: Path | str | None, num_classes: int | None, stamps: Hashable
 ) -> Backbone:
-    model = load(name, weights, num_classes, preprocessing, head=head, scale=scale)
-    if is_own(name):
-        return model  # whose channels come first
+    made = load(model.name, weights, num_classes, model.preprocessing, head=head, scale=model.scale)
+    if is_own(model.name):
+        return made  # whose channels come first
     # On a CPU convolutions are up to a third faster with the channels last.
-    return model.to(memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]
+    return made.to(memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]

@@ -42,5 +42,5 @@ def without_effect(specs: Iterable[RunSpec]) -> dict[str, str]:
         if name not in found:
             found[name] = ""
             with suppress(GottaError):  # whatever else is wrong, the run will say
-                _, found[name] = settle_cell(spec, share_model(**dict(spec.model), num_classes=ANY))
+                _, found[name] = settle_cell(spec, share_model(spec.model, ANY))
     return {name: reason for name, reason in found.items() if reason}
