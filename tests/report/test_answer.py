@@ -5,7 +5,7 @@ import random
 import pytest
 from made_runs import made, panel_of
 
-from gotta.report import rates
+from gotta.report import panel as panels
 from gotta.report.answer import answer, overall, tell_difference
 from gotta.report.pairs import Difference
 from gotta.report.statistics import Estimate
@@ -18,7 +18,7 @@ STICKY = {"method__prior": "sticky"}
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    monkeypatch.setattr(rates, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "running_statistics"): 0.1})
+    monkeypatch.setattr(panels, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "running_statistics"): 0.1})
 
 
 def runs(gain, memory="fps", method="norm", seeds=(0, 1, 2), noise=0.2, **changes):

@@ -5,7 +5,7 @@ import pytest
 from made_runs import made
 
 from gotta.errors import GottaError
-from gotta.report import rates
+from gotta.report import panel as panels
 from gotta.report.compare import compare
 from gotta.report.panel import place
 from gotta.report.statistics import estimate
@@ -79,7 +79,7 @@ def test_what_differs_is_named(changes, told):
 
 
 def test_rates_are_not_mixed(monkeypatch):
-    monkeypatch.setattr(rates, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "cstu"): 0.1})
+    monkeypatch.setattr(panels, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "cstu"): 0.1})
     every = [
         runs(memory, gain, method__rate=rate)
         for memory, rate, gain in (("fps", 0.05, 1), ("fps", 0.2, 9), ("cstu", 0.05, 0), ("cstu", 0.1, 3))

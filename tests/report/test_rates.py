@@ -3,7 +3,7 @@
 import pytest
 from made_runs import made, panel_of
 
-from gotta.report import rates
+from gotta.report import panel as panels
 from gotta.report.panel import running_at_best
 from gotta.report.rows import RUNNING, Row
 
@@ -12,7 +12,7 @@ BEST = {("norm", "fps"): 0.2, ("norm", "cstu"): 0.05, ("rotta", "fps"): 0.1, ("n
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    monkeypatch.setattr(rates, "best_rates", lambda: BEST)
+    monkeypatch.setattr(panels, "best_rates", lambda: BEST)
 
 
 def at(rate, memory="fps", method="norm", **options):
@@ -56,4 +56,4 @@ def test_settings_of_a_memory_are_told_beside_the_rate():
 
 
 def test_what_has_no_rate_is_not_at_its_best():
-    assert not rates.is_best(made("none", "tent"))
+    assert not panels.is_best(made("none", "tent"))

@@ -5,8 +5,8 @@ from gotta.data.dataset import DATASETS, Corrupted, dataset
 from gotta.data.readers.bundled import bundled
 from gotta.data.readers.cifar import cifar10
 from gotta.data.readers.cifar100 import cifar100
-from gotta.data.readers.folder import image_folder
 from gotta.data.readers.items import from_huggingface, from_torch
+from gotta.data.readers.pictures import image_folder
 
 __all__ = [
     "DATASETS",

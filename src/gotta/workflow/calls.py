@@ -9,8 +9,7 @@ from gotta.errors import GottaError
 from gotta.experiment.recipe.recipe import Recipe, load_recipe, read_recipe
 from gotta.experiment.run import EVERY
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.spec_files import read_spec
-from gotta.experiment.spec.text import merged, sections
+from gotta.experiment.spec.text import merged, read_spec, sections
 from gotta.experiment.spec.user_parts import permit
 from gotta.experiment.sweep.bucket import is_folder
 from gotta.experiment.sweep.kept import Kept, open_runs

@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from gotta.experiment.run.sprite import ACROSS, SIDE_LIMIT, data_uri, sprite, thumbnails
+from gotta.experiment.run.memory_film import ACROSS, SIDE_LIMIT, data_uri, sprite, thumbnails
 
 
 def test_every_image_becomes_a_small_square_in_colour():

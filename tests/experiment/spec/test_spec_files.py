@@ -1,19 +1,19 @@
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.spec.spec_files import read_settings, read_spec
+from gotta.experiment.spec.text import read_settings, read_spec
 
 
-def test_settings_stand_over_options_and_options_over_the_file(tmp_path):
+def test_settings_stand_over_the_file(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text("model: {name: a, weights: w}\nmethod: {name: tent, lr: 1}\nseed: 1")
-    given = [str(path), "seed=2", "method.lr=3"]
-    assert read_settings(given, {"model": {"name": "b"}, "seed": 5}) == {
+    given = [str(path), "seed=2", "method.lr=3", "model.name=b"]
+    assert read_settings(given) == {
         "model": {"name": "b"},
         "method": {"name": "tent", "lr": 3},
         "seed": 2,
     }
-    assert read_settings([], {"seed": 5}) == {"seed": 5}
+    assert read_settings([]) == {}
 
 
 @pytest.mark.parametrize(("text", "words"), [("- 1", "got list"), ("a: [", "not YAML")])

@@ -3,7 +3,7 @@
 import pytest
 from made_runs import made, panel_of
 
-from gotta.report import rates
+from gotta.report import panel as panels
 from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row
 from gotta.report.tables.gains import find_twin, gain_table, gains, prior_gains, prior_table
 
@@ -37,7 +37,7 @@ def test_without_the_baseline_there_is_no_gain():
 
 
 def test_rows_at_their_best_rate_are_compared_with_the_control_at_its_own(monkeypatch):
-    monkeypatch.setattr(rates, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "running_statistics"): 0.1})
+    monkeypatch.setattr(panels, "best_rates", lambda: {("norm", "fps"): 0.2, ("norm", "running_statistics"): 0.1})
 
     def at(rate, score, memory="none"):
         control = None if memory == "fps" else "running_statistics"

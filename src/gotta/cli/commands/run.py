@@ -64,8 +64,7 @@ def run(
     from gotta.cli.commands.bench import conclude
     from gotta.cli.progress import follow
     from gotta.cli.terminal import Console
-    from gotta.experiment.spec.spec_files import split_settings
-    from gotta.experiment.spec.text import dump, merged
+    from gotta.experiment.spec.text import dump, merged, split_settings
     from gotta.workflow.calls import plan_run
 
     console = Console()

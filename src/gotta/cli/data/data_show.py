@@ -53,7 +53,7 @@ def show(
 
 def _dataset(name: str, arguments: list[str]) -> "Dataset":
     from gotta.data import dataset
-    from gotta.experiment.spec.spec_files import read_settings
+    from gotta.experiment.spec.text import read_settings
 
     make: Callable[..., Dataset] = dataset
     return make(name, **read_settings(arguments))
@@ -80,7 +80,7 @@ def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns:
 def _stream(
     dataset: "Dataset", names: list[str], settings: list[str], rows: int, columns: int
 ) -> "tuple[str, list[Row]]":
-    from gotta.experiment.spec.spec_files import read_settings
+    from gotta.experiment.spec.text import read_settings
     from gotta.show.stream_rows import batch_rows, clip_rows
     from gotta.show.stream_text import title
     from gotta.streams import Stream, StreamSpec

@@ -166,3 +166,10 @@ def archive_names(path: Path) -> list[str]:
             f"no images at {path}: it is not a readable zip archive ({error}). "
             f"Expected {path}/<class>/<image>, in a folder or a zip."
         ) from None
+
+
+def image_folder(root: str | Path, size: int) -> tuple[Images, IntArray, list[str]]:
+    """Images [N, size, size, 3], labels [N] and class names; the shorter side is fitted, the centre kept."""
+    fit = Fit(size)
+    pictures = Pictures.of(Path(root))
+    return pictures.read(np.arange(len(pictures)), fit), pictures.labels, list(pictures.classes)

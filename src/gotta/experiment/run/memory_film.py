@@ -1,17 +1,20 @@
 """A recording of one run: what the memory held over the stream, and why. Made for looking at, so it is bounded."""
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
 
 from gotta.core.loop import Record
 from gotta.core.true_labels import TrueLabelMemory
 from gotta.data.readers.cifar import CLASSES
-from gotta.experiment.run.sprite import SIDE_LIMIT, data_uri, sprite, thumbnails
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import write_atomically
 from gotta.memory import Memory
@@ -193,3 +196,39 @@ def colours(classes: int) -> list[str]:
 
 def _short(values: Floats) -> list[float]:
     return [float(f"{value:.4g}") for value in values]
+
+
+SIDE_LIMIT, ACROSS, QUALITY = 32, 40, 82
+Picture = NDArray[np.uint8]  # [H, W, 3]
+
+
+def thumbnails(x: Tensor) -> list[Picture]:
+    """Images [N, C, H, W] in [0, 1] as small squares."""
+    pixels = (x.detach().float().cpu().clamp(0, 1) * 255).round().byte().permute(0, 2, 3, 1).numpy()
+    return [_square(image) for image in pixels]
+
+
+def sprite(pictures: Sequence[Picture]) -> tuple[bytes, int]:
+    """The pictures in lines of `across`, as JPEG; and `across`."""
+    across = min(ACROSS, max(1, len(pictures)))
+    lines = max(1, -(-len(pictures) // across))
+    sheet = np.zeros((lines * SIDE_LIMIT, across * SIDE_LIMIT, 3), np.uint8)
+    for k, picture in enumerate(pictures):
+        top, left = k // across * SIDE_LIMIT, k % across * SIDE_LIMIT
+        sheet[top : top + SIDE_LIMIT, left : left + SIDE_LIMIT] = picture
+    buffer = BytesIO()
+    Image.fromarray(sheet).save(buffer, "JPEG", quality=QUALITY, subsampling=0)
+    return buffer.getvalue(), across
+
+
+def data_uri(jpeg: bytes) -> str:
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+
+
+def _square(image: NDArray[np.uint8]) -> Picture:
+    colour = image if image.shape[2] == 3 else np.repeat(image[:, :, :1], 3, axis=2)
+    if colour.shape[:2] == (SIDE_LIMIT, SIDE_LIMIT):
+        return colour
+    size = (SIDE_LIMIT, SIDE_LIMIT)
+    smooth = Image.Resampling.NEAREST if max(colour.shape[:2]) < SIDE_LIMIT else Image.Resampling.LANCZOS
+    return np.asarray(Image.fromarray(colour).resize(size, smooth))

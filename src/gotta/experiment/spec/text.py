@@ -1,6 +1,6 @@
 """Specs and settings as text: YAML in and out, and dotted names such as `method.lr=1e-4`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +94,25 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_renamed(below: Any, value: Any) -> bool:
     return "name" in below and value.get("name", below["name"]) != below["name"]
+
+
+def read_settings(given: Sequence[str]) -> dict[str, Any]:
+    """`spec.yaml method.name=norm` as nested sections; settings stand over the file."""
+    path, settings = split_settings(given)
+    return merged(read_spec(path) if path else {}, settings)
+
+
+def split_settings(given: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The path of the spec file, if the first of them is one, and the others as nested sections."""
+    first = [given[0]] if given and "=" not in given[0] else []
+    return "".join(first), dotted(given[len(first) :])
+
+
+def read_spec(path: str | Path) -> dict[str, Any]:
+    """The sections of a spec file."""
+    if not Path(path).is_file():
+        raise GottaError(f"'{path}' is neither a spec file nor a setting. Expected section.name=value.")
+    content = read(Path(path)) or {}
+    if not isinstance(content, dict):
+        raise GottaError(f"'{path}' is not a spec: expected sections and settings, got {type(content).__name__}.")
+    return content
