@@ -31,6 +31,8 @@ def tell(said: dict[str, Any]) -> str:
         }
         slow = [name for name, found in both.items() if (there := of(found, True)) and ratio(there) > LIMIT]
         held = f" Above {LIMIT} times the bare network: {', '.join(slow) or 'none'}." if size == 16 else ""
+        own = [name for name in slow if predicts_slowly(of(both[name], True))]
+        held += f" Of these, the prediction itself takes as long: {', '.join(own)}." if held and own else ""
         parts += [f"**Batches of {size}.**{held}", grid("method", COLUMNS, {n: line(f) for n, f in both.items()})]
     return "\n\n".join(parts)
 
@@ -41,6 +43,11 @@ def of(found: list[dict[str, Any]], background: bool) -> dict[str, Any] | None:
 
 def ratio(row: dict[str, Any]) -> float:
     return float(row["p99"] / row["bare_p99"])
+
+
+def predicts_slowly(row: dict[str, Any] | None) -> bool:
+    """Whether the calling thread alone needs more than the limit on the processor: nothing can be put behind then."""
+    return row is not None and float(row["cpu_p50"] / row["bare_cpu_p50"]) > LIMIT
 
 
 def line(found: list[dict[str, Any]]) -> list[str]:
