@@ -1,9 +1,9 @@
 """What deskew reaches, beside running statistics at the best of five rates and the limit of statistics.
 
-    python benchmarks/deskew.py [--only dirichlet-0.1,iid] [--out benchmarks/deskew.jsonl] [--table]
+    python benchmarks/deskew.py [--only dirichlet-0.1,iid] [--out benchmarks/deskew.jsonl]
 
 One process, one thread. Every finished part is a line of the file and is not run again, so a killed run goes on where
-it was; `--table` only prints the tables of what is there. Everything is severity 5 and continual:
+it was; docs/pages/deskew.py makes the table of docs/deskew.md. Everything is severity 5 and continual:
 
 - `five`: the bundled resnet20 on gaussian noise, defocus blur, snow, contrast, pixelate, 2,000 bundled images each,
   batches of 64, on all streams; `ten`: the other ten standard corruptions; `resnet56`: another author's network (its
@@ -21,7 +21,6 @@ import json
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
-from statistics import mean
 from time import process_time
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -193,46 +192,15 @@ def read_lines(path: Path) -> Scores:
     return {(line["block"], line["stream"], line["seed"], line["rule"]): line["scores"] for line in lines}
 
 
-def print_tables(done: Scores) -> None:
-    """A row per stream: means over the seeds that have all three rules; gains with their range over seeds."""
-    for block in dict.fromkeys(job[0] for job in done):
-        print(f"\n**{block}**\n\n| stream | seeds | running statistics | class statistics | deskew |")
-        print("|---|---:|---|---|---|")
-        for name in dict.fromkeys(job[1] for job in done if job[0] == block):
-            seeds = [
-                seed
-                for seed in SEEDS
-                if all((block, name, seed, rule) in done for rule in ("running", "class", "deskew"))
-            ]
-            if not seeds:
-                continue
-            fed = [done[block, name, seed, "running"] for seed in seeds]
-            running = {rate: mean(scores[rate] for scores in fed) for rate in set.intersection(*map(set, fed))}
-            best = max(running, key=running.__getitem__)
-            cells = [f"{running[best]:.1f} ({best})"]
-            for rule in ("class", "deskew"):
-                scores = [done[block, name, seed, rule]["accuracy"] for seed in seeds]
-                gains = [
-                    score - done[block, name, seed, "running"][best] for score, seed in zip(scores, seeds, strict=True)
-                ]
-                cells.append(f"{mean(scores):.1f} ({mean(gains):+.1f}; {min(gains):+.1f} to {max(gains):+.1f})")
-            print(f"| {name} | {len(seeds)} | {' | '.join(cells)} |")
-        others = sorted({job[3] for job in done if job[0] == block} - {"running", "class", "deskew"})
-        for rule in others:
-            scores = [scores["accuracy"] for job, scores in done.items() if job[0] == block and job[3] == rule]
-            print(f"\n{rule}: {mean(scores):.1f} ({len(scores)} seeds)")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="only these blocks or streams, by comma")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".jsonl"))
-    parser.add_argument("--table", action="store_true", help="only print the tables of what is there")
     options = parser.parse_args()
     torch.set_num_threads(1)
     done = read_lines(options.out)
     wanted = set(filter(None, options.only.split(",")))
-    for job in () if options.table else list_jobs():
+    for job in list_jobs():
         if job in done or (wanted and not wanted & {job[0], job[1]}):
             continue
         start = process_time()
@@ -244,7 +212,6 @@ def main() -> None:
         with options.out.open("a") as file:
             file.write(json.dumps(line) + "\n")
         print(line, flush=True)
-    print_tables(done)
 
 
 if __name__ == "__main__":

@@ -115,8 +115,23 @@ def dominant(label: int, share: float, look: str = "clean", **settings: Any) -> 
     return make
 
 
+def uneven(look: str = "clean", **settings: Any) -> Maker:
+    """Classes by Zipf's law: the first comes in half of the images, the last in one of a hundred."""
+
+    def make(pool: Pool) -> Samples:
+        shares = np.arange(1, len(pool.classes) + 1) ** -1.5
+        labels = pool.rng.choice(pool.rng.permutation(pool.classes), pool.length, p=shares / shares.sum())
+        return pool.stream(pool.draw(labels), look, **settings)
+
+    return make
+
+
 def turns(*classes: int, by: int, look: str = "clean") -> Maker:
     return lambda pool: pool.stream(pool.draw(np.resize(pool.classes[np.repeat(classes, by)], pool.length)), look)
+
+
+def either(*classes: int, look: str = "clean") -> Maker:
+    return lambda pool: pool.stream(pool.draw(pool.rng.choice(pool.classes[list(classes)], pool.length)), look)
 
 
 def iid(look: str = "clean", **settings: Any) -> Maker:
@@ -273,6 +288,8 @@ def clean_streams() -> dict[str, Maker]:
         "95 % deer, batches of 1": dominant(4, 0.95, batch=1),
         "95 % ship, batches of 8": dominant(8, 0.95, batch=8),
         "cat, dog in turns": turns(3, 5, by=1),
+        "cat, dog mixed": either(3, 5),
+        "few classes often": uneven(),
         "horse, deer by 8": turns(7, 4, by=8),
         "plane, bird by 64": turns(0, 2, by=64),
         "three classes in turns": turns(2, 6, 7, by=1),
@@ -310,6 +327,11 @@ def shifted_streams() -> dict[str, Maker]:
         "80 % shot_noise 3": dominant(1, 0.8, "shot_noise-3"),
         "99 % snow 5": dominant(6, 0.99, "snow-5"),
         "95 % zoom_blur 5, batches of 8": dominant(3, 0.95, "zoom_blur-5", batch=8),
+        "97 % gaussian_noise 4, batches of 16": dominant(2, 0.97, "gaussian_noise-4", batch=16),
+        "97 % shot_noise 4, batches of 8": dominant(4, 0.97, "shot_noise-4", batch=8),
+        "97 % impulse_noise 4": dominant(9, 0.97, "impulse_noise-4"),
+        "90 % motion_blur 4, batches of 1": dominant(1, 0.9, "motion_blur-4", batch=1),
+        "few classes often, elastic 4, batches of 16": uneven("elastic_transform-4", batch=16),
         "cat, dog in turns, glass_blur 3": turns(3, 5, by=1, look="glass_blur-3"),
         "three classes by 64, jpeg 5": turns(0, 5, 8, by=64, look="jpeg_compression-5"),
         "40 samples, elastic 3": short(40, "elastic_transform-3"),
@@ -330,6 +352,7 @@ TUNED = (
     "i.i.d.", "95 % cat", "95 % bird", "cat, dog in turns", "8 users, runs of 40", "8 of 64 real, zeros", "half white",
     "half random pixels", "40 % stripes", "one frame, then i.i.d.", "clean and impulse noise mixed, clean scored",
     "i.i.d., gaussian_noise 5", "95 % gaussian_noise 3", "95 % fog 3", "95 % contrast 5", "95 % frost 5",
+    "97 % gaussian_noise 4, batches of 16", "97 % shot_noise 4, batches of 8", "97 % impulse_noise 4",
 )  # fmt: skip
 TEN = (
     "i.i.d.", "95 % bird", "99 % truck", "horse, deer by 8", "8 users, runs of 40", "40 samples", "40 % stripes",

@@ -1,7 +1,5 @@
 """Every number of README.md and docs/results is made from kept runs (test_pages.py, test_readme.py) or checked here."""
 
-import contextlib
-import io
 import re
 import sys
 from pathlib import Path
@@ -30,7 +28,7 @@ ALSO = {
         "22 %",
         "57 %",
         "65 %",
-        "82 %",
+        "81 %",
         *("97 %", "95 %", "93 %", "91 %"),
     },  # findings: test_readme.py
     "docs/memories.md": {"0.33", "0.66", "0.99"},  # thresholds of HUS
@@ -89,15 +87,3 @@ def test_the_guard_is_as_far_below_as_its_tables_say():
         near, kept = sum(row[3] <= 3 for row in rows), sum(row[3] <= 0.5 for row in healthy)
         assert f"Within 3 points of the better: {near} of 12." in table
         assert f"At most 0.5 lost where adapting does no harm: {kept} of {len(healthy)}." in table
-
-
-def test_the_table_of_deskew_is_what_its_lines_give():
-    """Each line of `python benchmarks/deskew.py --table` but its name; of one seed without a range."""
-    deskew, shown = load(ROOT / "benchmarks/deskew.py"), io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        deskew.print_tables(deskew.read_lines(ROOT / "benchmarks/deskew.jsonl"))
-    lines = [line.split(" | ", 1)[1] for line in shown.getvalue().splitlines() if re.match(r"\| \S+ \| \d", line)]
-    page = (ROOT / "docs/deskew.md").read_text(encoding="utf-8")
-    assert len(lines) > 20
-    for line in lines:
-        assert f"| {re.sub(r'; .*?[)]', ')', line) if line.startswith('1 ') else line}" in page

@@ -74,7 +74,7 @@ class Split(TinyNet):
 @pytest.mark.parametrize("size", [1, 24])
 def test_classes_that_are_split_are_followed_exactly_as_before_they_were(size, monkeypatch):
     evidence = "gotta.statistics.levels.evidence"
-    monkeypatch.setattr(f"{evidence}.Evidence.convinces", lambda self, early=False: True)  # of random weights
+    monkeypatch.setattr(f"{evidence}.Evidence.convinces", lambda self: True)  # of random weights
     monkeypatch.setattr(f"{evidence}.WINDOW", 1000)  # 200 classes count as few
     whole, split = adapt(seeded_net(), "norm"), adapt(Split(), "norm")
     rows = torch.rand(96, 3, 8, 8, generator=torch.Generator().manual_seed(0))

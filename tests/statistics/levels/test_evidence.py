@@ -5,7 +5,7 @@ from math import exp, inf, log, nan, sqrt
 import pytest
 import torch
 
-from gotta.statistics.levels.evidence import Evidence, Score, evenness_of, gain_of, spread_of
+from gotta.statistics.levels.evidence import Evidence, Score, evenness_of, gain_of, spread_of, widens
 
 
 def score(*rows):
@@ -55,10 +55,13 @@ def test_the_gain_is_entropy_that_is_gone_and_spread_that_has_come():
 
 def test_a_jump_that_makes_the_network_surer_of_many_classes_convinces_and_the_other_way_round_it_does_not():
     assert Evidence.of(UNSURE, EVEN, EVEN).convinces()
-    assert Evidence.of(ONE, EVEN, EVEN).convinces()
     assert not Evidence.of(EVEN, UNSURE, UNSURE).convinces()
     assert not Evidence.of(EVEN, ONE, ONE).convinces()
     assert not Evidence.of(EVEN, EVEN, EVEN).convinces()
+
+
+def repeat(score, times):
+    return score._replace(entropies=score.entropies.repeat(times))
 
 
 def entropies(now, jumped, mean):
@@ -79,13 +82,33 @@ def test_of_one_class_more_is_asked_for(share, convincing):
     assert entropies([1.0] * 1000, [1 - share] * 1000, [1.0, 0, 0]).convinces() == convincing
 
 
-@pytest.mark.parametrize("early", [False, True])
-def test_of_few_samples_a_gain_must_be_two_standard_errors_clear_of_chance_or_three_to_decide_early(early):
-    """Gains of 0, 0 and 0.6 in turn: 0.2 on average, and the standard error of so many."""
+def test_of_few_samples_the_entropy_alone_must_fall_three_standard_errors_clear_of_chance():
+    """Falls of 0, 0 and 0.6 in turn: 0.2 on average, and the standard error of so many."""
     for times in (4, 7, 11, 15):
         found = entropies([1.0] * 3 * times, [1.0, 1.0, 0.4] * times, [1 / 3] * 3)
-        error = sqrt(0.08 / (3 * times))
-        assert found.convinces(early) == (0.06 + (3 if early else 2) * error < 0.2)
+        assert found.convinces() == (0.06 + 3 * sqrt(0.08 / (3 * times)) < 0.2)
+    few, many = (Evidence.of(*(repeat(score, times) for score in (ONE, EVEN, EVEN))) for times in (15, 16))
+    assert not few.convinces()
+    assert many.convinces()
+
+
+def test_of_skewed_classes_the_network_must_become_surer_whatever_its_predictions_spread_to():
+    spread = torch.tensor([[1.0, 0, 0], [0.6, 0.3, 0.1], [0.8, 0.1, 0.1]], dtype=torch.float64)
+    for fall, convincing in ((0.05, False), (0.07, True)):
+        now, then = (Score(torch.full((60,), h), m, m) for h, m in ((1.0, spread[0]), (1.0 - fall, spread[1])))
+        mixed = Score(then.entropies, spread[2], spread[1])
+        found = Evidence.of(now, mixed, then)
+        assert found.evenness < 0.8
+        assert found.gain > (0.06 + 0.2 * (1 - found.evenness))
+        assert found.convinces() == convincing
+
+
+def test_deep_layers_must_not_spread_the_predictions_of_skewed_classes():
+    narrow, wide = (Score(torch.zeros(60), m, m) for m in torch.tensor([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]]))
+    assert widens(narrow, wide, evenness=0.79)
+    assert not widens(narrow, wide, evenness=0.8)
+    assert not widens(narrow, narrow, evenness=0)
+    assert not widens(wide, narrow, evenness=0)
 
 
 @pytest.mark.parametrize(("mix", "errors"), [([1 / 3] * 3, 0), ([0.5, 0.5, 0], 2), ([0.7, 0.15, 0.15], None)])

@@ -2,7 +2,9 @@
 
 A jump is believed if the network becomes surer of what it says. A network that meets noise can be very sure of a few
 wrong classes, so a wider spread of its predictions counts as well, the more so the more evenly the classes come after
-the jump: in a stream of one class a wider spread is a bad sign. And the fewer classes there are, the more is asked for.
+the jump: in a stream of one class a wider spread is a bad sign. So unless classes come evenly, the network must become
+surer, and deep layers, which carry the class, may not spread what it says. The fewer classes there are, the more is
+asked for.
 Where there are more classes than samples, the spread says how unsure single predictions are, and does not count.
 """
 
@@ -14,8 +16,10 @@ from torch import Tensor
 
 MARGIN, SKEWED_MARGIN = 0.06, 0.2  # share of the entropy that a jump must gain, and more if only one class is there
 CERTAIN = 2.0  # standard errors of the gain, by which it must be above that
+MIXED = 0.8  # evenness from which a jump need not make a network surer, and may spread its predictions by deep layers
+WIDER = 0.1  # spread that a jump of the deep layers may add below that
 EVEN = 0.5  # evenness from which fewer standard errors are enough, down to none where all classes come alike
-EARLY, ENOUGH = 3.0, 48  # standard errors that decide at once, and samples that the evenness takes
+EARLY, ENOUGH = 3.0, 48  # standard errors of the entropy that decide at once, and samples that the evenness takes
 WINDOW = 16  # samples that are compared together, and that a trial is made of, at least
 EVENNESS = 2  # power by which the spread of predictions counts
 REMEMBER = 512  # samples after which half of the evidence is forgotten
@@ -75,14 +79,19 @@ class Evidence(NamedTuple):
         count, now, jumped, _, means = self._parts()
         return now - jumped + _spread_gain(means[0], means[1], count, self.evenness)
 
-    def convinces(self, early: bool = False) -> bool:
-        """Whether the gain is large enough; before there are enough samples to tell how even the classes are, or so."""
-        count, now, _, spread, _ = self._parts()
-        share = MARGIN + SKEWED_MARGIN * (1 - self.evenness)
-        certain = EARLY if early else CERTAIN
-        if count >= ENOUGH:
-            certain = CERTAIN * min(1.0, (1 - self.evenness) / EVEN)
-        return self.gain > share * now + certain * sqrt(spread) / count
+    def convinces(self) -> bool:
+        """Whether the gain is large enough; of few samples, and of skewed classes, part of it must be entropy."""
+        count, now, jumped, spread, _ = self._parts()
+        few, surer, evenness = count < ENOUGH, now - jumped, self.evenness
+        if evenness < MIXED and surer < MARGIN * now:
+            return False
+        certain = EARLY if few else CERTAIN * min(1.0, (1 - evenness) / EVEN)
+        asked = (MARGIN + SKEWED_MARGIN * (1 - evenness)) * now + certain * sqrt(spread) / count
+        return (surer if few else self.gain) > asked
+
+    def convinces_alone(self) -> bool:
+        """Whether samples of skewed classes do so whatever was found before: a long run of another class may say no."""
+        return float(self.row[0]) >= ENOUGH and self.evenness < MIXED and self.convinces()
 
     @property
     def evenness(self) -> float:
@@ -98,6 +107,11 @@ class Evidence(NamedTuple):
 def gain_of(now: Score, then: Score, evenness: float) -> float:
     """The same for two scores of the same samples."""
     return now.entropy - then.entropy + _spread_gain(now.mean, then.mean, len(now.entropies), evenness)
+
+
+def widens(shallow: Score, jumped: Score, evenness: float) -> bool:
+    """Whether deep layers spread the predictions of skewed classes: they take out the class that they carry."""
+    return evenness < MIXED and spread_of(jumped.mix) - spread_of(shallow.mix) > WIDER
 
 
 def _spread_gain(now: Tensor, then: Tensor, count: float, evenness: float) -> float:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gotta.statistics.levels.class_groups import skew_of
-from gotta.statistics.levels.evidence import ENOUGH, WINDOW, Evidence, Score, evenness_of, gain_of
+from gotta.statistics.levels.evidence import ENOUGH, WINDOW, Evidence, Score, evenness_of, gain_of, widens
 from gotta.statistics.levels.level_jumps import Plan, Sight, join_layers, mean_distance
 from gotta.statistics.levels.levels import FIRST_WAIT, Levels, counted
 from gotta.statistics.levels.look import Look
@@ -68,31 +68,43 @@ class Trial:
         shallow, first = self._jump(0, skew, levels.half, levels.mix)
         evenness = evenness_of(shallow.mix, max(look.counted, WINDOW))
         jumped, second = self._jump(1, 1 - evenness, len(levels.sizes), self._mix_of(shallow.mean))
-        if gain_of(shallow, jumped, evenness) < 0:
+        if gain_of(shallow, jumped, evenness) < 0 or widens(shallow, jumped, evenness):
             jumped, second = shallow, first
         home, at_home = self._hold(levels.source_mean, levels.source_var) if levels.away else (now, look.distance)
         given_up = levels.away and look.distance > CHANGED
-        now, before = (home, levels.evidence[:0]) if given_up else (now, levels.evidence[: 0 if anew else None])
-        evidence = Evidence.of(now, shallow, jumped).after(before)
+        now = home if given_up else now
+        found = Evidence.of(now, shallow, jumped)
+        evidence, alone = found.after(self._earlier(given_up or anew)), found.after(self._earlier_here())
+        kept = torch.cat([evidence.row, alone.row])
         tried = levels.trying + look.counted
-        if tried < WINDOW or (tried < ENOUGH and not (levels.away or evidence.convinces(early=True))):
+        if tried < WINDOW or (tried < ENOUGH and not (levels.away or evidence.convinces())):
             gathered = torch.stack([self._gather(0, first), self._gather(1, second)], 1)
-            changes |= {"trying": tried, "gathered": gathered, "evidence": evidence.row}
+            changes |= {"trying": tried, "gathered": gathered, "evidence": kept}
             return Verdict(changes)
         at_source = at_home <= LOOK + CHANCE / look.counted  # where nothing would be tried
         back = levels.away and at_home < look.distance and (at_source or gain_of(jumped, home, evenness) >= 0)
         back = back and (given_up or gain_of(now, home, evenness) >= 0)
-        if not back and (evidence.convinces() or (given_up and evidence.gain > 0)):
+        if not back and (evidence.convinces() or alone.convinces_alone() or (given_up and evidence.gain > 0)):
             changes |= {"away": True, "jumps": levels.jumps + 1, **self._settled(0.0)}
             if look.newness < FRAMES:
                 return Verdict({**changes, "jumps": levels.jumps, "age": FRAMES_AGE})
             return Verdict(changes, self._level_of(second))
         if back or given_up:
             changes |= {"away": False, **self._settled(at_home)}
-            changes |= {"evidence": evidence.row} if given_up else {}
+            changes |= {"evidence": kept} if given_up else {}
             return Verdict(changes, (levels.source_mean, levels.source_var))
         refused = {"refused": max(levels.refused, look.distance), "wait": min(2 * levels.wait, LAST_WAIT)}
-        return Verdict({**changes, **refused, "evidence": evidence.row})
+        return Verdict({**changes, **refused, "evidence": kept})
+
+    def _earlier(self, forget: bool) -> Tensor:
+        """The evidence of all trials that have failed, and of this one so far."""
+        kept = self.levels.evidence
+        return kept[: 0 if forget else len(kept) // 2]
+
+    def _earlier_here(self) -> Tensor:
+        """The evidence of this trial alone so far."""
+        kept = self.levels.evidence
+        return kept[len(kept) // 2 :] if self.levels.trying else kept[:0]
 
     def _settled(self, refused: float) -> dict[str, Any]:
         """The level is another one: trials begin anew."""
