@@ -103,6 +103,15 @@ def test_of_skewed_classes_the_network_must_become_surer_whatever_its_prediction
         assert found.convinces() == convincing
 
 
+def test_alone_only_enough_samples_of_skewed_classes_convince():
+    one, even = [1.0, 0, 0], [1 / 3] * 3
+    for mix, count, convincing in ((one, 60, True), (one, 30, False), (even, 60, False)):
+        found = entropies([1.0] * count, [0.5] * count, mix)
+        assert found.convinces()
+        assert found.convinces_alone() == convincing
+    assert not entropies([1.0] * 60, [1.0] * 60, one).convinces_alone()
+
+
 def test_deep_layers_must_not_spread_the_predictions_of_skewed_classes():
     narrow, wide = (Score(torch.zeros(60), m, m) for m in torch.tensor([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]]))
     assert widens(narrow, wide, evenness=0.79)

@@ -370,3 +370,20 @@ def test_a_change_that_no_trial_believes_teaches_no_signature_and_is_tried_again
     assert not levels.taught.any()
     follow(model, images().clean[:64], 64)
     assert levels.taught.sum() > 32
+
+
+def test_a_trial_may_convince_alone_whatever_earlier_ones_said(monkeypatch):
+    """Trucks and planes in noise, in batches of 16, after birds of which nothing good was said."""
+    x, labels = images().noisy, images().labels
+    skewed = x[(labels == 0) | (labels == 9)][:96]
+    against = torch.tensor([500.0, 100.0, 1000.0, 1.0, *[50.0] * 30], dtype=torch.float64)
+    for alone in (True, False):
+        model, levels = make()
+        levels.evidence, levels.refused = torch.cat([against, against]), 9.0
+        if not alone:
+            monkeypatch.setattr("gotta.statistics.levels.evidence.Evidence.convinces_alone", lambda self: False)
+        follow(model, skewed[:32], 16)
+        assert not levels.away
+        assert levels.evidence[[0, len(levels.evidence) // 2]].tolist() == [532, 32]
+        follow(model, skewed[32:], 16)
+        assert levels.away == alone

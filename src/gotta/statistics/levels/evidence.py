@@ -19,7 +19,7 @@ CERTAIN = 2.0  # standard errors of the gain, by which it must be above that
 MIXED = 0.8  # evenness from which a jump need not make a network surer, and may spread its predictions by deep layers
 WIDER = 0.1  # spread that a jump of the deep layers may add below that
 EVEN = 0.5  # evenness from which fewer standard errors are enough, down to none where all classes come alike
-EARLY, ENOUGH = 3.0, 48  # standard errors of the entropy that decide at once, and samples that the evenness takes
+EARLY, ENOUGH = 3.0, 48  # standard errors that decide early or alone, and samples that the evenness takes
 WINDOW = 16  # samples that are compared together, and that a trial is made of, at least
 EVENNESS = 2  # power by which the spread of predictions counts
 REMEMBER = 512  # samples after which half of the evidence is forgotten
@@ -81,17 +81,21 @@ class Evidence(NamedTuple):
 
     def convinces(self) -> bool:
         """Whether the gain is large enough; of few samples, and of skewed classes, part of it must be entropy."""
-        count, now, jumped, spread, _ = self._parts()
-        few, surer, evenness = count < ENOUGH, now - jumped, self.evenness
-        if evenness < MIXED and surer < MARGIN * now:
-            return False
-        certain = EARLY if few else CERTAIN * min(1.0, (1 - evenness) / EVEN)
-        asked = (MARGIN + SKEWED_MARGIN * (1 - evenness)) * now + certain * sqrt(spread) / count
-        return (surer if few else self.gain) > asked
+        few = float(self.row[0]) < ENOUGH
+        return self._is_above(EARLY if few else CERTAIN * min(1.0, (1 - self.evenness) / EVEN), few)
 
     def convinces_alone(self) -> bool:
         """Whether samples of skewed classes do so whatever was found before: a long run of another class may say no."""
-        return float(self.row[0]) >= ENOUGH and self.evenness < MIXED and self.convinces()
+        return float(self.row[0]) >= ENOUGH and self.evenness < MIXED and self._is_above(EARLY)
+
+    def _is_above(self, errors: float, entropy_alone: bool = False) -> bool:
+        """Whether the gain is above what is asked for, by so many standard errors."""
+        count, now, jumped, spread, _ = self._parts()
+        surer, evenness = now - jumped, self.evenness
+        if evenness < MIXED and surer < MARGIN * now:
+            return False
+        asked = (MARGIN + SKEWED_MARGIN * (1 - evenness)) * now + errors * sqrt(spread) / count
+        return (surer if entropy_alone else self.gain) > asked
 
     @property
     def evenness(self) -> float:
