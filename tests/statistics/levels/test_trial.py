@@ -376,7 +376,7 @@ def test_a_trial_may_convince_alone_whatever_earlier_ones_said(monkeypatch):
     """Trucks and planes in noise, in batches of 16, after birds of which nothing good was said."""
     x, labels = images().noisy, images().labels
     skewed = x[(labels == 0) | (labels == 9)][:96]
-    against = torch.tensor([500.0, 100.0, 1000.0, 1.0, *[50.0] * 30], dtype=torch.float64)
+    against = torch.tensor([400.0, 80.0, 800.0, 1.0, *[40.0] * 30], dtype=torch.float64)
     for alone in (True, False):
         model, levels = make()
         levels.evidence, levels.refused = torch.cat([against, against]), 9.0
@@ -384,6 +384,6 @@ def test_a_trial_may_convince_alone_whatever_earlier_ones_said(monkeypatch):
             monkeypatch.setattr("gotta.statistics.levels.evidence.Evidence.convinces_alone", lambda self: False)
         follow(model, skewed[:32], 16)
         assert not levels.away
-        assert levels.evidence[[0, len(levels.evidence) // 2]].tolist() == [532, 32]
+        assert levels.evidence[[0, len(levels.evidence) // 2]].tolist() == [432, 32]
         follow(model, skewed[32:], 16)
         assert levels.away == alone
