@@ -101,7 +101,7 @@ def test_streams_that_have_to_go(lines):
     model(images(), stream="a")
     assert lines("core") == []
     model(images(), stream="b")
-    assert lines("core") == ["forgot streams: 0 of 1 stay"]
+    assert lines("core") == ["let go of streams: 0 of 1 stay"]
 
 
 def test_nobody_is_told_who_did_not_ask():
