@@ -58,16 +58,11 @@ def test_the_tables_of_moments_are_what_its_lines_give():
 
 def test_changes_are_found_as_often_as_the_text_says():
     lines = [line for line in (BENCHMARKS / "found.txt").read_text().splitlines() if "by 64:" in line]
-    for network, sentence in (
-        ("resnet20", "gain more than 5 points in {large} of {all} cases. Of these {draws} draws {found} are found"),
-        ("resnet56", "With `resnet56` all {found} draws of the {large} such cases that were run are found."),
-    ):
-        cases = [line for line in lines if line.startswith(f"{network} ")]
-        large = [line for line in cases if float(re.search(r"batch +([+-][\d.]+)", line)[1]) > 5]
-        draws = [when for line in large for by in re.findall(r"by \d+: ([\w ]+?)(?:  |$)", line) for when in by.split()]
-        found = sum(when != "never" and int(when) <= 128 for when in draws)
-        counts = {"large": len(large), "all": len(cases), "draws": len(draws), "found": found}
-        assert sentence.format(**counts) in " ".join(TEXT.split())
+    large = [line for line in lines if float(re.search(r"batch +([+-][\d.]+)", line)[1]) > 5]
+    draws = [when for line in large for by in re.findall(r"by \d+: ([\w ]+?)(?:  |$)", line) for when in by.split()]
+    found = sum(when != "never" and int(when) <= 128 for when in draws)
+    sentence = f"in {len(large)} of {len(lines)} cases. Of these {len(draws)} draws {found} are found"
+    assert sentence in " ".join(TEXT.split())
 
 
 def test_harm_is_what_its_lines_give():
@@ -81,7 +76,11 @@ def test_harm_is_what_its_lines_give():
     worst = min(harm.compare([counts])[1] for job, counts in done.items() if job[0] == "resnet20")
     others = min(gain for (network, _), gain in gains.items() if network != "resnet20")
     assert f"{len(own)} streams with `resnet20`" in TEXT
-    assert len(below) == 1
-    says("only 95 % cats in gaussian noise 5 lose more than 2 ({}).", -min(below.values()))
-    says("at worst {} on that stream", -worst)
+    cats, trucks = "95 % gaussian_noise 5", "97 % impulse_noise 4"
+    assert set(below) == {cats, trucks}
+    rotta = harm.compare([harm.read_lines(BENCHMARKS / "harm.jsonl")["resnet20", trucks, 0, "rotta + fps"]])[1]
+    says("95 % cats in gaussian noise 5 ({}) and 97 % trucks in impulse noise 4 ({},", -below[cats], -below[trucks])
+    says("where RoTTA + FPS loses {})", -rotta)
+    says("Single seeds lose at worst {}", -worst)
+    assert all(gain >= -1 for stream, gain in own.items() if harm.is_clean("resnet20", stream))
     says("The other networks lose at most {} on ten streams each", -others)
