@@ -10,12 +10,14 @@ FILES = sorted((Path(__file__).parents[1] / "benchmarks").glob("*.py"))
 
 
 def load(path):
-    """A benchmark, which may import another one."""
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
+    """A benchmark, which may import another one; afterwards their names mean again what they mean to the tests."""
     spec = importlib.util.spec_from_file_location(f"benchmark_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.append(str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from serve.small_cluster import TOKEN, Load, as_npy, check_kill, owner, parent, raylet, samples, saved_samples, serving
-from serve.test_reading import POISONED
+from serve.test_requests import POISONED
 from tiny import seeded_net
 
 import gotta
