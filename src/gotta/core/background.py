@@ -29,7 +29,7 @@ LOG = logging.getLogger(__name__)
 Batch = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments of a step
 QUEUE = 64  # batches that wait, unless another number is asked for
 KEEPING = ("a step", "a copy", "a pickle", "save()", "snapshot()", "state_dict()")  # calls that change no prediction
-PATIENCE = 0.005  # seconds that an operation behind waits for a prediction, so that it comes to an end under full load
+PATIENCE = 0.1  # seconds that an operation behind waits for predictions, so that it comes to an end under full load
 TICK = 0.5  # seconds after which a thread looks whether its model is still there
 
 
@@ -49,7 +49,8 @@ class Front(Adapted):
 
         A prediction that comes meanwhile waits, so this is one operation for all tensors.
         """
-        remembered = deepcopy({name: getattr(finished.method, name) for name in finished.method.remembers})
+        method = finished.method
+        remembered = deepcopy({name: getattr(method, name) for name in method.remembers if name not in method.large})
         with self.alone("an update"):
             mine, theirs = ([*one.parameters, *one.buffers()] for one in (self._changeable, finished._changeable))
             if mine:

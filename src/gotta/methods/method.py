@@ -94,8 +94,9 @@ class Method:
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[Mapping[str, Reader]] = {}  # attributes that are state, each with what reads it from a file
+    # Those of them that no prediction reads, and whose changes are told to `undo_log`, to spare a copy.
+    large: ClassVar[tuple[str, ...]] = ()
     passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek", "ahead")  # set for a while
-    large: ClassVar[tuple[str, ...]] = ()  # those of them whose changes are told to `undo_log`, to spare a copy
 
     def __init__(
         self,
