@@ -26,7 +26,7 @@ def count_until_found(net: torch.nn.Module, samples: harm.Samples, batch: int) -
     model = gotta.adapt(net, prior="none")
     for end in range(batch, len(samples.images) + 1, batch):
         model.step(harm.to_tensor(samples.images[end - batch : end]))
-        if model.method.statistics.levels.away:
+        if model.method.statistics.away:
             return end
     return None
 

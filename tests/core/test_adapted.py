@@ -169,9 +169,9 @@ def test_class_statistics_learn_nothing_from_samples_that_are_asked_about():
     one, two = (Adapted(reader, Memory("fifo", 8, CLASSES), 100) for reader in readers)
     for seed in range(4):  # of as many samples as there are rows
         torch.testing.assert_close(one(images(8, seed)), two(images(8, seed)), rtol=0, atol=0)
-    for name, value in readers[0].statistics.levels.state_dict().items():
+    for name, value in readers[0].statistics.state_dict().items():
         if isinstance(value, torch.Tensor):
-            assert torch.equal(value, readers[1].statistics.levels.state_dict()[name]), name
+            assert torch.equal(value, readers[1].statistics.state_dict()[name]), name
 
 
 @pytest.mark.parametrize(

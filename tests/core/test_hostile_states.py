@@ -339,7 +339,7 @@ def test_a_state_of_groups_needs_as_many_classes(tmp_path):
     for seed in range(3):
         model(images(seed))
     changed = Changed(model, tmp_path)
-    groups = model.method.statistics.levels.groups
+    groups = model.method.statistics.groups
     assert len(groups) == 130
     changed.refused(("method", "statistics", "groups"), [groups[:-1], groups[:0], groups - 1, groups + 1])
 

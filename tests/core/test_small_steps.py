@@ -32,7 +32,7 @@ def files_of(model):
 
 @pytest.mark.parametrize(
     ("method", "settings", "most"),
-    [("source", {}, 10), ("deskew", {}, 20), ("tent", {"memory": "fps", "capacity": 64}, 24)],
+    [("source", {}, 10), ("deskew", {}, 16), ("tent", {"memory": "fps", "capacity": 64}, 24)],
 )
 def test_a_warm_step_goes_through_few_files(method, settings, most):
     found = files_of(gotta.adapt(seeded_net(), method, **settings))

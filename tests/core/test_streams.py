@@ -79,7 +79,7 @@ def test_one_model_for_all_streams_gives_what_one_for_each_would(settings, of_ea
 
 
 def levels_of(held):
-    return held.statistics.levels
+    return held.statistics
 
 
 def test_one_stream_with_shared_signatures_is_as_without():
@@ -153,8 +153,8 @@ def test_a_change_of_domain_is_found_in_the_streams_that_have_one(statistics, of
     ]
     off, together, alone = compare(lambda: gotta.adapt(network(), statistics=statistics), given)
     assert off < 1e-3
-    away = {key: held.statistics.levels.away for key, held in together.held_streams.items()}
-    assert away == {key: model.method.statistics.levels.away for key, model in alone.items()}
+    away = {key: held.statistics.away for key, held in together.held_streams.items()}
+    assert away == {key: model.method.statistics.away for key, model in alone.items()}
     assert not away["hall"]
     assert away["gate"]
 

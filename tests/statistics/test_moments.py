@@ -34,13 +34,13 @@ def network():
 def build(memory="fps", capacity=12, **more):
     """A model whose levels move, as after a change of domain."""
     model = gotta.adapt(network(), statistics="moments", memory=memory, capacity=capacity, **more)
-    model.method.statistics.levels.away = True
+    model.method.statistics.away = True
     return model
 
 
 @pytest.fixture
 def without_trials(monkeypatch):
-    monkeypatch.setattr("gotta.statistics.levels.class_statistics.is_worth_a_trial", lambda levels, look: False)
+    monkeypatch.setattr("gotta.statistics.levels.look.Look.is_worth_a_trial", False)
 
 
 def see(net, sample):
@@ -63,7 +63,7 @@ class Slow:
     """All samples are kept, with the network that each was predicted with; levels are computed from these."""
 
     def __init__(self, model):
-        levels = model.method.statistics.levels
+        levels = model.method.statistics
         self.mean, self.var = levels.mean.double().numpy(), levels.var.double().numpy()
         self.least, self.depth = 0.01 * self.var, np.repeat(levels.depths, levels.sizes)
         self.age, self.mix, self.samples = 0.0, np.full(10, 0.1), []
@@ -95,7 +95,7 @@ class Slow:
 @pytest.mark.parametrize("memory", ["fifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd"])
 def test_it_equals_the_slow_version(memory, without_trials):
     model = build(memory, prior="none")
-    levels, slow = model.method.statistics.levels, Slow(model)
+    levels, slow = model.method.statistics, Slow(model)
     start = levels.mean
     for seed in range(6):
         slow.step(model, images(seed))
@@ -125,7 +125,7 @@ def test_it_takes_one_forward(without_trials):
 @pytest.mark.parametrize("adapt_every", [1, 5, 16, 40])
 def test_it_moves_when_adaptation_is_due(adapt_every, without_trials):
     model, moved = build(adapt_every=adapt_every), []
-    levels = model.method.statistics.levels
+    levels = model.method.statistics
     for seed in range(5):
         before = levels.mean
         moved.append((model.step(images(seed)).adaptations, not torch.equal(before, levels.mean)))
@@ -144,10 +144,10 @@ def test_samples_that_belong_to_nothing_are_not_stored(without_trials):
 
 def test_a_batch_of_nothing_changes_no_level(without_trials):
     model = build()
-    before = model.method.statistics.levels.mean
+    before = model.method.statistics.mean
     model(torch.full((8, 3, 8, 8), 0.5))
     assert len(model.memory) == 0
-    assert torch.equal(before, model.method.statistics.levels.mean)
+    assert torch.equal(before, model.method.statistics.mean)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def seen():
 
 def test_a_change_of_domain_empties_the_memory_and_at_home_nothing_moves(seen):
     model = gotta.adapt(load("resnet20"), statistics="moments", memory="fps", capacity=40, prior="none")
-    plain, levels = gotta.adapt(load("resnet20"), prior="none"), model.method.statistics.levels
+    plain, levels = gotta.adapt(load("resnet20"), prior="none"), model.method.statistics
     for x in seen[0].split(64):
         assert torch.equal(model(x), plain(x))
     assert torch.equal(levels.mean, levels.source_mean)
@@ -171,7 +171,7 @@ def test_a_change_of_domain_empties_the_memory_and_at_home_nothing_moves(seen):
     assert levels.away
     assert len(model.memory) > 20
     assert not before & set(model.memory.ids.tolist())
-    assert not torch.equal(levels.mean, plain.method.statistics.levels.mean)
+    assert not torch.equal(levels.mean, plain.method.statistics.mean)
 
 
 @pytest.mark.parametrize("memory", sorted(policies.names()))
@@ -185,14 +185,14 @@ def test_it_is_saved_and_goes_on(memory, tmp_path, without_trials):
         assert torch.equal(again(images(seed)), model(images(seed)))
     assert frozen_state(again) == frozen_state(model)
     model.reset()
-    assert not model.method.statistics.levels.away
+    assert not model.method.statistics.away
     assert len(model.memory) == 0
 
 
 def test_a_step_that_fails_is_taken_back_as_a_whole(monkeypatch, without_trials):
     model = build()
     model(images(0))
-    before, levels = frozen_state(model), model.method.statistics.levels
+    before, levels = frozen_state(model), model.method.statistics
     monkeypatch.setattr(levels, "_pace", lambda count: levels.mean * float("nan"))
     with pytest.warns(gotta.core.undo.UndoneWarning):
         assert model.step(images(1)).diagnostics["undone"]

@@ -23,7 +23,7 @@ from gotta.safe_text import one_line
 from gotta.state import set_values
 from gotta.statistics import Statistics
 from gotta.statistics.each_sample import NotSamples, normalised_each, normalises_each
-from gotta.statistics.levels.level_jumps import Sight
+from gotta.statistics.levels.look import Sight
 from gotta.statistics.normalization import tracked_norms
 from gotta.types import Outcome, Prediction
 

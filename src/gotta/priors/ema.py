@@ -3,8 +3,8 @@
 import numpy as np
 
 from gotta.hidden_markov import share_of
-from gotta.priors.filters import Belief, Filter
 from gotta.priors.prior import Floats, Starts, priors
+from gotta.priors.sticky import Belief, Filter
 
 
 @priors.register("ema")

@@ -1,16 +1,138 @@
-"""A class stays for a while: a hidden Markov filter that learns how long."""
+"""A class stays for a while: a hidden Markov filter that learns how long. `Filter` is what it shares with `ema`."""
 
+import logging
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from gotta.hidden_markov import HiddenMarkov, Room
-from gotta.priors.filters import Belief, Filter
-from gotta.priors.prior import Floats, Starts, priors
+from gotta.errors import unknown
+from gotta.hidden_markov import HiddenMarkov, Room, Weighing
+from gotta.priors.prior import Floats, Foreseen, Prior, Starts, priors
 from gotta.types import Prediction
+
+LOG = logging.getLogger(__name__)
+ORDERS = ("time", "none")
+
+
+class Belief(NamedTuple):
+    """What a filter knows, at each of T temperatures of the network's predictions, and which of them to believe.
+
+    The last sample's classes and the long-run classes [T, C]; how often a class stays [T]; and the evidence [T], which
+    is how well it foresaw the samples so far: the mean logarithm of their likelihood, over that without a prior.
+    """
+
+    last: Floats
+    marginal: Floats
+    stay: Floats
+    evidence: Floats
+    chosen: int = 0
+    proof: float = 0.0  # that classes stay: the sum of that logarithm, within limits
+
+
+class Filter(Weighing, Prior):
+    """A prior that multiplies the network's probabilities, softened by a temperature, by a factor per class.
+
+    Of several temperatures each has its own belief, and the one that foresees the samples best answers: how sure of
+    itself a network may be differs from one to the other, and nobody tells. `order_in_batch="none"` takes the samples
+    of a batch all at once, for batches that are not in time order.
+    """
+
+    def __init__(self, order_in_batch: Literal["time", "none"] = "time") -> None:
+        if order_in_batch not in ORDERS:
+            raise unknown("order_in_batch", order_in_batch, ORDERS)
+        self.order_in_batch = order_in_batch
+
+    def begin(self, classes: int) -> Belief:
+        temperatures = len(self.temperatures)
+        uniform = np.full((temperatures, classes), 1 / classes)
+        return Belief(uniform, uniform, np.full(temperatures, self.start), np.zeros(temperatures))
+
+    def believe(self, values: Mapping[str, Any]) -> Belief:
+        belief: Belief = super().believe(values)
+        if type(belief.chosen) is not int or not 0 <= belief.chosen < len(self.temperatures):
+            raise ValueError("the prior believes a temperature that it does not have")
+        return belief
+
+    def follow(self, raw: Prediction, starts: Starts | None = None, counts: Tensor | None = None) -> Prediction:
+        prediction = super().follow(raw, starts, counts)
+        acts = self.acts(self.belief.proof)
+        if acts != self.acts(0.0 if self.before is None else self.before.proof):
+            LOG.debug("%s: from now on it %s", self.name, "acts" if acts else "leaves predictions as they are")
+        return prediction
+
+    def restart(self, belief: Belief) -> Belief:
+        return belief._replace(last=belief.marginal.copy())
+
+    def judge(self, logits: Tensor, belief: Belief, starts: Starts) -> tuple[Tensor, Belief]:
+        factors, totals, belief = self.walk(belief, self._soften(logits), starts)
+        chosen, acts, belief = self._choose(belief, np.log(totals))
+        return self._weigh(logits, factors, chosen, acts), belief
+
+    def foresee(self, streams: Sequence[Prior], parts: Sequence[Tensor]) -> Sequence[Foreseen | None]:
+        joined, sizes = torch.cat(list(parts)), [len(part) for part in parts]
+        logits = joined.detach().double().cpu()
+        held = [self.begin(logits.shape[1]) if one.belief is None else one.belief for one in streams]
+        factors, totals, beliefs = self.walk_each(held, self._soften(logits), sizes)
+        seen = np.split(np.log(totals), np.cumsum(sizes)[:-1])
+        made = [self._choose(*one) for one in zip(beliefs, seen, strict=True)]
+        chosen = list(chain.from_iterable(which for which, _, _ in made))
+        acts = list(chain.from_iterable(act for _, act, _ in made))
+        judged = self._weigh(logits, factors, chosen, acts).log_softmax(1).to(joined)
+        after = [belief for _, _, belief in made]
+        return [Foreseen(*found) for found in zip(parts, torch.split(judged, sizes), after, strict=True)]
+
+    def _soften(self, logits: Tensor) -> Floats:
+        """Probabilities at each temperature, [B, T, C]."""
+        return (logits[:, None] / _column(self.temperatures)).softmax(2).numpy()
+
+    def _weigh(self, logits: Tensor, factors: Floats, chosen: list[int], acts: list[bool]) -> Tensor:
+        """The filter's own posterior, made as sharp as the network is: without a factor the network's prediction."""
+        own, sharp = logits.log_softmax(1).numpy(), _column(self.temperatures).numpy()[chosen]
+        factor = np.where(np.array(acts)[:, None], factors[np.arange(len(own)), chosen], 1.0)
+        return torch.from_numpy(own + sharp * np.log(factor))
+
+    @abstractmethod
+    def walk(self, belief: Belief, probs: Floats, starts: Starts) -> tuple[Floats, Floats, Belief]:
+        """Through the samples, probs[B, T, C]: the factors, how well each was foreseen [B, T], and the belief after.
+
+        `probs` may be used up.
+        """
+
+    def walk_each(
+        self, beliefs: Sequence[Belief], probs: Floats, sizes: Sequence[int]
+    ) -> tuple[Floats, Floats, list[Belief]]:
+        """The same for the samples of several streams, one stream after the other, none of which begins anew."""
+        parts = np.split(probs, np.cumsum(sizes)[:-1])
+        walked = [self.walk(*one, np.zeros(len(one[1]), bool)) for one in zip(beliefs, parts, strict=True)]
+        factors, totals, after = zip(*walked, strict=True)
+        return np.concatenate(factors), np.concatenate(totals), list(after)
+
+    def at_once(self, count: int) -> int:
+        """How many of the samples of a batch are one step of the filter."""
+        return count if self.order_in_batch == "none" else 1
+
+    def groups(self, starts: Starts) -> Iterable[tuple[int | slice, bool]]:
+        """The steps through a batch, each of a sample or of all, and whether something new begins there."""
+        return enumerate(starts.tolist()) if self.order_in_batch == "time" else [(slice(len(starts)), any(starts))]
+
+    def _choose(self, belief: Belief, foreseen: Floats) -> tuple[list[int], list[bool], Belief]:
+        """Which temperature answers each sample, and whether the prior has a say in it."""
+        answers: list[int] = []
+        acts: list[bool] = []
+        evidence, chosen, proof = belief.evidence.tolist(), belief.chosen, belief.proof
+        size = self.at_once(len(foreseen))
+        for seen in (foreseen if size == 1 else foreseen.reshape(-1, size, len(evidence)).mean(1)).tolist():
+            answers += [chosen] * size
+            acts += [self.acts(proof)] * size
+            evidence, chosen, proof = self.choose(seen, evidence, chosen, proof, size)
+        return answers, acts, belief._replace(evidence=np.array(evidence), chosen=chosen, proof=proof)
 
 
 class OrderWarning(UserWarning):
@@ -90,3 +212,9 @@ class Sticky(HiddenMarkov, Filter):
             for belief, one, long, how_often in parts
         ]
         return factors, totals[:, :, 0], after
+
+
+@lru_cache(maxsize=64)
+def _column(temperatures: tuple[float, ...]) -> Tensor:
+    """[T, 1]"""
+    return torch.tensor(temperatures, dtype=torch.float64)[:, None]

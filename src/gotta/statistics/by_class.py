@@ -4,14 +4,14 @@ from typing import Literal
 
 from gotta.errors import unknown
 from gotta.statistics.interface import statistics
-from gotta.statistics.levels.levelled import Levelled
+from gotta.statistics.levels.class_statistics import ClassStatistics
 from gotta.statistics.levels.levels import SHARED
 
 SIGNATURES = ("own", "shared")
 
 
 @statistics.register("class")
-class Class(Levelled):
+class Class(ClassStatistics):
     """Levels that follow a change of domain at once and that the mix of classes does not move. No rate to choose.
 
     `signatures="shared"`: the streams of a model learn one set of class signatures together, which takes fewer bytes.
@@ -26,4 +26,4 @@ class Class(Levelled):
 
     @property
     def shared(self) -> tuple[str, ...]:
-        return SHARED if self.signatures == "shared" and self.levels is not None else ()
+        return SHARED if self.signatures == "shared" and self.sizes else ()

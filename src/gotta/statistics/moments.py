@@ -1,5 +1,8 @@
 """A memory of moments: levels that follow the rows of a memory, which holds no sample but what the layers saw of it."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
@@ -7,27 +10,34 @@ from gotta.errors import NoEffect
 from gotta.state import Reader, count
 from gotta.statistics.interface import statistics
 from gotta.statistics.levels.class_statistics import ClassStatistics
-from gotta.statistics.levels.level_jumps import exactly
-from gotta.statistics.levels.levelled import Levelled
 from gotta.statistics.levels.levels import STATE, Watched
+from gotta.statistics.levels.look import exactly
 from gotta.statistics.normalization import tracked_norms
 from gotta.types import MemoryBatch
 
 FEW = 2.0  # rows that the level as it is counts for in the vote of a class
-WITH_UNREAD: dict[str, Reader] = {**STATE, "unread": count}
 
 
-class MomentLevels(ClassStatistics):
-    """A change of domain is found as ever; after it the level moves towards what a memory holds of the new domain.
+@statistics.register("moments")
+class Moments(ClassStatistics):
+    """Levels that follow a change of domain at once, and then the rows of a memory. The memory holds two numbers per
+    channel of each sample, taken in the forward that predicts it, and not the sample.
 
     Each class has one vote, the mean of its rows. What few rows leave of a vote, and the votes of absent classes, go to
     the level as it is. The pace is that of class statistics.
     """
 
-    state = WITH_UNREAD
+    classes = keeps_moments = True
+    outdated = False
+    state: ClassVar[Mapping[str, Reader]] = {**STATE, "unread": count}
 
-    def __init__(self, net: nn.Module) -> None:
-        super().__init__(net, classes=True)
+    def attach(self, net: nn.Module) -> None:
+        if not tracked_norms(net):
+            raise NoEffect(
+                "statistics='moments' are those of BatchNorm layers, and this model has none with statistics of its "
+                "own. Leave them out: without BatchNorm, deskew is its prior."
+            )
+        super().attach(net)
         self.unread = 0  # samples since the memory was read
         self._forget()
 
@@ -35,6 +45,10 @@ class MomentLevels(ClassStatistics):
         # Rows of the samples that were learned last and count, [n, 2 P], and where in their batch they were, [n].
         self.fresh = self.mean.new_zeros(0, 2 * len(self.mean)), self.mean.new_zeros(0, dtype=torch.long)
         self.outdated = False  # whether earlier rows are of another domain
+
+    @property
+    def moments(self) -> tuple[Tensor, Tensor]:
+        return self.fresh
 
     def learn(self, label: Tensor, num_classes: int) -> None:
         before = self.jumps, self.away
@@ -67,32 +81,3 @@ class MomentLevels(ClassStatistics):
             rate = self._pace(samples) * vote.sum()
             self.mean, self.var = self.mean.lerp(mean, rate), self.var * (var / self.var) ** rate
             self.cut()
-
-
-@statistics.register("moments")
-class Moments(Levelled):
-    """Levels that follow a change of domain at once, and then the rows of a memory. The memory holds two numbers per
-    channel of each sample, taken in the forward that predicts it, and not the sample.
-    """
-
-    classes = keeps_moments = True
-    levels: MomentLevels
-
-    def attach(self, net: nn.Module) -> None:
-        if not tracked_norms(net):
-            raise NoEffect(
-                "statistics='moments' are those of BatchNorm layers, and this model has none with statistics of its "
-                "own. Leave them out: without BatchNorm, deskew is its prior."
-            )
-        self.net, self.levels = net, MomentLevels(net)
-
-    @property
-    def moments(self) -> tuple[Tensor, Tensor]:
-        return self.levels.fresh
-
-    @property
-    def outdated(self) -> bool:
-        return self.levels.outdated
-
-    def read(self, held: MemoryBatch) -> None:
-        self.levels.read(held)

@@ -9,8 +9,8 @@ from torch import nn
 import gotta
 from gotta import adapt
 from gotta.models.resnet_imagenet import ResNet50
+from gotta.statistics import Class
 from gotta.statistics.levels.class_groups import GROUPS, MOST_CLASSES, block_groups, find_groups, group_classes, skew_of
-from gotta.statistics.levels.class_statistics import ClassStatistics
 
 
 def rows_around(centres, each, spread, seed=0):
@@ -80,7 +80,7 @@ def test_classes_that_are_split_are_followed_exactly_as_before_they_were(size, m
     rows = torch.rand(96, 3, 8, 8, generator=torch.Generator().manual_seed(0))
     for x in rows.split(size):
         torch.testing.assert_close(whole(x), split(x)[:, ::20])
-    one, other = whole.method.statistics.levels, split.method.statistics.levels
+    one, other = whole.method.statistics, split.method.statistics
     assert other.groups.tolist() == [c // 20 for c in range(200)]
     torch.testing.assert_close(one.signature, other.signature)
     torch.testing.assert_close(one.mean, other.mean)
@@ -94,8 +94,8 @@ def test_groups_are_saved_reset_and_said(tmp_path):
     model.save(tmp_path)
     again = gotta.load(tmp_path, seeded_net(classes=300))
     assert torch.equal(model(x), again(x))
-    assert torch.equal(model.method.statistics.levels.signature, again.method.statistics.levels.signature)
-    assert torch.equal(model.method.statistics.levels.groups, again.method.statistics.levels.groups)
+    assert torch.equal(model.method.statistics.signature, again.method.statistics.signature)
+    assert torch.equal(model.method.statistics.groups, again.method.statistics.groups)
     model.reset()
     assert all(torch.equal(before, model(part)) for before, part in zip(first, x.split(5), strict=True))
 
@@ -107,12 +107,13 @@ def test_a_network_whose_classifier_has_other_classes_is_grouped_by_number_and_s
 
     model = adapt(Cut(classes=300).eval())
     model(torch.rand(20, 3, 8, 8))
-    assert torch.equal(model.method.statistics.levels.groups, block_groups(150))
+    assert torch.equal(model.method.statistics.groups, block_groups(150))
     assert "by their numbers (no classifier of so many was found)" in repr(model)
 
 
 def test_a_resnet50_with_a_thousand_classes_takes_the_bytes_that_the_documents_say():
-    levels = ClassStatistics(ResNet50().eval(), classes=True)
+    levels = Class()
+    levels.attach(ResNet50().eval())
     channels, layers = 26_560, 53
     assert (len(levels.mean), len(levels.sizes)) == (channels, layers)
     levels._signed(torch.zeros(1, dtype=torch.int64), 1000)

@@ -15,7 +15,7 @@ from torch import nn
 import gotta
 from gotta import GottaError, adapt
 from gotta.core.inputs import NetworkWarning
-from gotta.statistics.levels.class_statistics import ClassStatistics
+from gotta.statistics import Class, Gated
 
 CLASSES = 4
 pytestmark = pytest.mark.filterwarnings("ignore::gotta.priors.OrderWarning")
@@ -62,6 +62,12 @@ def stream(sizes, seed=0):
         start += size
 
 
+def levels_of(net, with_classes=True):
+    levels = Class() if with_classes else Gated()
+    levels.attach(net)
+    return levels
+
+
 def step(levels, net, x, labels):
     x = torch.as_tensor(x)
     with torch.no_grad(), levels.watching(net), levels.applied(net):
@@ -73,7 +79,7 @@ def step(levels, net, x, labels):
 def follow_both(batches, with_classes, tolerance, away=True):
     """The statistics after a stream, and the slow version's; what the network says is the same at every step."""
     net = Three()
-    fast, slow = ClassStatistics(net, with_classes), net.slow(with_classes, away)
+    fast, slow = levels_of(net, with_classes), net.slow(with_classes, away)
     fast.away = away
     for x, labels in batches:
         got, expected = step(fast, net, x, labels), slow.forward(x)
@@ -148,7 +154,7 @@ def test_the_mix_of_classes_does_not_move_the_level_once_their_signatures_are_kn
         x += 0.7 * np.eye(4, 3)[labels][:, :, None]
         return x.astype(np.float32), labels
 
-    with_classes, without = ClassStatistics(net, classes=True), ClassStatistics(net, classes=False)
+    with_classes, without = levels_of(net), levels_of(net, with_classes=False)
     moved = []
     for levels in (with_classes, without):
         levels.away = True
@@ -167,7 +173,7 @@ def model_and_images(method="norm", **settings):
 
 
 def frozen_state(model):
-    return deepcopy((model.method.statistics.levels.state_dict(), model.method.prior.state_dict()))
+    return deepcopy((model.method.statistics.state_dict(), model.method.prior.state_dict()))
 
 
 def same(a, b):
@@ -190,7 +196,7 @@ def test_only_the_scored_prediction_of_a_step_moves_anything():
     assert same(before, frozen_state(model))
     model(x[3])
     assert not same(before, frozen_state(model))
-    assert 40 < model.method.statistics.levels.samples <= 48  # of random pixels some may be far
+    assert 40 < model.method.statistics.samples <= 48  # of random pixels some may be far
 
 
 def test_a_refused_batch_changes_nothing():
@@ -219,7 +225,7 @@ def test_with_every_method_they_live_outside_the_network(method, statistics):
     after = [net.bn1.running_mean for net in model.method.networks().values()]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
     # Each sample counts once; random pixels may be far from the level that they have led to.
-    assert 0.9 * 24 * len(x) < model.method.statistics.levels.samples <= 24 * len(x)
+    assert 0.9 * 24 * len(x) < model.method.statistics.samples <= 24 * len(x)
 
 
 def test_robust_and_instance_aware_layers_take_them_in_place_of_their_buffers():
@@ -273,7 +279,7 @@ def test_any_batch_norm_and_batches_of_any_size(layer, conv, shape, size):
     for seed in range(25):
         x = 3 + torch.rand(size, *shape, generator=torch.Generator().manual_seed(seed))
         assert torch.isfinite(model(x)).all()
-    assert 20 * size <= model.method.statistics.levels.samples <= 25 * size  # far ones may not count
+    assert 20 * size <= model.method.statistics.samples <= 25 * size  # far ones may not count
 
 
 @pytest.mark.bfloat16
@@ -284,28 +290,28 @@ def test_channels_last_and_half_precision_see_the_same():
         half = adapt(seeded_net().bfloat16(), "norm", statistics="class")
     auto, _ = model_and_images()
     for each in (plain, last, half, auto):
-        each.method.statistics.levels.away = True
+        each.method.statistics.away = True
     for batch in x:
         plain(batch)
         last(batch.contiguous(memory_format=torch.channels_last))
         half(batch.bfloat16())
         with torch.autocast("cpu", torch.bfloat16):
             auto(batch)
-    levels = plain.method.statistics.levels
-    torch.testing.assert_close(last.method.statistics.levels.mean, levels.mean, atol=1e-4, rtol=1e-4)
+    levels = plain.method.statistics
+    torch.testing.assert_close(last.method.statistics.mean, levels.mean, atol=1e-4, rtol=1e-4)
     for other in (half, auto):
-        assert other.method.statistics.levels.mean.dtype == torch.float32
-        assert (other.method.statistics.levels.mean - levels.mean).abs().max() < 0.05
+        assert other.method.statistics.mean.dtype == torch.float32
+        assert (other.method.statistics.mean - levels.mean).abs().max() < 0.05
 
 
 def test_a_compiled_network_is_watched_too():
     plain, x = model_and_images()
     with pytest.warns(NetworkWarning, match="runs uncompiled"):
         compiled = adapt(torch.compile(seeded_net(), backend="eager"), "norm", statistics="class")
-    plain.method.statistics.levels.away = compiled.method.statistics.levels.away = True
+    plain.method.statistics.away = compiled.method.statistics.away = True
     for batch in x:
         torch.testing.assert_close(compiled(batch), plain(batch))
-    assert compiled.method.statistics.levels.samples == plain.method.statistics.levels.samples
+    assert compiled.method.statistics.samples == plain.method.statistics.samples
     torch._dynamo.reset()
 
 
@@ -322,14 +328,14 @@ def test_layers_that_are_not_called_stay_and_layers_called_twice_count_once():
     _, x = model_and_images()
     for batch in x:
         model(batch)
-    levels = model.method.statistics.levels
+    levels = model.method.statistics
     assert 0.9 * 24 * len(x) < levels.samples <= 24 * len(x)
     assert torch.equal(levels.mean[-5:], torch.zeros(5))
     assert torch.equal(levels.noise[:, -5:], torch.full((2, 5), 0.1))
 
 
 def test_the_state_takes_a_few_numbers_per_channel_and_class_and_more_only_while_samples_wait():
-    levels, net = ClassStatistics(seeded_net(), classes=True), seeded_net()
+    levels, net = levels_of(seeded_net()), seeded_net()
     channels, rest, sizes = 8 + 16, 10 + 10, []
     for count in (32, 16, 5):
         with torch.no_grad(), levels.watching(net), levels.applied(net):
@@ -342,7 +348,7 @@ def test_the_state_takes_a_few_numbers_per_channel_and_class_and_more_only_while
 
 def test_small_batches_are_learned_from_together():
     net = Three()
-    small, large = ClassStatistics(net, classes=True), ClassStatistics(net, classes=True)
+    small, large = levels_of(net), levels_of(net)
     small.away = large.away = True
     batches = list(stream([32] + [16] * 4))
     for x, labels in batches:
@@ -359,13 +365,13 @@ def test_small_batches_are_learned_from_together():
 
 def test_deskew_is_class_statistics_and_the_patient_prior():
     model = adapt(seeded_net(), "deskew")
-    assert model.method.statistics.levels.classes
+    assert model.method.statistics.classes
     assert type(model.method.prior).name == "patient"
 
 
 def test_a_network_without_batch_norm_has_the_prior_alone_and_says_so():
     model = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "deskew")
-    assert model.method.statistics.levels is None
+    assert not model.method.statistics.sizes
     assert "no BatchNorm" in model.method.notes[0]
     assert "its prior alone" in model.method.notes[0]
     without = adapt(seeded_net(lambda channels: nn.GroupNorm(4, channels)), "deskew", prior="none")

@@ -21,7 +21,7 @@ from gotta.statistics.levels.evidence import Score
 from gotta.statistics.levels.trial import Trial
 from gotta.types import Prediction
 
-WORTH = "gotta.statistics.levels.class_statistics.is_worth_a_trial"
+WORTH = "gotta.statistics.levels.look.Look.is_worth_a_trial"
 
 pytestmark = pytest.mark.filterwarnings("ignore::gotta.priors.OrderWarning")
 
@@ -48,7 +48,7 @@ def network():
 
 def make(**settings):
     model = adapt(network(), **{"prior": "none", **settings})
-    return model, model.method.statistics.levels
+    return model, model.method.statistics
 
 
 def follow(model, x, size):
@@ -229,7 +229,7 @@ def test_saved_in_the_middle_of_a_trial_it_goes_on_bit_for_bit(tmp_path):
     again = gotta.load(tmp_path, gotta.models.load("resnet20"))
     for x in images().noisy[seen : seen + 24].split(1):
         assert torch.equal(model(x), again(x))
-    other = again.method.statistics.levels
+    other = again.method.statistics
     assert levels.away
     assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(*(
         each.state_dict().values() for each in (levels, other)
@@ -282,9 +282,9 @@ def test_a_training_method_adapts_on_the_prediction_that_was_given_and_not_on_a_
     """A trial that changes nothing leaves the same gradient as no trial."""
     x = images().clean[:64]
     with_trial, without = (adapt(gotta.models.load("resnet20"), "tent", statistics="class", prior="none") for _ in "ab")
-    levels = with_trial.method.statistics.levels
+    levels = with_trial.method.statistics
     levels.refused, levels.in_hand = -1.0, 4.0  # so that anything is tried
-    monkeypatch.setattr(WORTH, lambda of, look: of is levels)
+    monkeypatch.setattr(WORTH, property(lambda look: look.levels is levels))
     with_trial(x)
     without(x)
     assert (levels.trials, levels.jumps) == (1, 0)
@@ -295,11 +295,11 @@ def test_a_training_method_adapts_on_the_prediction_that_was_given_and_not_on_a_
 @pytest.mark.parametrize("size", [1, 20])
 def test_two_classes_are_enough(size, monkeypatch):
     model = adapt(seeded_net(classes=2), "deskew")
-    monkeypatch.setattr(WORTH, lambda levels, look: look.counted > 0)
+    monkeypatch.setattr(WORTH, property(lambda look: look.counted > 0))
     for seed in range(40):
         x = 4 * torch.rand(size, 3, 8, 8, generator=torch.Generator().manual_seed(seed)) + 2 * (seed > 3)
         assert torch.isfinite(model(x)).all()
-    assert model.method.statistics.levels.trials > 0
+    assert model.method.statistics.trials > 0
 
 
 def test_half_precision_finds_the_same_change():
@@ -307,8 +307,8 @@ def test_half_precision_finds_the_same_change():
     with pytest.warns(NetworkWarning, match="float16"):
         model = adapt(net, prior="none")
     model(images().noisy[:64].half())
-    assert model.method.statistics.levels.away
-    assert model.method.statistics.levels.mean.dtype == torch.float32
+    assert model.method.statistics.away
+    assert model.method.statistics.mean.dtype == torch.float32
 
 
 def test_networks_that_answer_for_other_rows_are_one_error():
@@ -332,14 +332,14 @@ def test_a_trial_is_made_once_for_a_change_and_costs_few_forwards():
     for part in images().noisy[:192].split(64):
         model(part)
     assert len(calls) == 4 + 1 + 1  # held, shallow, all, and with the new level; then each once
-    levels = model.method.statistics.levels
+    levels = model.method.statistics
     assert isinstance(levels, ClassStatistics)
     assert levels.trials == 1
 
 
 def test_clean_samples_tell_how_far_a_network_is_off_at_home():
     model = gotta.adapt(gotta.models.load("resnet20"), clean=images().clean[:64])
-    levels = model.method.statistics.levels
+    levels = model.method.statistics
     seen = levels.samples
     assert 60 <= seen <= 64  # far ones may not count
     assert levels.refused > 0

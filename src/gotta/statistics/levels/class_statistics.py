@@ -27,10 +27,18 @@ from torch import Tensor, nn
 
 from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import WINDOW
-from gotta.statistics.levels.level_jumps import LEAST_SHARE, Sight, deviations, exactly
 from gotta.statistics.levels.levels import TRIALS, Levels, Watched
-from gotta.statistics.levels.look import LEAST_NOISE, look_at
-from gotta.statistics.levels.trial import Trial, is_worth_a_trial
+from gotta.statistics.levels.look import (
+    LEAST_NOISE,
+    LEAST_SHARE,
+    Noted,
+    Sight,
+    deviations,
+    exactly,
+    find_uneven,
+    look_at,
+)
+from gotta.statistics.levels.trial import Trial
 from gotta.types import Prediction
 
 LOG = logging.getLogger(__name__)
@@ -65,7 +73,7 @@ class ClassStatistics(Levels):
             strange = look.number >= WINDOW and look.distance - self.home > STRANGE and not self.away
             seen = {"noise": look.noise, **look.seen}
             self.watched = Watched(sight, look.counts, look.newness, strange, seen)
-            if not is_worth_a_trial(self, look):
+            if not look.is_worth_a_trial:
                 return prediction
             self.begin(logits.shape[1])
         verdict = Trial(self, net, predict, look).decide(prediction)
@@ -78,6 +86,10 @@ class ClassStatistics(Levels):
                 prediction = predict()
         self.watched = Watched(sight, look.counts, look.newness, strange, seen | verdict.changes)
         return prediction
+
+    def look_ahead(self, x: Tensor, rows: Tensor, sizes: list[int]) -> list[Noted]:
+        parts = zip(torch.split(rows, sizes, 1), torch.split(find_uneven(x).to(rows.device), sizes), strict=True)
+        return [Noted(seen.contiguous(), uneven) for seen, uneven in parts]  # a copy: a stream keeps its own alone
 
     @property
     def counts(self) -> Tensor | None:

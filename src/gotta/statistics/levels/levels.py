@@ -6,21 +6,23 @@ as constants, and `watching` looks at what each layer sees.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.state import Reader, count, flag, number, read_values, set_values, tensor, values_of
+from gotta.safe_text import tell_number
+from gotta.state import Back, Reader, count, flag, number, read_values, set_values, tensor
+from gotta.statistics.interface import Lent, Statistics
 from gotta.statistics.levels.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of
-from gotta.statistics.levels.level_jumps import Level, Moments, Plan, Sight, Yardstick, jump
-from gotta.statistics.normalization import sample_moments, seen_before, tracked_norms
+from gotta.statistics.levels.look import FIRST_WAIT, Level, Moments, Plan, Sight, Yardstick, jump
+from gotta.statistics.normalization import own_levels, sample_moments, seen_before, tracked_norms
 
-FIRST_WAIT = 64  # samples from a trial that fails to the next
 TRIALS = 4.0  # trials in hand at first: each costs two to four forwards
 USUAL_NOISE = 0.1  # of single samples, until enough of them tell
 LEAST_VARIANCE = 0.01  # of the source's, so that no channel is blown up
@@ -30,7 +32,7 @@ TENSORS = (
 )
 KINDS = {**dict.fromkeys(("labels", "groups"), torch.int64), **dict.fromkeys(("evidence", "tried"), torch.float64)}
 SHARED = ("signature", "taught")  # what streams may have in common
-STATE: dict[str, Reader] = {
+STATE: Mapping[str, Reader] = {
     **dict.fromkeys(TENSORS, tensor),
     **dict.fromkeys(("away", "known"), flag),
     **dict.fromkeys(("samples", "jumps", "trials", "wait", "since", "trying"), count),
@@ -56,16 +58,20 @@ class Book:
     taught: Tensor
 
 
-class Levels:
-    """The levels of all BatchNorm layers of a network, as vectors over all P channels."""
+class Levels(Statistics):
+    """The levels of all BatchNorm layers of a network, as vectors over all P channels. Without BatchNorm, no numbers.
 
-    state = STATE
+    `classes` says whether these count.
+    """
 
-    def __init__(self, net: nn.Module, classes: bool) -> None:
+    watches = True
+    state: ClassVar[Mapping[str, Reader]] = STATE
+    classes: ClassVar[bool]
+
+    def attach(self, net: nn.Module) -> None:
         layers = tracked_norms(net)
-        self.classes, self.sizes = classes, [layer.num_features for layer in layers]
-        self.mean = self.source_mean = torch.cat([_buffer(layer, "running_mean").float() for layer in layers])  # [P]
-        self.var = self.source_var = torch.cat([_buffer(layer, "running_var").float() for layer in layers])  # [P]
+        self.net, self.sizes = net, [layer.num_features for layer in layers]
+        self.mean, self.var = self.source_mean, self.source_var = [part.float() for part in own_levels(net)]  # [P]
         self.noise = self.mean.new_full((2, len(self.mean)), USUAL_NOISE)
         self.age = 0.0  # units since the last change
         # Signatures, and the mix of the last predictions, [K]; the group of each class, [C], where groups have the
@@ -73,11 +79,11 @@ class Levels:
         self.book = Book(self.mean.new_zeros(2, 0, len(self.mean)), self.mean.new_zeros(0))
         self.mix = self.mean.new_zeros(0)
         self.groups = torch.zeros(0, dtype=torch.int64, device=self.mean.device)
-        self._by_weights = group_classes(net) if classes else None
+        self._by_weights = group_classes(net) if self.classes else None
         self.shares: Tensor | None = None  # of each group in the classes, [K], unless all have the same
         # Moments [2, n, P] and labels [n] of samples from small batches, until there are enough to compare and learn.
         self.waiting, self.labels = self.mean.new_zeros(2, 0, len(self.mean)), torch.zeros_like(self.groups)
-        self.recent = self.mean.new_zeros(0, 2 * self.sizes[0])  # what the first layer saw of the last samples
+        self.recent = self.mean.new_zeros(0, 2 * sum(self.sizes[:1]))  # what the first layer saw of the last samples
         self.distances = self.mean.new_zeros(0)  # how far each of them was from the level
         # Evidence of the trials that have failed; the mean prediction of the last one, [C]; and, while a trial is made
         # of several small batches, the moments of those so far in its two forwards, [2, 2, P], and their number.
@@ -96,10 +102,12 @@ class Levels:
         ends = np.cumsum([0, *self.sizes]).tolist()
         self.places = [slice(*ends[at : at + 2]) for at in range(len(layers))]
         self.half = max(1, len(layers) // 2)
-        self.shallow = slice(self.places[self.half - 1].stop)
+        self.shallow = slice(ends[: self.half + 1][-1])
         deep = max(1, len(layers) - 1 - self.half)
         self.depths = [max(0.0, (at - self.half) / deep) for at in range(len(layers))]
-        self.depth = torch.tensor(self.depths).repeat_interleave(torch.tensor(self.sizes)).to(self.mean)
+        self.depth = (
+            torch.tensor(self.depths).repeat_interleave(torch.tensor(self.sizes, dtype=torch.long)).to(self.mean)
+        )
         self.cut()
 
     @property
@@ -117,6 +125,22 @@ class Levels:
     @taught.setter
     def taught(self, value: Tensor) -> None:
         self.book.taught = value
+
+    def __copy__(self) -> Self:
+        """Levels of the same network that go their own way."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self), book=self.book if self.shared else copy(self.book))
+        return made
+
+    @property
+    def variances(self) -> Tensor:
+        return self.var
+
+    def levels_for(self, net: nn.Module) -> tuple[Tensor, Tensor]:
+        return self.mean, self.var
+
+    def note(self, seen: Any) -> None:
+        self.noted = seen
 
     def _layers_of(self, net: nn.Module) -> list[_BatchNorm]:
         """Looked for once: walking through the modules takes as long as a small layer."""
@@ -144,6 +168,12 @@ class Levels:
                 buffers["running_mean"], buffers["running_var"] = own
             for layer in training:
                 layer.training = True
+
+    def predicting(self, net: nn.Module, moving: bool = True) -> Lent:
+        return self.applied(net)
+
+    def training(self, net: nn.Module, moving: bool = True) -> Lent:
+        return self.applied(net)
 
     @contextmanager
     def watching(self, net: nn.Module, sight: Sight | None = None) -> Iterator[Sight]:
@@ -192,14 +222,20 @@ class Levels:
         level = Level(sight.mean[place], sight.var[place], plan.noise[:, place], plan.expected[:, place])
         sight.levels[at] = jump(level, seen, number, plan.skew, self.depths[at], self.least_var[place])
 
-    def state_dict(self) -> dict[str, Any]:
-        return values_of(self)
+    def record(self) -> Back:
+        saved = self.state_dict()  # whose tensors are exchanged, never changed in place
+        return lambda: self.load_state_dict(saved)
 
-    def load_state_dict(self, state: Mapping[str, Any], net: nn.Module) -> None:
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() if self.sizes else {}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Go on from a state, where the network is now. Raises unless it is one of such a network."""
-        found = read_values(self, state)
+        if not self.sizes:
+            return
+        found = read_values(self, saved)
         self._check(found)
-        device = _buffer(tracked_norms(net)[0], "running_mean").device
+        device = own_levels(self.net)[0].device
         set_values(self, {name: value.to(device) if name in TENSORS else value for name, value in found.items()})
         for name in ("source_mean", "source_var", "depth"):
             setattr(self, name, getattr(self, name).to(device))
@@ -209,7 +245,7 @@ class Levels:
 
     def _check(self, found: Mapping[str, Any]) -> None:
         """Raises unless tensors go together."""
-        every, kinds, small = len(self.source_mean), len(found["taught"]), 2 * self.sizes[0]
+        every, kinds, small = len(self.source_mean), len(found["taught"]), 2 * sum(self.sizes[:1])
         shapes = {"mean": (every,), "var": (every,), "noise": (2, every), "signature": (2, kinds, every)}
         shapes |= {"taught": (kinds,), "mix": (kinds if len(found["mix"]) else 0,)}
         shapes |= {"waiting": (2, len(found["labels"]), every)}
@@ -231,6 +267,16 @@ class Levels:
                 raise ValueError("samples of the levels are of classes that it does not have")
         if not all(bool(torch.isfinite(getattr(self, name)).all()) for name in TENSORS):
             raise ValueError("the levels are not finite")
+
+    def measure(self) -> dict[str, float]:
+        return {"jumps": float(self.jumps), "away": float(self.away)} if self.sizes else {}
+
+    def describe(self) -> list[str]:
+        if not self.sizes:
+            return []
+        layers, jumps = tell_number(len(self.sizes), "BatchNorm layer"), tell_number(self.jumps, "jump")
+        where = "of a found domain" if self.away else "of the source"
+        return [f"levels of {layers}: {where}, {jumps}, {self.num_bytes:,} bytes{self.grouping}"]
 
     @property
     def grouping(self) -> str:
@@ -318,12 +364,6 @@ class Levels:
 def counted(moments: Tensor, counts: Tensor | None) -> Tensor:
     """Those of the samples that count, where the rows are the samples: [2, n, c]."""
     return moments if counts is None or moments.shape[1] != len(counts) else moments[:, counts]
-
-
-def _buffer(layer: _BatchNorm, name: str) -> Tensor:
-    value = layer._buffers[name]
-    assert value is not None
-    return value
 
 
 def _lend(buffers: dict[str, Tensor | None], mean: Tensor, var: Tensor) -> None:

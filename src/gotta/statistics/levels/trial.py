@@ -8,40 +8,24 @@ from torch import Tensor, nn
 
 from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import ENOUGH, WINDOW, Evidence, Score, evenness_of, gain_of, widens
-from gotta.statistics.levels.level_jumps import Plan, Sight, join_layers, mean_distance
-from gotta.statistics.levels.levels import FIRST_WAIT, Levels, counted
-from gotta.statistics.levels.look import Look
+from gotta.statistics.levels.levels import Levels, counted
+from gotta.statistics.levels.look import (
+    CHANCE,
+    FIRST_WAIT,
+    FRAMES,
+    LOOK,
+    MORE,
+    Look,
+    Plan,
+    Sight,
+    join_layers,
+    mean_distance,
+)
 from gotta.types import Prediction
 
-LOOK, LOOK_AWAY = 0.08, 0.5  # distance that is worth a trial: from the source, and from the level of a found domain
-CHANCE = 1.5  # samples' worth of distance that is chance, added to both
 CHANGED = 1.0  # distance at which the level of a found domain is given up
-MORE = 1.3  # times a distance that a trial has refused: only what is farther off is tried at once
 LAST_WAIT = 4096  # samples until the next trial, at most; twice as many after each that fails
-SURE = 1.7  # distance, beyond the one at home, that only a change of domain explains
-SURE_WAIT = 256  # samples until the next trial at such a distance, at most
-OTHER = 0.5  # share of the predictions that are of other classes, where the classes have changed since the last trial
-FRAMES = 0.6  # newness of successive samples below which they are frames of a video
 FRAMES_AGE = 20.0  # units that a level counts for where frames may only move it slowly
-
-
-def is_worth_a_trial(levels: Levels, look: Look) -> bool:
-    """Whether samples are far enough off, and farther than, other than or long enough after what has failed."""
-    if not look.counted or (levels.away and look.newness < FRAMES):
-        return False
-    if levels.trying:
-        return True
-    limit = (LOOK_AWAY if levels.away else LOOK) + CHANCE / max(look.number, 1)
-    if look.number < WINDOW or look.distance <= limit:
-        return False
-    known = len(levels.tried) == len(look.mean)
-    other = known and float((look.mean - levels.tried.cpu()).abs().sum()) / 2 > OTHER
-    since = levels.since + look.counted
-    if look.distance > MORE * levels.refused:
-        return True
-    if look.distance - levels.home >= SURE and since >= (FIRST_WAIT if levels.in_hand >= 1 else SURE_WAIT):
-        return True
-    return levels.in_hand >= 1 and (since >= levels.wait or other)
 
 
 class Verdict(NamedTuple):
