@@ -2,12 +2,10 @@
 
 import hashlib
 import io
-import json
 import os
 import sys
 import tarfile
 
-import numpy as np
 import pytest
 from cli.shell import gotta
 from data.small_server import serve
@@ -43,7 +41,6 @@ def site(monkeypatch, tmp_path):
     with serve() as site:
         site.content = made.getvalue()
         form = f"""
-      kind: file
       names: [noise.tar]
       part: noise
       packed: true
@@ -51,7 +48,7 @@ def site(monkeypatch, tmp_path):
       address: {site.address}/noise.tar
       size: {len(site.content)}
       md5: {hashlib.md5(site.content).hexdigest()}"""
-        facts = f"things:\n  title: Things\n  used_by: nobody\n  fetch: [noise]\n  forms:\n    -{form[6:]}\n"
+        facts = f"things:\n  title: Things\n  fetch: [noise]\n  forms:\n    -{form[6:]}\n"
         (tmp_path / "facts.yaml").write_text(facts)
         monkeypatch.setattr(catalogue, "FACTS", tmp_path / "facts.yaml")
         catalogue.catalogue.cache_clear()
@@ -59,47 +56,11 @@ def site(monkeypatch, tmp_path):
     catalogue.catalogue.cache_clear()
 
 
-def test_check_says_what_is_there_and_whether_it_is_sound(home):
-    assert "absent  cifar10_c" in gotta("data", "check")
-    (home / "noise.tar.part").write_bytes(b"abc")
-    np.save(home / "photos.npy", np.zeros(3))
-    listed = gotta("data", "check")
-    assert "noise.tar.part" in listed
-    assert "Not known to gotta: photos.npy" in listed
-    assert "1 partial" in listed
-    (home / "Standard.pt").write_text("<html>")
-    gotta("data", "check", code=1)
-    elsewhere = home.parent / "elsewhere"
-    elsewhere.mkdir()
-    gotta("data", "check", elsewhere)
-    gotta("data", "check", "--data-dir", elsewhere)
-
-
-def test_check_for_programs(home):
-    (home / "Standard.pt").write_text("<html>")
-    sys.stdout.flush()
-    out = io.StringIO()
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sys, "argv", ["gotta", "data", "check", "--json", "--hash"])
-        patched.setattr(sys, "stdout", out)
-        from gotta.cli.__main__ import main
-
-        with pytest.raises(SystemExit) as left:
-            main()
-    assert left.value.code == 1
-    found = {finding["name"]: finding for finding in json.loads(out.getvalue())}
-    assert found["wrn28-10-standard"]["state"] == "damaged"
-    assert found["wrn28-10-standard"]["path"] == str(home / "Standard.pt")
-    assert found["cifar10"]["state"] == "absent"
-
-
-def test_check_of_no_folder_is_one_line(tmp_path, monkeypatch):
-    assert "not there" in gotta("data", "check", tmp_path / "nowhere", code=2)
-    assert "does not exist" in gotta("data", "check", "--data-dir", tmp_path / "nowhere", code=2)
-    monkeypatch.delenv("GOTTA_DATA")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
-    complaint = gotta("data", "check", cwd=tmp_path, code=2)  # never the current folder by surprise
-    assert "let GOTTA_DATA or --data-dir name another" in complaint
+def test_the_list_says_what_is_there(home):
+    assert "there" not in gotta("data", "download")
+    (home / "CIFAR-10-C").mkdir()
+    there = [line.split()[0] for line in gotta("data", "download").splitlines() if " there " in line]
+    assert there == ["cifar10_c"]
 
 
 def test_download_fetches_verifies_and_unpacks(site, home):

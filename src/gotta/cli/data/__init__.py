@@ -1,1 +1,1 @@
-"""`gotta data`: what is on disk, downloading, making, looking."""
+"""`gotta data`: downloading, making, looking."""

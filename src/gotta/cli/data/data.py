@@ -1,15 +1,14 @@
-"""`gotta data`: look for, fetch, make and show data sets."""
+"""`gotta data`: fetch, make and show data sets."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gotta.cli.data import data_check, data_download, data_show
+from gotta.cli.data import data_download, data_show
 from gotta.errors import GottaError, unknown
 
-app = typer.Typer(help="Look for, fetch, make and show data sets.", no_args_is_help=True)
-app.command("check")(data_check.check)
+app = typer.Typer(help="Fetch, make and show data sets.", no_args_is_help=True)
 app.command("download")(data_download.download)
 app.command("show")(data_show.show)
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def download(
-    name: Annotated[str | None, typer.Argument(help="What to fetch. Without it: a list of what there is.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="What to fetch. Without it: a list of what there is, and of what you have.")
+    ] = None,
     only: Annotated[str, typer.Option(help="Only these parts, by comma, such as noise,blur of imagenet-c.")] = "",
     unpack: Annotated[bool, typer.Option("--unpack", help="Unpack the archives; they are kept.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be fetched.")] = False,
@@ -53,7 +55,8 @@ def _list() -> None:
 
     for entry in catalogue().values():
         parts = ", ".join(f"{form.part} {tell_bytes(form.size)}" for form in entry.downloads)
-        print(f"{entry.name:<20} {entry.title}: {parts or entry.hint or 'no address'}")
+        there = "there" if entry.is_there else "-"
+        print(f"{entry.name:<20} {there:<6} {entry.title}: {parts or entry.hint or 'no address'}")
 
 
 def _announce(title: str, forms: "list[Form]", folder: "Path") -> None:

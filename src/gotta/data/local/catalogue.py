@@ -1,7 +1,7 @@
 """What gotta can use, the forms it may have on a disk, and where it comes from; the facts are in catalogue.yaml."""
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,6 @@ FACTS = Path(__file__).with_name("catalogue.yaml")
 class Form:
     """One way in which a data set or checkpoint may lie in a folder. Unknown fields are empty."""
 
-    kind: str  # file, files, cifar-c, imagenet-c, classes
     names: tuple[str, ...]  # any of these, relative to the folder
     part: str = ""  # what `--only` calls it
     packed: bool = False  # an archive that has to be unpacked to be used
@@ -26,10 +25,6 @@ class Form:
     size: int | None = None
     md5: str = ""
     sha256: str = ""
-    files: dict[str, str] = field(default_factory=dict)  # name -> md5
-    num_classes: int = 0
-    per_class: int = 0
-    groups: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -42,12 +37,16 @@ class Entry:
 
     name: str
     title: str
-    used_by: str
     forms: tuple[Form, ...]
     hint: str = ""  # another way to get it
     fetch: tuple[str, ...] = ()  # the parts that are downloaded if nothing else is asked for
     command: str = ""  # what gets it where gotta does not; {home} stands for the data home
     images: int = 0  # in each domain, where that is known without a look at them
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the data home has a form of it."""
+        return any((named_home() / name).exists() for form in self.forms for name in form.names)
 
     @property
     def downloads(self) -> tuple[Form, ...]:
@@ -107,9 +106,5 @@ def _sentence(text: str) -> str:
 
 
 def _entry(name: str, facts: dict) -> Entry:  # type: ignore[type-arg]
-    forms = tuple(Form(**{**form, **_tuples(form, "names", "groups")}) for form in facts["forms"])
-    return Entry(name, **{**facts, **_tuples(facts, "fetch"), "forms": forms})
-
-
-def _tuples(facts: dict, *names: str) -> dict[str, tuple[str, ...]]:  # type: ignore[type-arg]
-    return {name: tuple(facts[name]) for name in names if name in facts}
+    forms = tuple(Form(**{**form, "names": tuple(form["names"])}) for form in facts["forms"])
+    return Entry(name, **{**facts, "fetch": tuple(facts.get("fetch", ())), "forms": forms})

@@ -1,6 +1,7 @@
 """Fetching one file over HTTP: taken up where it stopped, and put in place only when size and checksum are right."""
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -9,13 +10,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from gotta.data.local.damage import damage, digest, not_data
 from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
 from gotta.errors import GottaError
 from gotta.files import check_writable
-from gotta.json_yaml import read_json
+from gotta.json_yaml import open_plain, read_json
 
 PART = ".part"
+HEAD = 512  # bytes that show whether something else stands in the place of a file
+LFS = b"version https://git-lfs"
+PAGES = (b"<!doctype html", b"<html", b"<?xml", b"<head", b"<!--")
 Progress = Callable[[int, int | None], None]  # bytes there, bytes in all
 
 
@@ -49,10 +52,24 @@ def fetch(
 
 
 def _accept(remote: Remote, target: Path) -> Path:
-    wrong = damage(target, remote.size) or _other_content(remote, target)
+    try:
+        with open_plain(target, links=True) as file:
+            wrong = not_data(file.read(HEAD)) or _other_size(remote, target) or _other_content(remote, target)
+    except OSError as error:
+        wrong = f"cannot be read: {error.strerror or error}"
     if wrong:
         raise GottaError(f"{target} is there but {wrong}. Remove it and run the command again.")
     return target
+
+
+def not_data(head: bytes) -> str:
+    """Whether these first bytes are a web page or a pointer in place of the data."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith(PAGES):
+        return "is a web page, not the file: the server answered with an error or a question"
+    if head.startswith(LFS):
+        return "is a Git LFS pointer, not the file: run git lfs pull where it came from"
+    return ""
 
 
 def _receive(remote: Remote, part: Path, progress: Progress) -> None:
@@ -120,19 +137,25 @@ def _explain_stop(remote: Remote, part: Path, error: OSError) -> GottaError:
 
 def _verify(remote: Remote, part: Path) -> None:
     """Only what is as published is put in place; what is not would never become so by fetching more."""
-    wrong, length = "", _length(part)
-    if remote.size is not None and length != remote.size:
-        wrong = f"{length:,} bytes arrived, expected {remote.size:,}"
-    wrong = wrong or _other_content(remote, part)
+    wrong = _other_size(remote, part) or _other_content(remote, part)
     if wrong:
         _discard(part)
         raise GottaError(f"{remote.name}: {wrong}. It was removed; run the command again, or fetch it elsewhere.")
 
 
+def _other_size(remote: Remote, path: Path) -> str:
+    length = _length(path)
+    return "" if remote.size in (None, length) else f"has {length:,} bytes, expected {remote.size:,}"
+
+
 def _other_content(remote: Remote, path: Path) -> str:
     """How the checksum differs from the published one, if there is one and it does."""
     for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
-        if wanted and (found := digest(path, algorithm)) != wanted:
+        if not wanted:
+            continue
+        with open_plain(path, links=True) as file:
+            found = hashlib.file_digest(file, algorithm).hexdigest()
+        if found != wanted:
             return f"the {algorithm} is {found}, expected {wanted}"
     return ""
 
