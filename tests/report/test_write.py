@@ -29,7 +29,7 @@ def test_everything_is_written_and_the_same_each_time(store):
     names = {p.name for p in store.root.iterdir() if p.is_file()}
     assert names == {"report.html", "tables.md", "tables.tex", "tables.csv"}
     drawn = sorted(p.name for p in (store.root / "figures").iterdir())
-    assert {"cost.svg", "cost.png", "wins.svg", "stream-norm.svg", "diagnostics-tent.png"} <= set(drawn)
+    assert {"cost.svg", "cost.png", "stream-norm.svg", "diagnostics-tent.png"} <= set(drawn)
     before = path.read_bytes()
     assert write_report(read_results(store)).read_bytes() == before
 

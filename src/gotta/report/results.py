@@ -28,6 +28,8 @@ from gotta.report.tables.matrix import matrix_table
 from gotta.report.tables.views import View, views
 from gotta.report.tables.visits import visits_table
 
+DETAILS = (domain_table, visits_table, memory_table, cost_table, calibration_table)
+RARE_DETAILS = (exposure_table, open_set_table, matrix_table)
 EXPLAINING = ("domains", "stream")  # kinds of figures, the better one first
 
 
@@ -61,18 +63,16 @@ class Chapter:
 
     @cached_property
     def details(self) -> list[Table]:
-        """A line for each method and memory: domains, state of the memory, cost, calibration; others if they apply."""
-        always = [make(self.panel) for make in (domain_table, memory_table, cost_table, calibration_table)]
-        found = [make(self.panel) for make in (visits_table, exposure_table, open_set_table)]
-        visits, *others = ([table] if table.rows else [] for table in found)
-        return [always[0], *visits, *always[1:], *(table for tables in others for table in tables)]
+        """A line for each method and memory: domains, state of the memory, cost, calibration; what else applies."""
+        made = [make(self.panel) for make in (*DETAILS, *RARE_DETAILS)]
+        return [table for table in made if table.rows]
 
     @property
     def all_tables(self) -> list[Table]:
-        """For files: the comparison in every reading but seconds, wins and losses, the paper's numbers, the details."""
+        """For files: the comparison in every reading but seconds, the paper's numbers, the details."""
         compared = [table for view in self.views if view.key != "seconds" for table in view.tables]
-        others = (matrix_table(self.panel), beside_table(self.beside))
-        return [*compared, *(table for table in others if table.rows), *self.details]
+        published = beside_table(self.beside)
+        return [*compared, *([published] if published.rows else []), *self.details]
 
     @cached_property
     def figures(self) -> list[Figure]:

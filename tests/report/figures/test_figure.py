@@ -108,7 +108,7 @@ def test_a_name_of_any_length_can_be_drawn():
 def test_figures_are_drawn_for_what_there_is(tmp_path):
     results = read_results(write(tmp_path, many_runs()))
     names = {figure.name for figure in results.chapters[0].figures}
-    assert names == {"stream-norm", "stream-tent", "diagnostics-norm", "diagnostics-tent", "cost", "domains", "wins"}
+    assert names == {"stream-norm", "stream-tent", "diagnostics-norm", "diagnostics-tent", "cost", "domains"}
     for figure in named_figures(results).values():
         root = ElementTree.fromstring(svg(figure.drawing))
         assert root.attrib["aria-label"].startswith(figure.title)

@@ -7,8 +7,7 @@ from made_figures import words
 from made_runs import made, panel_of
 
 from gotta.report.figures.drawing import Box
-from gotta.report.figures.heat import gain_maps, heat_figures, stream_axes
-from gotta.report.figures.wins import LOST, WON
+from gotta.report.figures.heat import ABOVE, BELOW, gain_maps, heat_figures, stream_axes
 from gotta.report.rows import NO_MEMORY, Column, Row
 
 FPS = Row("memory", "fps"), Column("norm")
@@ -53,8 +52,8 @@ def test_numbers_and_colours_say_which_way():
     assert len(figures) == 3
     fps, deskew = figures["norm + fps"], figures["deskew with sticky prior"]
     assert words(fps).count("-4.0") == 6
-    assert {mark.colour for mark in fps.drawing.marks if isinstance(mark, Box)} == {LOST}
-    assert {mark.colour for mark in deskew.drawing.marks if isinstance(mark, Box)} == {WON}
+    assert {mark.colour for mark in fps.drawing.marks if isinstance(mark, Box)} == {BELOW}
+    assert {mark.colour for mark in deskew.drawing.marks if isinstance(mark, Box)} == {ABOVE}
     shades = [mark.opacity for mark in deskew.drawing.marks if isinstance(mark, Box)]
     assert max(shades) == pytest.approx(0.56)
     assert "use the order of samples" in deskew.caption

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
@@ -153,8 +154,8 @@ def _other_content(remote: Remote, path: Path) -> str:
     for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
         if not wanted:
             continue
-        with open_plain(path, links=True) as file:
-            found = hashlib.file_digest(file, algorithm).hexdigest()
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, partial(hashlib.new, algorithm, usedforsecurity=False)).hexdigest()
         if found != wanted:
             return f"the {algorithm} is {found}, expected {wanted}"
     return ""

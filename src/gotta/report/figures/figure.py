@@ -72,13 +72,13 @@ def is_figure_file(name: str) -> bool:
     return bool(re.fullmatch(rf"(\d+-)?({'|'.join(kinds.names())})(-[a-z0-9-]+)?\.(svg|png)", name))
 
 
-def best_rows(rows: Entries, most: int = MANY) -> tuple[dict[Row, Entry], str]:
+def best_rows(rows: Entries) -> tuple[dict[Row, Entry], str]:
     """All rows in their order if a figure can show them, else the best and all without a choice; and words for that."""
-    if len(rows) <= most:
+    if len(rows) <= MANY:
         return dict(rows), ""
     kept = {row for row in rows if row.is_control or row == NO_MEMORY}
     by_accuracy = sorted((row for row in rows if row not in kept), key=lambda row: -rows[row].mean)
-    kept |= set(by_accuracy[: max(1, most - len(kept))])
+    kept |= set(by_accuracy[: max(1, MANY - len(kept))])
     return {row: entry for row, entry in rows.items() if row in kept}, f" The best {len(kept)} of {len(rows)} rows."
 
 
@@ -103,12 +103,12 @@ def _is_plain(entry: Entry) -> bool:
     return entry.is_about_memories and not entry.column.is_source
 
 
-def keep_lines(entries: Sequence[Entry], most: int = MANY) -> tuple[list[Entry], str]:
+def keep_lines(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
     """All lines in their order if a figure can show them, else those to look at first; and words for that."""
-    if len(entries) <= most:
+    if len(entries) <= MANY:
         return list(entries), ""
-    chosen = first_lines(entries, most)
-    told = f" {most} of {len(entries)} rows: the best, and what there is to compare with."
+    chosen = first_lines(entries, MANY)
+    told = f" {MANY} of {len(entries)} rows: the best, and what there is to compare with."
     return [entry for entry in entries if entry in chosen], told
 
 

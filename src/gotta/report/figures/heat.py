@@ -7,7 +7,6 @@ from itertools import product
 from gotta.report.figures.chart import clip, shown, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text
 from gotta.report.figures.figure import WIDTH, Figure, draws
-from gotta.report.figures.wins import LOST, WON
 from gotta.report.panel import AXES, Panel, set_up_of
 from gotta.report.rows import RUNNING, Column, Row, column_of, name_cell, row_of
 from gotta.report.stored_run import Run
@@ -16,6 +15,7 @@ IN_WORDS = {
     "stream.run_length": "samples of a class in a row, on average",
     "stream.per_class": "images of each class per domain",
 }
+ABOVE, BELOW = "#4393c3", "#d6804a"  # apart for colour-blind readers; the number says it without colour
 LEFT, TALL, GAP = 52.0, 40.0, 20.0
 Place = tuple[float, ...]  # the value of each axis
 Scores = dict[int, float]  # accuracy by seed
@@ -121,7 +121,7 @@ def _cell(drawing: Drawing, x: float, y: float, wide: float, gain: float | None,
         drawing.add(Box(x, y, wide - 2, TALL - 2, GRID, opacity=0.35))
         return
     shade = round(0.06 + 0.5 * abs(gain) / most, 2)
-    drawing.add(Box(x, y, wide - 2, TALL - 2, WON if gain >= 0 else LOST, GRID, opacity=shade))
+    drawing.add(Box(x, y, wide - 2, TALL - 2, ABOVE if gain >= 0 else BELOW, GRID, opacity=shade))
     drawing.add(Text(x + wide / 2 - 1, y + TALL / 2 + 4, f"{gain:+.1f}", INK, 12, "middle"))
 
 
