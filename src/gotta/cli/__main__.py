@@ -2,36 +2,24 @@
 
 import os
 import sys
+from importlib import import_module
 
 import typer
 
 import gotta
-from gotta.cli.commands import (
-    advise,
-    bench,
-    check,
-    compare,
-    doctor,
-    export,
-    keep,
-    leaderboard,
-    ls,
-    replay,
-    report,
-    run,
-    serve,
-    show,
-    status,
-    stream,
-    submit,
-    train,
-    verify,
-    watch,
-)
+from gotta.cli.commands import stream
 from gotta.cli.data import data
 from gotta.cli.options import imports_from_here, reads_data
 from gotta.cli.terminal import guard_output
 from gotta.errors import GottaError
+
+COMMANDS = (  # in the order of --help; each is a function of its name in a module of its name
+    *("bench", "run", "report", "watch", "status", "compare", "export", "keep", "verify", "leaderboard", "submit"),
+    *("ls", "show", "check", "advise", "doctor", "replay", "serve", "train"),
+)
+READ_DATA = ("bench", "run", "verify", "advise")
+READ_AHEAD = ("bench", "run")
+TAKE_PARTS = ("bench", "run", "submit", "show", "check", "advise", "doctor", "replay", "serve", "train")  # module:Class
 
 app = typer.Typer(
     help="Memory for test-time adaptation: a library and a benchmark.",
@@ -40,25 +28,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command("bench")(imports_from_here(reads_data(bench.bench, workers=True)))
-app.command("run")(imports_from_here(reads_data(run.run, workers=True)))
-app.command("report")(report.report)
-app.command("watch")(watch.watch)
-app.command("status")(status.status)
-app.command("compare")(compare.compare)
-app.command("export")(export.export)
-app.command("keep")(keep.keep)
-app.command("verify")(reads_data(verify.verify))
-app.command("leaderboard")(leaderboard.leaderboard)
-app.command("submit")(imports_from_here(submit.submit))
-app.command("ls")(ls.ls)
-app.command("show")(imports_from_here(show.show))
-app.command("check")(imports_from_here(check.check))
-app.command("advise")(imports_from_here(reads_data(advise.advise)))
-app.command("doctor")(imports_from_here(doctor.doctor))
-app.command("replay")(imports_from_here(replay.replay))
-app.command("serve")(imports_from_here(serve.serve))
-app.command("train")(imports_from_here(train.train))
+for name in COMMANDS:
+    command = getattr(import_module(f"gotta.cli.commands.{name}"), name)
+    command = reads_data(command, workers=name in READ_AHEAD) if name in READ_DATA else command
+    app.command(name)(imports_from_here(command) if name in TAKE_PARTS else command)
 for group in (stream.app, data.app):
     for command in group.registered_commands:
         assert command.callback is not None

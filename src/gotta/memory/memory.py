@@ -15,7 +15,7 @@ from gotta.errors import GottaError, one_error
 from gotta.memory import intake, state
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
-from gotta.memory.policy import NO_DESCRIPTOR, NOTHING, REJECT, UNEXPLAINED, Candidate, Decision, Policy, make_policy
+from gotta.memory.policy import NO_DESCRIPTOR, NOTHING, REJECT, Candidate, Decision, Policy, Reason, make_policy
 from gotta.memory.state import Rewind, all_or_nothing
 from gotta.memory.storage import Storage, is_device
 from gotta.memory.table import Floats, IntArray, Table
@@ -294,7 +294,7 @@ class Memory:
             new = Candidate(*given)
             table.offer(new.label, new.embedding)
             said = place(table, new, rng)
-            decision = Decision(*said) if isinstance(said, tuple) else Decision(int(said), UNEXPLAINED)
+            decision = Decision(*said) if isinstance(said, tuple) else Decision(int(said), Reason.UNEXPLAINED)
             left.append(self._apply(decision, new))
             table.tick()
             slots.append(decision.slot)

@@ -22,19 +22,23 @@ policies: Registry[Any] = Registry(
 REJECT = NOTHING = -1
 NO_DESCRIPTOR: NDArray[np.float64] = np.empty(0)
 
-ROOM = "room"
-REPLACED_OLDEST = "replaced oldest"
-REPLACED_RANDOM = "replaced random"
-REPLACED_WORST = "replaced worst"
-REPLACED_NEAREST = "replaced nearest"
-REPLACED_REDUNDANT = "replaced redundant"
-REDUNDANT = "redundant"
-WORSE_THAN_NEAREST = "worse than nearest"
-CLASS_FULL = "class full"
-MEMORY_FULL = "memory full"
-COIN = "coin"
-UNCERTAIN = "uncertain"
-UNEXPLAINED = "unexplained"
+
+class Reason:
+    """Why a sample was stored, or was not."""
+
+    ROOM = "room"
+    REPLACED_OLDEST = "replaced oldest"
+    REPLACED_RANDOM = "replaced random"
+    REPLACED_WORST = "replaced worst"
+    REPLACED_NEAREST = "replaced nearest"
+    REPLACED_REDUNDANT = "replaced redundant"
+    REDUNDANT = "redundant"
+    WORSE_THAN_NEAREST = "worse than nearest"
+    CLASS_FULL = "class full"
+    MEMORY_FULL = "memory full"
+    COIN = "coin"
+    UNCERTAIN = "uncertain"
+    UNEXPLAINED = "unexplained"
 
 
 class Candidate(NamedTuple):

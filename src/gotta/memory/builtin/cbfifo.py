@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import REPLACED_OLDEST, ROOM, Candidate, Decision, Policy, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies
 from gotta.memory.rules import balance
 from gotta.memory.table import Table
 
@@ -22,6 +22,6 @@ class CBFIFO(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = balance.rivals(table, new.label, quota="none")
         if rivals is None:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         rows = table.rows_of(rivals)
-        return Decision(int(rows[table.born[rows].argmin()]), REPLACED_OLDEST)
+        return Decision(int(rows[table.born[rows].argmin()]), Reason.REPLACED_OLDEST)

@@ -5,21 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import (
-    CLASS_FULL,
-    MEMORY_FULL,
-    REDUNDANT,
-    REPLACED_REDUNDANT,
-    REPLACED_WORST,
-    ROOM,
-    Candidate,
-    Decision,
-    Policy,
-    at_least,
-    one_of,
-    policies,
-    reject,
-)
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, at_least, one_of, policies, reject
 from gotta.memory.rules import balance, score
 from gotta.memory.rules.neighbours import Neighbours
 from gotta.memory.table import IntArray, Table
@@ -59,29 +45,29 @@ class CDS(Policy):
         weights = self.lambda_t, self.lambda_u
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         partition = table.members(new.label)
         h_new = score.of_new(table, new.uncertainty, *weights)
         if rivals != [new.label] or (len(partition) < 2 and self.one_row == "cstu"):
             slot, h = score.worst(table, rivals, *weights)
-            reason = CLASS_FULL if rivals == [new.label] else MEMORY_FULL
-            return Decision(slot, REPLACED_WORST) if h > h_new else reject(reason)
+            reason = Reason.CLASS_FULL if rivals == [new.label] else Reason.MEMORY_FULL
+            return Decision(slot, Reason.REPLACED_WORST) if h > h_new else reject(reason)
 
         neighbours = table.index(Neighbours)
         similarity = neighbours.similarity(new.label, new.embedding)
         compared = similarity if self.subset is None else similarity[self.sample(len(partition), rng)]
         if compared[compared.argmax()] >= 1.0 - self.epsilon:
-            return reject(REDUNDANT)
+            return reject(Reason.REDUNDANT)
 
         tied, newcomer_tied = neighbours.most_redundant(new.label, similarity)
         if self.ties == "earlier":
-            return Decision(tied[0], REPLACED_REDUNDANT)
+            return Decision(tied[0], Reason.REPLACED_REDUNDANT)
         if self.ties == "later":
-            return reject(REDUNDANT) if newcomer_tied else Decision(tied[-1], REPLACED_REDUNDANT)
+            return reject(Reason.REDUNDANT) if newcomer_tied else Decision(tied[-1], Reason.REPLACED_REDUNDANT)
         slot, h = score.first_worst(table, tied, *weights)
         if newcomer_tied and h_new > h:
-            return reject(REDUNDANT)
-        return Decision(slot, REPLACED_REDUNDANT)
+            return reject(Reason.REDUNDANT)
+        return Decision(slot, Reason.REPLACED_REDUNDANT)
 
     def sample(self, size: int, rng: np.random.Generator) -> IntArray:
         """The positions to compare with in the first test."""

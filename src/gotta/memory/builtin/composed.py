@@ -6,25 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from gotta.memory.builtin.fps import AGAINST
-from gotta.memory.policy import (
-    CLASS_FULL,
-    COIN,
-    MEMORY_FULL,
-    REDUNDANT,
-    REPLACED_NEAREST,
-    REPLACED_OLDEST,
-    REPLACED_RANDOM,
-    REPLACED_WORST,
-    ROOM,
-    WORSE_THAN_NEAREST,
-    Candidate,
-    Decision,
-    Policy,
-    at_least,
-    one_of,
-    policies,
-    reject,
-)
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, at_least, one_of, policies, reject
 from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
@@ -68,15 +50,21 @@ class Composed(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = self.rivals(table, new)
         if rivals is None:
-            accept = Decision(table.free(), ROOM)
+            accept = Decision(table.free(), Reason.ROOM)
         else:
             if self.admit == "coin" and not self.coin(table, new, rivals, rng):
-                return reject(COIN)
+                return reject(Reason.COIN)
             accept = self.victim(table, new, rivals, rng)
             if self.admit in ("better", "diverse") and not self.better(table, new, accept):
-                nearest = accept.reason == REPLACED_NEAREST
-                return reject(WORSE_THAN_NEAREST if nearest else CLASS_FULL if rivals == [new.label] else MEMORY_FULL)
-        return accept if self.admit != "diverse" or self.diverse(table, new, accept) else reject(REDUNDANT)
+                nearest = accept.reason == Reason.REPLACED_NEAREST
+                return reject(
+                    Reason.WORSE_THAN_NEAREST
+                    if nearest
+                    else Reason.CLASS_FULL
+                    if rivals == [new.label]
+                    else Reason.MEMORY_FULL
+                )
+        return accept if self.admit != "diverse" or self.diverse(table, new, accept) else reject(Reason.REDUNDANT)
 
     def rivals(self, table: Table, new: Candidate) -> list[int] | None:
         if self.allocate != "all":
@@ -93,22 +81,22 @@ class Composed(Policy):
     def victim(self, table: Table, new: Candidate, rivals: list[int], rng: np.random.Generator) -> Decision:
         if self.evict == "oldest":
             first = [int(table.members(label)[0]) for label in rivals]
-            return Decision(min(first, key=table.born.__getitem__), REPLACED_OLDEST)
+            return Decision(min(first, key=table.born.__getitem__), Reason.REPLACED_OLDEST)
         if self.evict == "random":
             if self.allocate == "all":
-                return Decision(int(table.order[rng.integers(len(table))]), REPLACED_RANDOM)
-            return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)
+                return Decision(int(table.order[rng.integers(len(table))]), Reason.REPLACED_RANDOM)
+            return Decision(balance.random_row(table, rivals, new.label, rng), Reason.REPLACED_RANDOM)
         if self.evict == "nearest" and new.label in rivals:
             partition = table.members(new.label)
             position, _, _ = geometry.two_nearest(table, partition, new.embedding)
-            return Decision(int(partition[position]), REPLACED_NEAREST)
-        return Decision(score.worst(table, rivals, self.lambda_t, self.lambda_u)[0], REPLACED_WORST)
+            return Decision(int(partition[position]), Reason.REPLACED_NEAREST)
+        return Decision(score.worst(table, rivals, self.lambda_t, self.lambda_u)[0], Reason.REPLACED_WORST)
 
     def better(self, table: Table, new: Candidate, accept: Decision) -> bool:
         """The newcomer's H is smaller than the leaving row's; the nearest neighbour leaves at equal H, as in FPS."""
         stored = score.of_row(table, accept.slot, self.lambda_t, self.lambda_u)
         own = score.of_new(table, new.uncertainty, self.lambda_t, self.lambda_u)
-        return stored >= own if accept.reason == REPLACED_NEAREST else stored > own
+        return stored >= own if accept.reason == Reason.REPLACED_NEAREST else stored > own
 
     def diverse(self, table: Table, new: Candidate, accept: Decision) -> bool:
         asked = table.members(new.label)

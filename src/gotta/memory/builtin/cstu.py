@@ -5,18 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import (
-    CLASS_FULL,
-    MEMORY_FULL,
-    REPLACED_WORST,
-    ROOM,
-    Candidate,
-    Decision,
-    Policy,
-    one_of,
-    policies,
-    reject,
-)
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, one_of, policies, reject
 from gotta.memory.rules import balance, score
 from gotta.memory.table import Table
 
@@ -40,8 +29,8 @@ class CSTU(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         slot, h = score.worst(table, rivals, self.lambda_t, self.lambda_u)
         if h > score.of_new(table, new.uncertainty, self.lambda_t, self.lambda_u):
-            return Decision(slot, REPLACED_WORST)
-        return reject(CLASS_FULL if rivals == [new.label] else MEMORY_FULL)
+            return Decision(slot, Reason.REPLACED_WORST)
+        return reject(Reason.CLASS_FULL if rivals == [new.label] else Reason.MEMORY_FULL)

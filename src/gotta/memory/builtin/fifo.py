@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gotta.memory.policy import REPLACED_OLDEST, ROOM, Candidate, Decision, Policy, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies
 from gotta.memory.table import Table
 
 
@@ -15,5 +15,5 @@ class FIFO(Policy):
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         if not table.full:
-            return Decision(table.free(), ROOM)
-        return Decision(int(table.order[0]), REPLACED_OLDEST)
+            return Decision(table.free(), Reason.ROOM)
+        return Decision(int(table.order[0]), Reason.REPLACED_OLDEST)

@@ -5,22 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import (
-    MEMORY_FULL,
-    REDUNDANT,
-    REJECT,
-    REPLACED_NEAREST,
-    REPLACED_WORST,
-    ROOM,
-    WORSE_THAN_NEAREST,
-    Candidate,
-    Decision,
-    Policy,
-    at_least,
-    one_of,
-    policies,
-    reject,
-)
+from gotta.memory.policy import REJECT, Candidate, Decision, Policy, Reason, at_least, one_of, policies, reject
 from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
@@ -61,22 +46,22 @@ class FPS(Policy):
         nearest, distance, next_distance = geometry.two_nearest(table, partition, new.embedding)
 
         rivals = balance.rivals(table, new.label, self.quota)
-        refuse = reject(REDUNDANT)
+        refuse = reject(Reason.REDUNDANT)
         if rivals is None:
-            accept = Decision(table.free(), ROOM)
+            accept = Decision(table.free(), Reason.ROOM)
         elif rivals == [new.label]:
-            accept = Decision(int(partition[nearest]), REPLACED_NEAREST)
+            accept = Decision(int(partition[nearest]), Reason.REPLACED_NEAREST)
             if score.of_row(table, accept.slot, *weights) < score.of_new(table, new.uncertainty, *weights):
-                return reject(WORSE_THAN_NEAREST)
+                return reject(Reason.WORSE_THAN_NEAREST)
             if self.against == "remaining":
                 distance = next_distance
             if self.order == "evict_first":
-                refuse = Decision(REJECT, REDUNDANT, clear=accept.slot)
+                refuse = Decision(REJECT, Reason.REDUNDANT, clear=accept.slot)
         else:
             slot, h = score.worst(table, rivals, *weights)
-            accept = Decision(slot, REPLACED_WORST)
+            accept = Decision(slot, Reason.REPLACED_WORST)
             if h <= score.of_new(table, new.uncertainty, *weights):
-                return reject(MEMORY_FULL)
+                return reject(Reason.MEMORY_FULL)
         return accept if distance > self.epsilon else refuse
 
 

@@ -5,17 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import (
-    REDUNDANT,
-    REPLACED_REDUNDANT,
-    ROOM,
-    Candidate,
-    Decision,
-    Policy,
-    one_of,
-    policies,
-    reject,
-)
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, one_of, policies, reject
 from gotta.memory.rules import balance, geometry
 from gotta.memory.table import Floats, Table
 
@@ -42,19 +32,23 @@ class Herding(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         if rivals == [new.label]:
             rows = table.members(new.label)
             points = np.vstack([table.embedding[rows], new.embedding])
             leaving = int(distances_without(points, table.mean[new.label]).argmin())
-            return reject(REDUNDANT) if leaving == len(rows) else Decision(int(rows[leaving]), REPLACED_REDUNDANT)
+            return (
+                reject(Reason.REDUNDANT)
+                if leaving == len(rows)
+                else Decision(int(rows[leaving]), Reason.REPLACED_REDUNDANT)
+            )
         slots = table.rows_of(rivals)
         slots = slots[np.argsort(table.born[slots])]
         away = np.empty(len(slots))
         for label in rivals:
             own = table.label[slots] == label
             away[own] = distances_without(table.embedding[slots[own]], table.mean[label])
-        return Decision(int(slots[away.argmin()]), REPLACED_REDUNDANT)
+        return Decision(int(slots[away.argmin()]), Reason.REPLACED_REDUNDANT)
 
 
 def distances_without(points: Floats, target: Floats) -> Floats:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import REPLACED_RANDOM, ROOM, UNCERTAIN, Candidate, Decision, Policy, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance
 from gotta.memory.table import Table
 
@@ -30,11 +30,11 @@ class HUS(Policy):
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         if new.embedding.max() < self.threshold_for(table.num_classes):
-            return reject(UNCERTAIN)
+            return reject(Reason.UNCERTAIN)
         rivals = balance.rivals(table, new.label, quota="none")
         if rivals is None:
-            return Decision(table.free(), ROOM)
-        return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)
+            return Decision(table.free(), Reason.ROOM)
+        return Decision(balance.random_row(table, rivals, new.label, rng), Reason.REPLACED_RANDOM)
 
     def threshold_for(self, num_classes: int) -> float:
         if self.threshold is not None:

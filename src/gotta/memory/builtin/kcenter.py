@@ -6,19 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from gotta.errors import GottaError
-from gotta.memory.policy import (
-    MEMORY_FULL,
-    REDUNDANT,
-    REPLACED_REDUNDANT,
-    REPLACED_WORST,
-    ROOM,
-    Candidate,
-    Decision,
-    Policy,
-    one_of,
-    policies,
-    reject,
-)
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, one_of, policies, reject
 from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
@@ -49,16 +37,16 @@ class KCenter(Policy):
         weights = self.lambda_t, self.lambda_u
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         h_new = score.of_new(table, new.uncertainty, *weights)
         if rivals != [new.label]:
             slot, h = score.worst(table, rivals, *weights)
-            return Decision(slot, REPLACED_WORST) if h > h_new else reject(MEMORY_FULL)
+            return Decision(slot, Reason.REPLACED_WORST) if h > h_new else reject(Reason.MEMORY_FULL)
 
         partition = table.members(new.label)
         points = np.vstack([table.embedding[partition], new.embedding])
         h_all = np.append(score.of_rows(table, partition, *weights), h_new)
         left_out = geometry.farthest_first(points, start=int(h_all.argmin()))[-1]
         if left_out == len(partition):
-            return reject(REDUNDANT)
-        return Decision(int(partition[left_out]), REPLACED_REDUNDANT)
+            return reject(Reason.REDUNDANT)
+        return Decision(int(partition[left_out]), Reason.REPLACED_REDUNDANT)

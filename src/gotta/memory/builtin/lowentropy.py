@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import REPLACED_RANDOM, ROOM, UNCERTAIN, Candidate, Decision, Policy, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance
 from gotta.memory.table import Table
 
@@ -24,7 +24,7 @@ class LowEntropy(Policy):
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         if new.uncertainty >= self.margin * log(table.num_classes):
-            return reject(UNCERTAIN)
+            return reject(Reason.UNCERTAIN)
         if not table.full:
-            return Decision(table.free(), ROOM)
-        return Decision(balance.random_row(table, table.largest(), -1, rng), REPLACED_RANDOM)
+            return Decision(table.free(), Reason.ROOM)
+        return Decision(balance.random_row(table, table.largest(), -1, rng), Reason.REPLACED_RANDOM)

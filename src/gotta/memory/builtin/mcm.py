@@ -5,17 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import (
-    CLASS_FULL,
-    REPLACED_WORST,
-    ROOM,
-    Candidate,
-    Decision,
-    Policy,
-    at_least,
-    policies,
-    reject,
-)
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, at_least, policies, reject
 from gotta.memory.rules import geometry, score
 from gotta.memory.table import Floats, IntArray, Table
 
@@ -48,7 +38,7 @@ class MCM(Policy):
         rows, weights = table.order, (self.lambda_t, self.lambda_u)
         groups, own, join = self.assign(table, rows, new)
         if not table.full:
-            return Decision(table.free(), ROOM, group=own, join=join)
+            return Decision(table.free(), Reason.ROOM, group=own, join=join)
         if join is not None:
             groups = np.where(groups == join[1], join[0], groups)
         found, sizes = np.unique(groups, return_counts=True)
@@ -61,8 +51,8 @@ class MCM(Policy):
         oldest_first = candidates[np.argsort(table.born[candidates])].tolist()
         slot, h = score.first_worst(table, oldest_first, *weights)
         if held == sizes.max() and h <= score.of_new(table, new.uncertainty, *weights):
-            return reject(CLASS_FULL)
-        return Decision(slot, REPLACED_WORST, group=own, join=join)
+            return reject(Reason.CLASS_FULL)
+        return Decision(slot, Reason.REPLACED_WORST, group=own, join=join)
 
     def assign(self, table: Table, rows: IntArray, new: Candidate) -> tuple[IntArray, int, tuple[int, int] | None]:
         """The group of each row and of the newcomer, and which two groups are to become one. Groups are named by when

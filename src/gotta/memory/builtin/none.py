@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import ROOM, Candidate, Decision, Policy, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies
 from gotta.memory.table import Table
 
 
@@ -17,4 +17,4 @@ class NoMemory(Policy):
     holds_batch: ClassVar[bool] = True
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
-        return Decision(table.free(), ROOM)
+        return Decision(table.free(), Reason.ROOM)

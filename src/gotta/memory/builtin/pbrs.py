@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import COIN, REPLACED_RANDOM, ROOM, Candidate, Decision, Policy, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance
 from gotta.memory.table import Table
 
@@ -22,7 +22,7 @@ class PBRS(Policy):
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = balance.rivals(table, new.label, quota="none")
         if rivals is None:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         if rivals == [new.label] and rng.random() > table.holds(new.label) / table.offered(new.label):
-            return reject(COIN)
-        return Decision(balance.random_row(table, rivals, new.label, rng), REPLACED_RANDOM)
+            return reject(Reason.COIN)
+        return Decision(balance.random_row(table, rivals, new.label, rng), Reason.REPLACED_RANDOM)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import REPLACED_OLDEST, ROOM, UNCERTAIN, Candidate, Decision, Policy, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.table import Floats, Table
 
 
@@ -29,14 +29,14 @@ class RBM(Policy):
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         if new.uncertainty >= self.alpha * log(table.num_classes):
-            return reject(UNCERTAIN)
+            return reject(Reason.UNCERTAIN)
         if not table.full:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         held = table.count.nonzero()[0]
         moving = table.vectors["moving_count"][held]
         largest = held[moving == moving.max()]
         label = largest[rng.integers(len(largest))]
-        return Decision(int(table.members(int(label))[0]), REPLACED_OLDEST)
+        return Decision(int(table.members(int(label))[0]), Reason.REPLACED_OLDEST)
 
     def after_read(self, table: Table) -> Mapping[str, Floats]:
         moving = table.vectors["moving_count"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gotta.memory.policy import COIN, REPLACED_RANDOM, ROOM, Candidate, Decision, Policy, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.table import Table
 
 
@@ -15,8 +15,8 @@ class Reservoir(Policy):
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         if not table.full:
-            return Decision(table.free(), ROOM)
+            return Decision(table.free(), Reason.ROOM)
         offered = table.clock + 1  # this sample included
         if rng.random() > table.capacity / offered:
-            return reject(COIN)
-        return Decision(int(table.order[int(rng.integers(table.capacity))]), REPLACED_RANDOM)
+            return reject(Reason.COIN)
+        return Decision(int(table.order[int(rng.integers(table.capacity))]), Reason.REPLACED_RANDOM)

@@ -5,19 +5,7 @@ from itertools import product
 from math import log10
 
 from gotta.report.cells import Cell, measure, number
-from gotta.report.figures.chart import (
-    POINT,
-    SMALL,
-    Frame,
-    clip,
-    legend,
-    legend_height,
-    room,
-    shown,
-    text_width,
-    x_axis,
-    y_axis,
-)
+from gotta.report.figures import chart
 from gotta.report.figures.drawing import FAINT, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import CHART, Figure, best_rows, draws
 from gotta.report.figures.palette import look_of, styles
@@ -58,16 +46,18 @@ def front(points: Sequence[Point]) -> list[Point]:
 def _figure(points: Sequence[Point], which: str) -> Figure:
     looks = styles({entry.row.label: look_of(entry.row) for _, _, entry in points})
     methods = len({entry.column for _, _, entry in points})
-    top = 28 + legend_height(looks, CHART - 60)
-    spans = room([log10(p[0]) for p in points], 0.06, 0.05)
-    frame = Frame(48, top, CHART - 70, 280, spans, room([p[1] for p in points], 0.1, POINT))
+    top = 28 + chart.legend_height(looks, CHART - 60)
+    spans = chart.room([log10(p[0]) for p in points], 0.06, 0.05)
+    frame = chart.Frame(48, top, CHART - 70, 280, spans, chart.room([p[1] for p in points], 0.1, chart.POINT))
     best = front(points)
     words = "On the front: " + "; ".join(f"{entry.name} {a:.1f} % in {s:.1f} s" for s, a, entry in best) + "."
     title = "Cost against accuracy"
     drawing = Drawing(CHART, top + 280 + 44, title, words)
-    y_axis(drawing, frame, "accuracy in %")
-    x_axis(drawing, frame, "seconds per run (logarithmic)", [(log10(v), shown(v)) for v in _decades(points)])
-    legend(drawing, looks, 48, 16, CHART - 60)
+    chart.y_axis(drawing, frame, "accuracy in %")
+    chart.x_axis(
+        drawing, frame, "seconds per run (logarithmic)", [(log10(v), chart.shown(v)) for v in _decades(points)]
+    )
+    chart.legend(drawing, looks, 48, 16, CHART - 60)
     drawing.add(Line(tuple(frame.at(log10(s), a) for s, a, *_ in best), FAINT, 1.2, (4, 3)))
     for seconds, accuracy, entry in points:
         look = looks[entry.row.label]
@@ -75,7 +65,7 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
         drawing.add(*point, line=entry.row.label)
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (frame.at(log10(s), a) for s, a, *_ in points)]
     for seconds, accuracy, entry in best:
-        label = clip(entry.name if methods > 1 else entry.row.short)
+        label = chart.clip(entry.name if methods > 1 else entry.row.short)
         text, box = _label(label, *frame.at(log10(seconds), accuracy), frame, taken)
         drawing.add(text, line=entry.row.label)
         taken.append(box)
@@ -85,19 +75,19 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
     return Figure(title, caption + " Seconds are this machine's." + which, drawing)
 
 
-def _label(label: str, x: float, y: float, frame: Frame, taken: Sequence[BoxEnds]) -> tuple[Text, BoxEnds]:
+def _label(label: str, x: float, y: float, frame: chart.Frame, taken: Sequence[BoxEnds]) -> tuple[Text, BoxEnds]:
     """The text beside its point at the side, and as near, where it hides least of what is there; and what it takes."""
-    width = text_width(label, SMALL)
+    width = chart.text_width(label, chart.SMALL)
     found: list[tuple[bool, int, int, BoxEnds, str]] = []  # the first entries decide
     for lift, side in product((8, -16, 22, -30, 36, 50), ("start", "end")):
         start = x + 8 if side == "start" else x - 8 - width
-        box = (start, y - lift - SMALL, start + width, y - lift + 2)
+        box = (start, y - lift - chart.SMALL, start + width, y - lift + 2)
         inside = (
             frame.left <= box[0] and box[2] <= frame.right + 20 and frame.top - 4 <= box[1] and box[3] < frame.bottom
         )
         found.append((not inside, sum(_meet(box, other) for other in taken), len(found), box, side))
     _, _, _, box, side = min(found)
-    return Text(box[0] if side == "start" else box[2], box[3] - 2, label, INK, SMALL, side), box
+    return Text(box[0] if side == "start" else box[2], box[3] - 2, label, INK, chart.SMALL, side), box
 
 
 def _meet(a: BoxEnds, b: BoxEnds) -> bool:

@@ -103,12 +103,12 @@ def _is_plain(entry: Entry) -> bool:
     return entry.is_about_memories and not entry.column.is_source
 
 
-def keep_lines(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
+def keep_lines(entries: Sequence[Entry], most: int = MANY) -> tuple[list[Entry], str]:
     """All lines in their order if a figure can show them, else those to look at first; and words for that."""
-    if len(entries) <= MANY:
+    if len(entries) <= most:
         return list(entries), ""
-    chosen = first_lines(entries, MANY)
-    told = f" {MANY} of {len(entries)} rows: the best, and what there is to compare with."
+    chosen = first_lines(entries, most)
+    told = f" {most} of {len(entries)} rows: the best, and what there is to compare with."
     return [entry for entry in entries if entry in chosen], told
 
 

@@ -4,20 +4,7 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from gotta.metrics.measures import MEASURES
-from gotta.report.figures.chart import (
-    POINT,
-    SMALL,
-    Frame,
-    clip,
-    legend,
-    legend_height,
-    room,
-    shown,
-    text_width,
-    ticks,
-    x_axis,
-    y_axis,
-)
+from gotta.report.figures import chart
 from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
 from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines, keep_lines
 from gotta.report.figures.palette import Style, look_of, styles
@@ -74,17 +61,17 @@ def _accuracy(method: str, lines: Lines, which: str) -> Figure:
     values = [value for line in lines.values() for value in line.accuracy(WINDOW)[WINDOW - 1 :] or [0.0]]
     total = max(line.at[-1] for line in lines.values())
     visits = _visits(lines)
-    above = 28 + legend_height(looks, CHART - 60)
+    above = 28 + chart.legend_height(looks, CHART - 60)
     top = above + _names_height(visits)
-    frame = Frame(48, top, CHART - 60, 260, (0, total), room(values, least=POINT))
+    frame = chart.Frame(48, top, CHART - 60, 260, (0, total), chart.room(values, least=chart.POINT))
     drawing = Drawing(CHART, top + 260 + 44, title, f"One line for each of {', '.join(looks)}.")
     _bands(drawing, frame, visits)
     _names(drawing, frame, visits)
-    y_axis(drawing, frame, "")
-    drawing.add(Text(frame.left, above - 8, "accuracy in %", FAINT, SMALL))
-    x_axis(drawing, frame, "samples of the stream", [(x, shown(x)) for x in ticks(0, total)])
+    chart.y_axis(drawing, frame, "")
+    drawing.add(Text(frame.left, above - 8, "accuracy in %", FAINT, chart.SMALL))
+    chart.x_axis(drawing, frame, "samples of the stream", [(x, chart.shown(x)) for x in chart.ticks(0, total)])
     drawing.first = frozenset(map(_name_line, first_lines(list(lines))))
-    legend(drawing, looks, 48, 16, CHART - 60)
+    chart.legend(drawing, looks, 48, 16, CHART - 60)
     for entry, line in lines.items():
         name = _name_line(entry)
         add_line(drawing, frame, name, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
@@ -97,26 +84,27 @@ def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
     looks = _looks(lines)
     title = f"The memory over the stream, {method}"
     measured = [name for name in MEASURES if any(name in line.state for line in lines.values())]
-    top, height, across = 20 + legend_height(looks, CHART - 60), 150.0, CHART / 2
+    top, height, across = 20 + chart.legend_height(looks, CHART - 60), 150.0, CHART / 2
     rows = (len(measured) + 1) // 2
     drawing = Drawing(CHART, top + rows * (height + 70), title, f"Lines for {', '.join(looks)}.")
     drawing.first = frozenset(map(_name_line, first_lines(list(lines))))
-    legend(drawing, looks, 48, 16, CHART - 60)
+    chart.legend(drawing, looks, 48, 16, CHART - 60)
     total = max(line.at[-1] for line in lines.values())
     for k, name in enumerate(measured):
         values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
         if max(values) == min(values):  # no air of a thousandth around a line that does not move
             values = [0.0, 1.0, *values]
         place = 48 + (k % 2) * across, top + 34 + (k // 2) * (height + 70)
-        frame = Frame(*place, across - 62, height, (0, total), room(values, 0.05))
+        frame = chart.Frame(*place, across - 62, height, (0, total), chart.room(values, 0.05))
         _bands(drawing, frame, _visits(lines))
-        y_axis(drawing, frame, "", 4)
+        chart.y_axis(drawing, frame, "", 4)
         what, _, meaning = MEASURES[name].curve.partition(": ")
         drawing.add(
-            Text(frame.left, frame.top - 21, what, INK, SMALL), Text(frame.left, frame.top - 8, meaning, FAINT, 10)
+            Text(frame.left, frame.top - 21, what, INK, chart.SMALL),
+            Text(frame.left, frame.top - 8, meaning, FAINT, 10),
         )
-        marks = [(x, shown(x)) for x in ticks(0, total, 4)]
-        x_axis(drawing, frame, "", marks)
+        marks = [(x, chart.shown(x)) for x in chart.ticks(0, total, 4)]
+        chart.x_axis(drawing, frame, "", marks)
         for entry, line in lines.items():
             row = _name_line(entry)
             known = [(x, y) for x, y in zip(line.at, line.state.get(name, ()), strict=False) if y is not None]
@@ -126,7 +114,9 @@ def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
     return Figure(title, caption + which, drawing, method)
 
 
-def add_line(drawing: Drawing, frame: Frame, name: str, xs: Sequence[float], ys: Sequence[float], look: Style) -> None:
+def add_line(
+    drawing: Drawing, frame: chart.Frame, name: str, xs: Sequence[float], ys: Sequence[float], look: Style
+) -> None:
     """A line with some of its markers."""
     points = tuple(frame.at(x, y) for x, y in zip(xs, ys, strict=True))
     if len(points) < 2:
@@ -140,14 +130,14 @@ def add_line(drawing: Drawing, frame: Frame, name: str, xs: Sequence[float], ys:
         drawing.add(*marker(look.marker, *points[k], look.colour, 3.5), line=name)
 
 
-def _bands(drawing: Drawing, frame: Frame, visits: Sequence[Visit]) -> None:
+def _bands(drawing: Drawing, frame: chart.Frame, visits: Sequence[Visit]) -> None:
     for k, visit in enumerate(visits):
         left, right = frame.across(visit.start), frame.across(min(visit.end, frame.x[1]))
         if k % 2 == 0:
             drawing.add(Box(left, frame.top, right - left, frame.height, BAND))
 
 
-def _names(drawing: Drawing, frame: Frame, visits: Sequence[Visit]) -> None:
+def _names(drawing: Drawing, frame: chart.Frame, visits: Sequence[Visit]) -> None:
     """Above the bands, where no line crosses them."""
     for visit in visits:
         left, right = frame.across(visit.start), frame.across(visit.end)
@@ -157,11 +147,11 @@ def _names(drawing: Drawing, frame: Frame, visits: Sequence[Visit]) -> None:
 
 
 def _names_height(visits: Sequence[Visit]) -> float:
-    return max((text_width(_name(visit), 10) for visit in visits), default=0.0)
+    return max((chart.text_width(_name(visit), 10) for visit in visits), default=0.0)
 
 
 def _name(visit: Visit) -> str:
-    return clip(visit.name.replace("_", " "), 24)
+    return chart.clip(visit.name.replace("_", " "), 24)
 
 
 def _visits(lines: Lines) -> Sequence[Visit]:

@@ -270,10 +270,19 @@ class Look:
         return logits.double().softmax(1).mean(0).cpu()
 
     @property
+    def is_video(self) -> bool:
+        return self.newness < FRAMES
+
+    @property
+    def is_farther(self) -> bool:
+        """Whether samples are farther off than all that trials have refused."""
+        return self.distance > MORE * self.levels.refused
+
+    @property
     def is_worth_a_trial(self) -> bool:
         """Whether samples are far enough off, and farther than, other than or long enough after what has failed."""
         levels = self.levels
-        if not self.counted or (levels.away and self.newness < FRAMES):
+        if not self.counted or (levels.away and self.is_video):
             return False
         if levels.trying:
             return True
@@ -283,7 +292,7 @@ class Look:
         known = len(levels.tried) == len(self.mean)
         other = known and float((self.mean - levels.tried.cpu()).abs().sum()) / 2 > OTHER
         since = levels.since + self.counted
-        if self.distance > MORE * levels.refused:
+        if self.is_farther:
             return True
         if self.distance - levels.home >= SURE and since >= (FIRST_WAIT if levels.in_hand >= 1 else SURE_WAIT):
             return True
@@ -295,6 +304,12 @@ class Noted(NamedTuple):
 
     rows: Tensor  # what all layers saw of each sample, [2, n, P]
     uneven: Tensor  # which samples are not constant, [n]
+
+
+def look_ahead(x: Tensor, rows: Tensor, sizes: list[int]) -> list[Noted]:
+    """Of samples that are in the order of their streams, which have so many each."""
+    parts = zip(torch.split(rows, sizes, 1), torch.split(find_uneven(x).to(rows.device), sizes), strict=True)
+    return [Noted(seen.contiguous(), uneven) for seen, uneven in parts]  # a copy, so that a stream keeps its own alone
 
 
 def look_at(levels: "Levels", x: Tensor, sight: Sight, logits: Tensor, noted: Noted | None = None) -> Look:

@@ -9,18 +9,7 @@ from torch import Tensor, nn
 from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import ENOUGH, WINDOW, Evidence, Score, evenness_of, gain_of, widens
 from gotta.statistics.levels.levels import Levels, counted
-from gotta.statistics.levels.look import (
-    CHANCE,
-    FIRST_WAIT,
-    FRAMES,
-    LOOK,
-    MORE,
-    Look,
-    Plan,
-    Sight,
-    join_layers,
-    mean_distance,
-)
+from gotta.statistics.levels.look import CHANCE, FIRST_WAIT, LOOK, Look, Plan, Sight, join_layers, mean_distance
 from gotta.types import Prediction
 
 CHANGED = 1.0  # distance at which the level of a found domain is given up
@@ -42,7 +31,7 @@ class Trial:
     def decide(self, prediction: Prediction) -> Verdict:
         """What becomes of the levels, given the prediction that held them."""
         levels, look, now = self.levels, self.look, self._score(prediction)
-        anew = look.distance > MORE * levels.refused and not levels.trying
+        anew = look.is_farther and not levels.trying
         changes = {"since": 0, "tried": look.mean, "trying": 0, "gathered": levels.gathered[:, :0]}
         if not levels.trying:
             changes |= {"trials": levels.trials + 1, "in_hand": levels.in_hand - (not anew)}
@@ -70,7 +59,7 @@ class Trial:
         back = back and (given_up or gain_of(now, home, evenness) >= 0)
         if not back and (evidence.convinces() or alone.convinces_alone() or (given_up and evidence.gain > 0)):
             changes |= {"away": True, "jumps": levels.jumps + 1, **self._settled(0.0)}
-            if look.newness < FRAMES:
+            if look.is_video:
                 return Verdict({**changes, "jumps": levels.jumps, "age": FRAMES_AGE})
             return Verdict(changes, self._level_of(second))
         if back or given_up:
