@@ -252,7 +252,7 @@ def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(module.errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(module.Path, "write_text", full)
+    monkeypatch.setattr(module.Path, "write_bytes", full)
     with pytest.raises(GottaError, match="No space left on device"):
         Leases(tmp_path).claim("cell")
 

@@ -6,29 +6,23 @@ created exclusively. Snapshots, films and reports stay with the machine that mad
 """
 
 import io
-import json
 import os
 import re
 import secrets
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import lru_cache
-from math import inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.leases import CLAIM, HEART, Claims, Folder, Holder
-from gotta.experiment.sweep.processes import alive, machine
-from gotta.json_yaml import parse_json
+from gotta.experiment.sweep.leases import RETIRED, Claims, Folder
 
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}([^/].*)")  # a Path makes one slash of two; C: is a drive
 NOT_FIRST = "PreconditionFailed|ConditionalRequestConflict"  # what S3 says to who comes second
 LARGEST = 1 << 32  # bytes of a run
-LEASES = "leases"
 
 
 def place_of(root: str | Path) -> Path:
@@ -62,7 +56,7 @@ def claims_of(root: str | Path) -> Claims:
     """Where the claims of a store are: with its runs, or in the folder if no object can be created exclusively. There
     the engine that runs the cells sees to it that none is run twice."""
     bucket = bucket_of(Path(root))
-    return Objects(bucket) if bucket is not None and _is_exclusive(bucket.address) else Folder(Path(root) / LEASES)
+    return Claims(bucket if bucket is not None and _is_exclusive(bucket.address) else Folder(root))
 
 
 class Bucket:
@@ -109,6 +103,16 @@ class Bucket:
                 files.rm_file(f"{root}/{name}")
         except FileNotFoundError:
             pass
+
+    def freshen(self, name: str, content: bytes, changed: bool) -> None:
+        self.replace(name, content)
+
+    def retire(self, name: str) -> None:
+        self.replace(name, RETIRED)
+
+    def clear(self, folder: str) -> None:
+        for name in self.names(folder):
+            self.remove(f"{folder}/{name}")
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, str]]:
@@ -158,67 +162,3 @@ def unpack(content: bytes, folder: Path, known: tuple[str, ...]) -> None:
                 raise OSError(f"{member.name[:80]!r} is not a file of a run")
             (folder / member.name).write_bytes(file.read(LARGEST))
             os.utime(folder / member.name, (member.mtime, member.mtime))
-
-
-class Objects:
-    """Claims as objects of a bucket."""
-
-    def __init__(self, bucket: Bucket) -> None:
-        self.bucket = bucket
-        self._told: dict[str, Any] = {}
-
-    def cells(self) -> list[str]:
-        return [name for name in self.bucket.names(LEASES) if not name.startswith(".")]
-
-    def numbers(self, id: str) -> list[int]:
-        return sorted(int(name) for name in self.bucket.names(f"{LEASES}/{id}") if CLAIM.fullmatch(name))
-
-    def create(self, id: str, number: int, holder: Holder) -> bool:
-        return self.bucket.create(_claim(id, number), json.dumps(asdict(holder)).encode())
-
-    def read(self, id: str, number: int) -> tuple[Holder | None, float]:
-        found = self.bucket.read(_claim(id, number))
-        if found is None:
-            return None, inf
-        if not found[0]:
-            return None, 0.0
-        try:
-            holder = Holder(**parse_json(found[0]))
-        except (ValueError, TypeError):
-            return None, found[1]
-        beat = self.bucket.read(f"{LEASES}/{holder.heart}") if HEART.fullmatch(str(holder.heart)) else None
-        return (holder if holder.is_somebody() else None), found[1] if beat is None else beat[1]
-
-    def beat(self, heart: str, told: dict[str, Any] | None) -> None:
-        self._told = self._told if told is None else told
-        self.bucket.replace(f"{LEASES}/{heart}", json.dumps(self._told).encode())
-
-    def listen(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for heart in filter(HEART.fullmatch, self.bucket.names(LEASES)):
-            try:
-                told = parse_json((self.bucket.read(f"{LEASES}/{heart}") or (b"{}",))[0])
-            except ValueError:
-                continue
-            found |= told if isinstance(told, dict) else {}
-        return found
-
-    def release(self, id: str, number: int) -> None:
-        self.bucket.replace(_claim(id, number), b"")
-
-    def clear(self, id: str, number: int | None = None) -> None:
-        for one in self.numbers(id) if number is None else [number]:
-            self.bucket.remove(_claim(id, one))
-
-    def stop(self, heart: str) -> None:
-        self.bucket.remove(f"{LEASES}/{heart}")
-
-    def tidy(self) -> None:
-        for heart in self.bucket.names(LEASES):
-            match = HEART.fullmatch(heart)
-            if match and match["machine"] == machine() and not alive(int(match["pid"])):
-                self.stop(heart)
-
-
-def _claim(id: str, number: int) -> str:
-    return f"{LEASES}/{id}/{number:06}"

@@ -5,6 +5,8 @@ creation of the next number, so of many who see a dead holder exactly one takes 
 under somebody who relies on it. A process has one heart for all its claims: the file `leases/.heart-...` that it writes
 again and again, with how far its cells are.
 
+Files are those of a folder, or the objects of a bucket (`bucket.py`); `Claims` asks the same few things of both.
+
 Whether a holder lives does not depend on clocks. On its own machine the process is looked for, by its id and when it
 began. Elsewhere its heart must have beaten within the time that whoever looks has looked, by a clock that nobody sets.
 """
@@ -19,23 +21,28 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from math import inf
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from gotta.errors import GottaError
 from gotta.experiment.sweep.processes import alive, machine, start_time
-from gotta.json_yaml import open_plain, parse_json, read_json
+from gotta.json_yaml import open_plain, parse_json
+
+if TYPE_CHECKING:
+    from gotta.experiment.sweep.bucket import Bucket
 
 BEAT = 5.0  # seconds between two heartbeats
 LIMIT = 60.0  # seconds without a heartbeat after which a holder on another machine counts as dead
 CLAIM = re.compile("[0-9]{6}|[1-8][0-9]{6,8}")
 HEART = re.compile(r"\.heart-(?P<machine>[0-9a-f]{8})-(?P<pid>[0-9]{1,10})-[0-9a-f]{1,16}")
-SMALL = 1 << 16  # bytes of a claim
-LOG = 1 << 24  # bytes of the log, and of what a heart tells, that are looked at
+LEASES = "leases"  # the folder of them in a store
+RETIRED = b"released"
+LARGEST = 1 << 24  # bytes of a claim, of what a heart tells, and of the log that are looked at
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -73,38 +80,76 @@ class Lease:
             self.lost = self.lost or self.claims.numbers(self.id)[-1:] != [self.number]
 
 
-class Claims(Protocol):
-    """Where claims are kept, so that all who share a store see them."""
+class Claims:
+    """The claims of a store, and the hearts of those who made them."""
 
-    def cells(self) -> list[str]:
-        """The cells that somebody has claimed."""
+    def __init__(self, files: "Folder | Bucket") -> None:
+        self.files = files
+        self._told: dict[str, Any] = {}
+
+    def cells(self) -> dict[str, list[int]]:
+        """The cells that somebody has claimed, with the numbers of these claims."""
+        claimed = {id: self.numbers(id) for id in self.files.names(LEASES) if not id.startswith(".")}
+        return {id: numbers for id, numbers in claimed.items() if numbers}
 
     def numbers(self, id: str) -> list[int]:
         """The claims of a cell, upwards."""
+        return _read_numbers(self.files.names(f"{LEASES}/{id}"))
 
     def create(self, id: str, number: int, holder: Holder) -> bool:
         """Make a claim, unless there is one of this number."""
+        return self.files.create(_claim(id, number), json.dumps(asdict(holder)).encode())
 
     def read(self, id: str, number: int) -> tuple[Holder | None, float]:
         """The holder and a number that changes with each heartbeat: 0 if it was released, inf if it is gone."""
+        found = self.files.read(_claim(id, number))
+        if found is None:
+            return None, inf  # not ours to claim now
+        content, touched = found
+        if content == RETIRED:
+            return None, 0.0
+        try:
+            holder = Holder(**parse_json(content))
+        except (ValueError, TypeError):  # being written, or damaged: its age decides
+            return None, touched
+        if not holder.is_somebody():
+            return None, touched
+        beat = self.files.read(f"{LEASES}/{holder.heart}") if HEART.fullmatch(holder.heart) else None
+        return holder, (beat and beat[1]) or touched
 
     def beat(self, heart: str, told: dict[str, Any] | None) -> None:
         """A heartbeat, with what the cells report if that has changed."""
+        self._told = self._told if told is None else told
+        self.files.freshen(f"{LEASES}/{heart}", json.dumps(self._told).encode(), told is not None)
 
     def listen(self) -> dict[str, Any]:
         """What all hearts last told of their cells, the newest last."""
+        found = [self.files.read(f"{LEASES}/{heart}") for heart in filter(HEART.fullmatch, self.files.names(LEASES))]
+        told: dict[str, Any] = {}
+        for content, _ in sorted(filter(None, found), key=itemgetter(1)):
+            with suppress(ValueError):
+                noted = parse_json(content)
+                told |= noted if isinstance(noted, dict) else {}
+        return told
 
     def release(self, id: str, number: int) -> None:
         """Give a claim back."""
+        self.files.retire(_claim(id, number))
 
     def clear(self, id: str, number: int | None = None) -> None:
         """Remove a claim, or all that is kept of a cell."""
+        self.files.clear(f"{LEASES}/{id}") if number is None else self.files.remove(_claim(id, number))
 
     def stop(self, heart: str) -> None:
         """Remove a heart."""
+        self.files.remove(f"{LEASES}/{heart}")
 
     def tidy(self) -> None:
         """Remove the hearts of processes known to have ended."""
+        for heart in self.files.names(LEASES):
+            match = HEART.fullmatch(heart)
+            if match and match["machine"] == machine() and not alive(int(match["pid"])):
+                self.stop(heart)
 
 
 class Leases:
@@ -113,8 +158,8 @@ class Leases:
     def __init__(
         self, root: str | Path, beat: float = BEAT, limit: float = LIMIT, claims: Claims | None = None
     ) -> None:
-        self.folder, self.beat, self.limit = Path(root) / "leases", beat, limit
-        self.claims: Claims = claims or Folder(self.folder)
+        self.folder, self.beat, self.limit = Path(root) / LEASES, beat, limit
+        self.claims = claims or Claims(Folder(root))
         self.heart = ""
         self._held: dict[str, Lease] = {}
         self._told: dict[str, Any] = {}
@@ -241,59 +286,105 @@ class Leases:
 
 
 class Folder:
-    """Claims as files of a folder that all see."""
+    """Files of a folder that all see. `Bucket` has the same calls."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
 
-    def cells(self) -> list[str]:
-        found = sorted(self.path.iterdir()) if self.path.is_dir() else []
-        return [path.name for path in found if path.is_dir() and not path.name.startswith(".")]
-
-    def numbers(self, id: str) -> list[int]:
-        return numbers(self.path / id)
-
-    def create(self, id: str, number: int, holder: Holder) -> bool:
-        (self.path / id).mkdir(parents=True, exist_ok=True)
-        return _create(_file(self.path / id, number), json.dumps(asdict(holder)), holder.token)
-
-    def read(self, id: str, number: int) -> tuple[Holder | None, float]:
-        return read_claim(_file(self.path / id, number))
-
-    def beat(self, heart: str, told: dict[str, Any] | None) -> None:
-        path = self.path / heart
-        if told is None and path.exists():
-            os.utime(path)
-            return
+    def create(self, name: str, content: bytes) -> bool:
+        """Write a file, unless there is one of this name: a hard link is exclusive on file servers as well."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = _aside(path)
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            _replace(path, json.dumps(told or {}))
+            aside.write_bytes(content)
+            try:
+                os.link(aside, path)
+            except OSError as error:
+                if aside.stat().st_nlink == 2:  # done, though the server's answer was lost
+                    return True
+                if error.errno == errno.EEXIST:
+                    return False
+                if error.errno not in NO_LINKS:
+                    raise
+                return _create_directly(path, content)
+            return True
+        except FileNotFoundError:  # the folder was cleared meanwhile
+            return False
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def replace(self, name: str, content: bytes) -> None:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = _aside(path)
+        try:
+            aside.write_bytes(content)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def freshen(self, name: str, content: bytes, changed: bool) -> None:
+        """Write a file whose time counts; often its content has not changed."""
+        path = self.path / name
+        if changed or not path.exists():
+            try:
+                return self.replace(name, content)
+            except OSError:
+                if not path.exists():
+                    raise
+        os.utime(path)  # needs no room on a full disk
+
+    def retire(self, name: str) -> None:
+        """Leave its name alone: it reads as `RETIRED` from now on."""
+        os.utime(self.path / name, (0, 0))
+
+    def read(self, name: str) -> tuple[bytes, float] | None:
+        """The content and when it was written. Opening asks a file server for now."""
+        path = self.path / name
+        try:
+            with open_plain(path) as file:
+                content, touched = file.read(LARGEST), os.fstat(file.fileno()).st_mtime
+            return content if touched else RETIRED, touched
+        except FileNotFoundError:
+            return None
         except OSError:
-            if not path.exists():
-                raise
-            os.utime(path)  # needs no room on a full disk
+            return _read_strange(path)
 
-    def listen(self) -> dict[str, Any]:
-        hearts = sorted((_last_beat(self.path, path.name), path.name) for path in self.path.glob(".heart-*"))
-        return {id: noted for _, heart in hearts for id, noted in read_heart(self.path, heart).items()}
+    def names(self, folder: str) -> list[str]:
+        try:
+            return sorted(os.listdir(self.path / folder))
+        except (FileNotFoundError, NotADirectoryError):  # a file in its place shows when the cell is claimed
+            return []
 
-    def release(self, id: str, number: int) -> None:
-        os.utime(_file(self.path / id, number), (0, 0))
+    def remove(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
 
-    def clear(self, id: str, number: int | None = None) -> None:
-        if number is None:
-            shutil.rmtree(self.path / id, ignore_errors=True)
-        else:
-            _file(self.path / id, number).unlink(missing_ok=True)
+    def clear(self, folder: str) -> None:
+        shutil.rmtree(self.path / folder, ignore_errors=True)
 
-    def stop(self, heart: str) -> None:
-        (self.path / heart).unlink(missing_ok=True)
 
-    def tidy(self) -> None:
-        for path in self.path.glob(".heart-*"):
-            match = HEART.fullmatch(path.name)
-            if match and match["machine"] == machine() and not alive(int(match["pid"])):
-                path.unlink(missing_ok=True)
+def _read_strange(path: Path) -> tuple[bytes, float] | None:
+    """What is a folder, or must not be read, may be somebody's; a link or a pipe has no heart."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    known = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return (b"", status.st_mtime) if known else (RETIRED, 0.0)
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+
+
+def _create_directly(path: Path, content: bytes) -> bool:
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
+    return True
 
 
 def is_alive_here(holder: Holder | None) -> bool | None:
@@ -305,64 +396,26 @@ def is_alive_here(holder: Holder | None) -> bool | None:
     return True if holder.started else None
 
 
-def _file(folder: Path, number: int) -> Path:
-    return folder / f"{number:06}"
+def _claim(id: str, number: int) -> str:
+    return f"{LEASES}/{id}/{number:06}"
 
 
 def numbers(folder: Path) -> list[int]:
-    """The claims in a cell's folder. What is not called as a claim would be is none."""
-    try:
-        return sorted(int(name) for name in os.listdir(folder) if CLAIM.fullmatch(name))
-    except (FileNotFoundError, NotADirectoryError):  # a file in its place shows when the cell is claimed
-        return []
+    """The numbers that a folder holds things by, as it does for claims."""
+    return _read_numbers(Folder(folder).names(""))
 
 
-def read_claim(path: Path) -> tuple[Holder | None, float]:
-    """The holder and when its heart last beat by the clock there: 0 if the claim was released, inf if it is gone.
-
-    Opening asks a file server for now.
-    """
-    try:
-        with open_plain(path) as file:
-            text, touched = file.read(SMALL), os.fstat(file.fileno()).st_mtime
-    except FileNotFoundError:
-        return None, inf  # not ours to claim now
-    except OSError:  # it cannot be read: its age decides, if it is a file at all
-        return None, _last_touch(path)
-    try:
-        holder = Holder(**parse_json(text))
-    except (ValueError, TypeError):  # being written, or damaged: its age decides
-        return None, touched
-    if not holder.is_somebody():
-        return None, touched
-    beat = _last_beat(path.parent.parent, holder.heart) if touched else 0.0
-    return holder, beat or touched
-
-
-def _last_beat(folder: Path, heart: str) -> float:
-    """When a heart last beat, by the clock of the file system; 0 if there is none of that name."""
-    try:
-        with open_plain(folder / heart) as file:
-            return os.fstat(file.fileno()).st_mtime if HEART.fullmatch(heart) else 0.0
-    except OSError:
-        return 0.0
-
-
-def read_heart(folder: Path, heart: str) -> dict[str, Any]:
-    """What a holder told with its last heartbeat, by cell; nothing where that cannot be read."""
-    try:
-        told = read_json(folder / heart, LOG) if HEART.fullmatch(heart) else {}
-    except (OSError, ValueError):
-        return {}
-    return told if isinstance(told, dict) else {}
+def _read_numbers(names: Iterable[str]) -> list[int]:
+    """What is not called as a claim would be is none."""
+    return sorted(int(name) for name in names if CLAIM.fullmatch(name))
 
 
 def read_log(folder: Path) -> Iterator[dict[str, Any]]:
     """The last lines of the log of claims, oldest first; broken lines are left out."""
     try:
         with open_plain(folder / "log.jsonl") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - LOG))
-            lines = file.read(LOG).splitlines()
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LARGEST))
+            lines = file.read(LARGEST).splitlines()
     except OSError:
         return
     for line in lines:
@@ -380,52 +433,3 @@ def is_progress(noted: Any) -> TypeGuard[dict[str, Any]]:
         return False
     numbers = len(noted) == 3 and isinstance(noted.get("accuracy"), int | float)
     return numbers and 0 <= noted["step"] <= noted["steps"]
-
-
-def _last_touch(path: Path) -> float:
-    try:
-        status = path.lstat()
-    except OSError:
-        return inf
-    known = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return status.st_mtime if known else 0.0  # a link or a pipe has no heart
-
-
-def _create(path: Path, content: str, token: str) -> bool:
-    """Make a file with all its content, unless it is there: a hard link is exclusive on file servers as well."""
-    aside = path.parent / f".{token}"
-    try:
-        aside.write_text(content, encoding="utf-8")
-        try:
-            os.link(aside, path)
-        except OSError as error:
-            if aside.stat().st_nlink == 2:  # done, though the server's answer was lost
-                return True
-            if error.errno == errno.EEXIST:
-                return False
-            if error.errno not in NO_LINKS:
-                raise
-            return _create_directly(path, content)
-        return True
-    except FileNotFoundError:  # the folder was cleared meanwhile
-        return False
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def _create_directly(path: Path, content: str) -> bool:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(content)
-    except FileExistsError:
-        return False
-    return True
-
-
-def _replace(path: Path, content: str) -> None:
-    aside = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        aside.write_text(content, encoding="utf-8")
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

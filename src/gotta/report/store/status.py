@@ -7,9 +7,8 @@ from math import inf
 from statistics import median
 from typing import Any
 
-from gotta.experiment.sweep.bucket import LEASES, Objects
 from gotta.experiment.sweep.kept import Kept
-from gotta.experiment.sweep.leases import Claims, Folder, is_alive_here, is_progress, read_log
+from gotta.experiment.sweep.leases import LEASES, Claims, Folder, is_alive_here, is_progress, read_log
 from gotta.experiment.sweep.store import ASIDE, Store
 from gotta.report.stored_run import Damaged, Run, read_runs
 
@@ -57,11 +56,10 @@ def look(store: Store | Kept, now: float | None = None) -> State:
 
 def _leases(store: Store, now: float) -> Iterator[Claim]:
     folder = store.root / LEASES
-    kept: Claims = Folder(folder) if store.bucket is None else Objects(store.bucket)
+    kept = Claims(store.bucket or Folder(store.root))
     events, told = {str(entry.get("id")): entry for entry in read_log(folder)}, kept.listen()
-    for id in kept.cells():
-        claims = kept.numbers(id)
-        holder, touched = kept.read(id, claims[-1]) if claims else (None, 0.0)
+    for id, numbers in kept.cells().items():
+        holder, touched = kept.read(id, numbers[-1])
         if touched == inf:  # finished meanwhile
             continue
         event = events.get(id, {})
