@@ -112,7 +112,13 @@ def test_samples_as_the_source_knows_them_bring_back_its_level_although_a_jump_s
     follow(model, images().noisy[:128], 64)
     assert levels.away
     held, source, jumped = (scale * torch.eye(10)[images().labels[:64]] for scale in (1.0, 3.0, 6.0))
-    seen = {"distance": 0.9, "newness": 1.0, "noise": levels.noise, "mean": torch.full((10,), 0.1)}
+    seen = {
+        "distance": 0.9,
+        "is_farther": True,
+        "is_video": False,
+        "noise": levels.noise,
+        "mean": torch.full((10,), 0.1),
+    }
     look = SimpleNamespace(counts=None, counted=64, number=64, **seen)
     trial = Trial(levels, network(), lambda: None, look)
     monkeypatch.setattr(trial, "_jump", lambda *_: (Score.of(jumped), None))
