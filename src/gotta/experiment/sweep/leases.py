@@ -281,6 +281,8 @@ class Leases:
         with suppress(OSError):  # a file server that is away for a while, a disk that is full
             self.claims.beat(self.heart, None if told == self._told else told)
             self._told = told
+            if not self._held:  # all were given back meanwhile
+                self.claims.stop(self.heart)
         for lease in held:
             lease.check()
 
