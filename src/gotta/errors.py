@@ -36,10 +36,11 @@ def one_error(what: str) -> Iterator[None]:
 def is_mistake(error: Exception) -> bool:
     """Whether this comes of a mistake in what gotta was given, and does not say so yet.
 
-    Anything else passes: a lack of memory, a warning that the caller made an error.
+    Anything else passes: a lack of memory (a SystemError where NumPy does not say what failed), a warning that the
+    caller made an error.
     """
     lacks_memory = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's
-    return not lacks_memory and not isinstance(error, GottaError | MemoryError | Warning)
+    return not lacks_memory and not isinstance(error, GottaError | MemoryError | SystemError | Warning)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:

@@ -217,7 +217,24 @@ def test_what_is_asked_for_inside_a_step_is_refused(tmp_path):
     step(model)
 
 
-@pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError, KeyboardInterrupt])
+def test_a_step_inside_a_step_is_refused_although_a_shadow_answers_what_fails():
+    model = warm("shadow")
+    twin, told = deepcopy(model), []
+
+    def ask(*_):
+        with pytest.raises(GottaError, match="a step was asked for inside a step") as error:
+            model(images(seed=4))
+        told.append(error.value)
+
+    hook = model.model.fc.register_forward_hook(ask)
+    for one in (model, twin):
+        step_of("shadow")(one)
+    hook.remove()
+    assert told
+    assert frozen_state(model) == frozen_state(twin)
+
+
+@pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError, SystemError, KeyboardInterrupt])
 @pytest.mark.parametrize("where", ["adapt", "predict", "expect_adaptation"])
 def test_what_is_not_our_error_reaches_the_caller_as_itself_and_nothing_changes(error, where, monkeypatch):
     model, step = warm("tent"), step_of("tent")

@@ -72,8 +72,9 @@ class Operated(BetweenSteps):
 
     def _beside(self, x: Tensor, ids: Any, attempt: Callable[[Noting], Outcome]) -> Outcome:
         """A step beside the source."""
-        check_batch(x, self.sample, False)
-        return self._shadow("ids=").step(x, ids, attempt, self.answer)
+        with self.alone("a step"):  # refused here, because below the source would answer where that is refused
+            check_batch(x, self.sample, False)
+            return self._shadow("ids=").step(x, ids, attempt, self.answer)
 
     def tell(self, outcome: Outcome) -> Outcome:
         """Let whoever listens hear of a step. Its errors are logged: the step has happened."""
