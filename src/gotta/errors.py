@@ -43,9 +43,9 @@ def is_mistake(error: Exception) -> bool:
     return not lacks_memory and not isinstance(error, GottaError | MemoryError | SystemError | Warning)
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> GottaError:
+def unknown(kind: str, name: object, known: Iterable[str]) -> GottaError:
     """The error for a name that nobody registered, with the nearest known one."""
-    name, choices = one_line(name), sorted(one_line(choice) for choice in known)
+    name, choices = one_line(str(name)), sorted(one_line(choice) for choice in known)
     near = get_close_matches(name, choices, n=len(choices) or 1, cutoff=0.5)
     best = max(sorted(near), key=lambda known: _nearness(known, name), default=None)
     hint = "" if best is None else f" Did you mean '{best}'?"

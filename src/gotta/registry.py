@@ -152,6 +152,8 @@ class Registry(Generic[T]):
 
     def _load_for(self, name: str) -> None:
         """Load what this name needs: most things are in a file of their name, and the others need not be imported."""
+        if not isinstance(name, str):  # in a file of anybody's
+            raise unknown(self.kind, name, self.names())
         if name not in self._items and not self._loaded and name.isidentifier():
             module = f"{self.package}.{name}"
             if importlib.util.find_spec(module) is not None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cli.shell import as_in_a_shell, gotta  # noqa: F401
 
 from gotta import GottaError
 from gotta.experiment.sweep.kept import Kept, line_of, open_runs
@@ -65,12 +66,49 @@ def test_a_mean_that_its_domains_do_not_give_is_found(run):
     assert compare(lie, run.summary, alike=False)[0] == OTHER
 
 
-def test_what_cannot_be_run_here_is_left_out(run, tmp_path):
+@pytest.mark.parametrize(
+    ("section", "wrong"),
+    [
+        ("online", {}),
+        ("online", {"domains": 3}),
+        ("online", {"domains": ["x"]}),
+        ("online", {"domains": [{"accuracy": "x"}]}),
+        ("accuracy", [1]),
+        ("cost", {"predict": {"forwards": 1}}),
+        ("stream", None),
+    ],
+)
+def test_numbers_of_any_other_kind_are_other_numbers(run, section, wrong):
+    """Whatever a forged line holds; times and memory are nobody's to repeat."""
+    assert compare({**run.summary, section: wrong}, run.summary, alike=True)[0] == OTHER
+    told = {**run.summary, "seconds": 1e9, "cost": {**run.summary["cost"], "peak_mb": 1.0}}
+    assert compare(told, run.summary, alike=True) == (SAME, 0.0)
+
+
+def test_what_cannot_be_run_here_is_left_out_and_counted(run, tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_text(line_of(run) + "\n")
-    assert [one.id for one in verify(open_runs(path), sample=5)] == [run.id]
-    with pytest.raises(GottaError, match="can be run again here"):
-        list(verify(open_runs(path), seconds=1e-9))
+    endless = replace(run, summary={**run.summary, "seconds": ["x"]})
+    for text, reason in [
+        (line_of(run), "1 not known to take at most 1e-09 s"),
+        (line_of(endless), "1 not known to take at most 1e-09 s"),
+        (line_of(run).replace("accuracy", "acuracy"), "1 damaged"),
+        ("", "it is empty"),
+    ]:
+        path.write_text(text + "\n")
+        with pytest.raises(GottaError, match=f"can be run again here: {reason}"):
+            list(verify(open_runs(path), seconds=1e-9))
+
+
+def test_a_forged_line_ends_the_command_with_1_and_notes_that_are_damaged_verify_nothing(run, tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text(line_of(forged(run, 25.0)) + "\nno line\n")
+    shown = gotta("verify", path, code=1, stream="out")
+    assert "OTHER NUMBERS (largest difference of a domain: 25 points)" in shown
+    assert "never drawn: 1 damaged" in shown
+    with (tmp_path / VERIFIED).open("a") as file:
+        file.write('{}\nnull\nx\n{"id": "x"}\n')
+    found = read_verified(tmp_path / VERIFIED, [forged(run, 25.0)])
+    assert {id: one.outcome for id, one in found.items()} == {run.id: OTHER}
 
 
 def test_notes_are_no_runs(run, tmp_path):

@@ -29,7 +29,7 @@ class Preset(Values):
 
 def preset_of(cls: type["Method"], preset: str) -> Values:
     """Every setting of a preset. What it does not name is as in `official`."""
-    if preset not in cls.presets:
+    if not isinstance(preset, str) or preset not in cls.presets:
         raise unknown(f"preset of method '{cls.__name__.lower()}'", preset, cls.presets)
     return {**cls.presets["official"], **cls.presets[preset]}
 
@@ -51,9 +51,10 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     """The names asked for; `published` stands for all that the method has."""
     if quirks == "published":
         return frozenset(cls.known_quirks)
-    names = [quirks] if isinstance(quirks, str) else list(quirks or ())
+    several = not isinstance(quirks, str) and isinstance(quirks or (), Iterable)
+    names: list[Any] = list(quirks or ()) if several else [quirks]
     for name in names:
-        if name not in cls.known_quirks:
+        if not isinstance(name, str) or name not in cls.known_quirks:
             raise unknown(f"quirk of method '{cls.__name__.lower()}'", name, [*cls.known_quirks, "published"])
     return frozenset(names)
 

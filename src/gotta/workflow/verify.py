@@ -4,6 +4,7 @@ No checksum can tell a forged line from a true one. Running it again can.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from random import Random
@@ -21,6 +22,7 @@ from gotta.experiment.sweep.verified import NEAR, OTHER, SAME, Verified, checksu
 from gotta.json_yaml import plain
 
 MACHINE = ("cpu", "platform", "torch", "torch_threads", "cuda")  # where these are the same, so are all bits
+UNLIKE = ("seconds", "cpu_seconds", "peak_mb", "gotta")  # what differs from run to run, or with the version
 DEVIATIONS = 3.0  # standard deviations of an accuracy that another processor or torch may move it by
 
 
@@ -29,7 +31,7 @@ def verify(runs: Runs, sample: int = 3, seconds: float = math.inf, seed: int | N
     fit = find_repeatable(runs, seconds)
     if not fit:
         raise GottaError(
-            f"no run in '{runs.root}' can be run again here: data or weights are missing, or {seconds:g} s are too few."
+            f"no run in '{runs.root}' can be run again here: {tell_left_out(runs, seconds) or 'it is empty'}."
         )
     for run in Random(seed).sample(fit, min(sample, len(fit))):
         yield repeat(run)
@@ -37,16 +39,29 @@ def verify(runs: Runs, sample: int = 3, seconds: float = math.inf, seed: int | N
 
 def find_repeatable(runs: Runs, seconds: float = math.inf) -> list[Run]:
     """The runs of gotta's own parts whose data and weights are here."""
-    whole = [run for _, run in runs.scan() if isinstance(run, Run)]
-    return [run for run in whole if run.summary.get("seconds", 0.0) <= seconds and _is_repeatable(run)]
+    return [run for _, run in runs.scan() if isinstance(run, Run) and not why_left_out(run, seconds)]
 
 
-def _is_repeatable(run: Run) -> bool:
+def tell_left_out(runs: Runs, seconds: float = math.inf) -> str:
+    """How many runs are never drawn, by reason: whoever forges a line may also see to it that it is one of them."""
+    reasons = Counter(why_left_out(run, seconds) for _, run in runs.scan())
+    return ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if reason)
+
+
+def why_left_out(run: Run | str, seconds: float) -> str:
+    """Why a run cannot be drawn; nothing if it can be."""
+    if isinstance(run, str):
+        return "damaged"
+    took = run.summary.get("seconds", 0.0)
+    if not isinstance(took, int | float) or not took <= seconds:
+        return f"not known to take at most {seconds:g} s"
     try:
         spec = RunSpec.of(run.spec)
-        return not find_user_parts(run.spec) and spec.id == run.id and not missing([spec])
-    except GottaError:  # of another version
-        return False
+        if find_user_parts(run.spec) or spec.id != run.id:
+            return "of other code"
+        return "without data or weights here" if missing([spec]) else ""
+    except GottaError:
+        return "of other code"
 
 
 def repeat(run: Run) -> Verified:
@@ -64,16 +79,29 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any], alike: bool) -> t
 
     Where machines are `alike` every number must be the same; else each domain may move as far as its samples let it.
     """
-    told, found = before["online"], now["online"]
-    pairs = list(zip(told["domains"], found["domains"], strict=False))
+    try:
+        return _compare(before, now, alike)
+    except (ArithmeticError, AttributeError, LookupError, TypeError):  # nothing that a run writes
+        return OTHER, 100.0
+
+
+def _compare(before: Mapping[str, Any], now: Mapping[str, Any], alike: bool) -> tuple[str, float]:
+    pairs = list(zip(before["online"]["domains"], now["online"]["domains"], strict=False))
     gaps = [abs(one["accuracy"] - other["accuracy"]) for one, other in pairs]
     difference = max(gaps, default=0.0)
-    if all(found.get(name) == value for name, value in told.items()) and before["accuracy"] == now["accuracy"]:
+    if all(_repeats(before.get(name)) == _repeats(value) for name, value in now.items() if name not in UNLIKE):
         return SAME, difference
     if alike or not _same_stream(before, now):
         return OTHER, difference
     near = all(gap <= tolerance(one["accuracy"], one["samples"]) for gap, (one, _) in zip(gaps, pairs, strict=True))
     return (NEAR if near and abs(before["accuracy"] - now["accuracy"]) <= difference + 1e-6 else OTHER), difference
+
+
+def _repeats(value: Any) -> Any:
+    """What of it must be the same again."""
+    if isinstance(value, Mapping):
+        return {name: _repeats(part) for name, part in value.items() if name not in UNLIKE}
+    return value
 
 
 def tolerance(accuracy: float, samples: int) -> float:

@@ -36,6 +36,21 @@ def test_a_wrong_setting_of_a_method_is_told_before_anything_is_loaded():
         RunSpec.of({"method": {"name": "rotta", "mu": 1.0}})
 
 
+@pytest.mark.parametrize("wrong", [True, 3, 0.5, [1], [["x"]], {"x": 1}])
+@pytest.mark.parametrize(
+    ("section", "key", "words"),
+    [
+        ("method", "name", "method"),
+        ("method", "preset", "preset of"),
+        ("method", "quirks", "quirk"),
+        ("memory", "name", "memory"),
+    ],
+)
+def test_a_name_that_is_no_text_is_unknown(section, key, words, wrong):
+    with pytest.raises(GottaError, match=words):
+        RunSpec.of({"method": {"name": "norm"}, section: {"name": "norm", key: wrong}})
+
+
 @pytest.mark.parametrize(
     "given",
     [

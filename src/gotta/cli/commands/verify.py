@@ -1,12 +1,11 @@
 """`gotta verify`: kept runs are run again and compared."""
 
+import sys
 from math import inf
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from gotta.errors import GottaError
 
 
 def verify(
@@ -26,13 +25,20 @@ def verify(
     from gotta.cli.stores import existing
     from gotta.experiment.sweep.verified import OTHER, VERIFIED
     from gotta.experiment.sweep.verified import note as add_notes
+    from gotta.workflow.verify import tell_left_out
     from gotta.workflow.verify import verify as run_again
 
-    found = []
-    for one in run_again(existing(results), sample, seconds, seed):
+    runs, found = existing(results), []
+    for one in run_again(runs, sample, seconds, seed):
         print(one, flush=True)
         found.append(one)
+    if left_out := tell_left_out(runs, seconds):
+        print(f"never drawn: {left_out}")
     if note:
         add_notes(found, (results if results.is_dir() else results.parent) / VERIFIED)
     if wrong := [one.id for one in found if one.outcome == OTHER]:
-        raise GottaError(f"{len(wrong)} of {len(found)} runs gave other numbers than are kept: {', '.join(wrong)}.")
+        print(
+            f"gotta: {len(wrong)} of {len(found)} runs gave other numbers than are kept: {', '.join(wrong)}.",
+            file=sys.stderr,
+        )
+        raise typer.Exit(1)

@@ -29,7 +29,7 @@ class Verified:
 
     def __str__(self) -> str:
         told = {SAME: "the same to the bit", NEAR: "as near as another machine is", OTHER: "OTHER NUMBERS"}
-        return f"{self.id}  {told[self.outcome]} (largest difference {self.difference:.2f} points)"
+        return f"{self.id}  {told[self.outcome]} (largest difference of a domain: {self.difference:.2g} points)"
 
 
 def note(found: Iterable[Verified], path: Path) -> None:
@@ -41,8 +41,17 @@ def note(found: Iterable[Verified], path: Path) -> None:
 def read_verified(path: Path, runs: Sequence[Run]) -> dict[str, Verified]:
     """The last word on each run, of those whose line is still the one that was checked."""
     lines = {run.id: checksum_of(run) for run in runs}
-    known = (Verified(**parse_json(line)) for line in read_bytes(path).splitlines()) if path.exists() else ()
-    return {one.id: one for one in known if lines.get(one.id) == one.line}
+    known = [_read(line) for line in read_bytes(path).splitlines()] if path.exists() else []
+    return {one.id: one for one in known if one is not None and lines.get(one.id) == one.line}
+
+
+def _read(line: bytes) -> Verified | None:
+    """A line that says nothing verifies nothing."""
+    try:
+        found = Verified(**parse_json(line))
+        return found if isinstance(found.id, str) and found.outcome in (SAME, NEAR, OTHER) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def checksum_of(run: Run) -> str:
