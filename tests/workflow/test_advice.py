@@ -103,6 +103,25 @@ def test_a_folder_of_ones_own_is_shown_as_it_is(tmp_path):
     assert "close to chance (50.0 %)" in str(found), "grey images say nothing"
 
 
+def test_classes_in_another_order_than_the_networks_are_suspected(measured):
+    right, often = [0.0, 92.0, 0.0, 0.0, *[90.0] * 6], [10.0] * 10
+    for hits, share, suspected in (
+        (right, often, True),
+        ([90.0] * 10, often, False),
+        ([0.0, *[90.0] * 9], often, False),  # one hard class
+        (right, [0.0, 30.0, 0.0, 0.0, 20.0, 10.0, 10.0, 10.0, 10.0, 10.0], False),  # never predicted: it collapsed
+        ([None, 0.0, *[90.0] * 8], often, False),  # not in the stream
+    ):
+        source = made("none", "source", (60.0,) * 4, memory__capacity=None)
+        source.stored.summary["online"] |= {"classes": hits, "predicted": share}
+        source.stored.summary["stream"] = {**measured.source.run.stored.summary["stream"], "classes": 10}
+        cost = {"predict": {"forwards": 10, "samples": 1000, "backwards": 0}}
+        source.stored.summary["cost"] = cost
+        told = str(Advice((Candidate(source),), float("inf"), True, "runs/advise"))
+        assert ("class_index" in told) is suspected, (hits, told)
+        assert ("classes 0, 2, 3, and is almost never right" in told) is suspected
+
+
 def test_a_folder_needs_its_size_since_a_network_at_another_one_sees_nothing(tmp_path):
     for data in ("folder", {"name": "folder", "path": str(tmp_path)}):
         with pytest.raises(GottaError, match="the size of the images is missing"):

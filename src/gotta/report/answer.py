@@ -70,9 +70,12 @@ class Finding:
 
     @property
     def told_gain(self) -> str:
-        if self.gain is None:
+        """Against no memory. Where the two are not comparable, both numbers and the reason."""
+        if self.gain is None or self.none is None:
             return ""
-        steps = "" if self.none is None or not self.none.row.is_control else " at the same samples per step"
+        if self.gain.estimate is None:
+            return f"; no memory has {self.none.shown}, not comparable: {'; '.join(self.gain.refused[:1])}"
+        steps = " at the same samples per step" if self.none.row.is_control else ""
         return f", {tell_difference(self.gain, f'no memory{steps}')}"
 
     @property
@@ -80,7 +83,7 @@ class Finding:
         parts = [f"{self.best.row.label} is the best of {len(self.others) + 1} memories at {self.best.shown}"]
         parts[0] = parts[0] if self.others else f"the memory is {self.best.row.label} at {self.best.shown}"
         parts[0] += self.told_gain
-        parts += [f"it is {tell_difference(self.over_control, CONTROL)}"] if self.over_control else []
+        parts += [f"{self.best.row.label} is {tell_difference(self.over_control, CONTROL)}"] if self.over_control else []
         if self.at_best is not None:
             ours, theirs = self.at_best
             gap = fair_difference(ours.runs, theirs.runs)

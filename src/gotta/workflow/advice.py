@@ -20,6 +20,7 @@ from gotta.methods import methods
 from gotta.report.pairs import difference
 from gotta.report.stored_run import Run
 from gotta.report.tables.choices import SURROGATES, Surrogate
+from gotta.safe_text import tell_few
 from gotta.workflow.bench_plan import Listener
 from gotta.workflow.calls import bench
 
@@ -28,6 +29,8 @@ USUAL = inspect.signature(adapt).parameters["method"].default
 CLOSE = 1.0  # points of accuracy that are not worth another forward
 SIGN = "information"  # what candidates are judged by where there are no labels
 OWN = {"order": "iid", "domains": "clean", "per_class": None}  # of a folder of one's own: its images as they are
+CLASS_ORDER = "Folders in alphabetical order are classes 0, 1, 2, ...; class_index=FILE.json gives them other numbers."
+NAMED = 5  # classes that a doubt names
 WORTH = (
     "No sign is accuracy. A model that gives nearly every sample the same class is certain of it, which is why "
     "information decides and not entropy; agreement prefers to change nothing. Label a few hundred samples to know."
@@ -106,13 +109,22 @@ class Advice:
     __repr__ = __str__
 
     def _doubts(self) -> list[str]:
-        """What is probably wrong where the network as it is knows next to nothing."""
-        chance = 100 / self.source.run.stored.summary["stream"]["classes"]
-        if not self.labels or self.source.accuracy > 1.5 * chance:
+        """What is probably wrong where the network as it is knows next to nothing, or has its classes in another order."""
+        summary = self.source.run.stored.summary
+        chance = 100 / summary["stream"]["classes"]
+        if not self.labels:
+            return []
+        if self.source.accuracy <= 1.5 * chance:
+            return [
+                f"The network as it is gets {self.source.accuracy:.1f} %, close to chance ({chance:.1f} %). Check the "
+                f"size and preprocessing of the images (gotta doctor), and the order of classes: {CLASS_ORDER}"
+            ]
+        swapped = find_swapped(summary["online"].get("classes", ()), summary["online"].get("predicted", ()), chance)
+        if not swapped:
             return []
         return [
-            f"The network as it is gets {self.source.accuracy:.1f} %, close to chance ({chance:.1f} %). Check the size "
-            "and preprocessing of the images (gotta doctor), and that folders in alphabetical order are its classes."
+            f"The network as it is often predicts classes {tell_few(list(map(str, swapped)), NAMED)}, and is almost "
+            f"never right about them. Are its classes those of the data? {CLASS_ORDER}"
         ]
 
     def _tell(self, one: Candidate) -> str:
@@ -190,6 +202,19 @@ def list_arguments(run: Run) -> dict[str, Any]:
         found["statistics"] = method.statistics or "batch"
     usual = methods.get(method.name).native_prior
     return found if run.prior == usual else {**found, "prior": run.prior}
+
+
+def find_swapped(right: Sequence[float | None], predicted: Sequence[float], chance: float) -> list[int]:
+    """Classes that are predicted about as often as others, and whose samples are worse off than by chance.
+
+    All numbers are percentages. One such class is a hard class; with two or more, their numbers are probably mixed up.
+
+    >>> find_swapped([0.0, 90.0, 0.0, 80.0], [25.0, 24.0, 26.0, 25.0], chance=25.0)
+    [0, 2]
+    """
+    pairs = enumerate(zip(right, predicted, strict=True))
+    found = [k for k, (hits, share) in pairs if hits is not None and hits < chance / 2 and share > chance / 2]
+    return found if len(found) > 1 else []
 
 
 def write_call(arguments: Mapping[str, Any]) -> str:

@@ -136,8 +136,9 @@ class Plan:
     def check(self, device: str = "cpu") -> None:
         """Complain of what would stop the runs: things that are missing, a device or a folder that cannot be used."""
         check_device(device)
-        wrong = [Missing(text) for text in user_parts.find_mistakes(self.todo)]
-        if lacking := wrong or missing(self.todo):
+        if wrong := user_parts.find_mistakes(self.todo):
+            raise GottaError("\n".join(wrong))
+        if lacking := missing(self.todo):
             way_out = "Or take bundled ones: --quick, or --data and --model. Data lies in the folder of GOTTA_DATA."
             raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
         self._check_same_inputs()

@@ -15,8 +15,9 @@ from gotta.memory.table import IntArray, Table
 @dataclass(frozen=True)
 class CDS(Policy):
     """A newcomer to a full class is redundant if its cosine similarity to a row of it is 1 - `epsilon` or more. If not,
-    the most redundant of rows and newcomer leaves: of the closest pair the one with the larger H, of equal H the one
-    stored earlier. Where there are not two rows to compare, and in a full memory, CSTU's rule decides.
+    the most redundant of rows and newcomer leaves: of the closest pair the one with the larger H (age and uncertainty),
+    of equal H the one stored earlier. Where there are not two rows to compare, and in a full memory, CSTU's rule
+    decides.
 
     The two of the closest pair are always equally redundant, and the paper does not say which leaves: by `ties` it is
     the one with the larger H (`score`), the one stored `earlier`, or the `later` one, the newcomer before all others.

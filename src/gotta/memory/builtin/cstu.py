@@ -14,7 +14,7 @@ from gotta.memory.table import Table
 @dataclass(frozen=True)
 class CSTU(Policy):
     """The newcomer replaces the oldest and most uncertain row (the largest H) of its full class, or of the largest
-    classes of a full memory, if that row's H is strictly larger than its own.
+    classes of a full memory, if that row has a larger H than itself.
     """
 
     lambda_t: float = 1.0

@@ -15,9 +15,9 @@ AGAINST = ("all", "remaining")
 @policies.register("fps")
 @dataclass(frozen=True)
 class FPS(Policy):
-    """In a full class the newcomer replaces its nearest neighbour if that one's H is no smaller; in a full memory the
-    worst row of the largest classes if that one's H is larger. Either way it enters only if it is farther than
-    `epsilon` from every row of its class.
+    """In a full class the newcomer replaces its nearest neighbour if that one's H (age and uncertainty) is no smaller;
+    in a full memory, the row with the largest H of the largest classes if that is larger than its own. Either way it
+    enters only if it is farther than `epsilon` from every row of its class.
 
     Two points of the paper can be read in two ways. `against` says which rows epsilon is asked of: `all` of the class,
     as the paper's formula has it, or only those `remaining` once the nearest has left. `order` says what a newcomer

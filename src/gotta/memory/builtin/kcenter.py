@@ -14,8 +14,8 @@ from gotta.memory.table import Table
 @policies.register("kcenter")
 @dataclass(frozen=True)
 class KCenter(Policy):
-    """In a full class the rows and the newcomer are traversed farthest first, from the one with the smallest H; the one
-    that would come last leaves. A class with room in a full memory competes as in CSTU.
+    """In a full class the rows and the newcomer are traversed farthest first, from the one with the smallest H (age and
+    uncertainty); the one that would come last leaves. A class with room in a full memory competes as in CSTU.
 
     Costs the square of the partition per sample: a yardstick for small memories. It balances by the labels it is given,
     which are predictions (`by = "pseudo"`); true labels exist only where an evaluation passes them in.
