@@ -94,7 +94,9 @@ def test_two_entries_are_compared_or_what_differs_is_named(gotta, tmp_path):
     assert out.startswith("norm + fps is not significantly different from norm + fifo (+1.0 ± ")
     assert "8 pairs: 2 seeds x 4 domains" in out
     _, err = gotta("compare", tmp_path / "c", "fps", "cstu", code=2)
-    assert "there is no entry 'cstu'" in err
+    _, alone = gotta("compare", tmp_path / "c", "fps", code=2)
+    assert "compare 'fps' with what? Give a second entry" in alone.replace("\n", " ")
+    assert "entry 'cstu' is unknown. Known: fifo, fps, norm." in err
 
 
 def test_export_to_standard_output_and_to_a_file(gotta, folder, tmp_path):

@@ -73,7 +73,7 @@ def test_methods_without_a_memory_need_controls_too(tmp_path):
 
 def test_runs_of_no_protocol_are_refused(tmp_path):
     runs = [made(stream__gamma=0.7, seed=seed) for seed in range(3)]
-    refused(tmp_path, runs, "is of no protocol that has a version. Expected the settings of one of .*iid-1")
+    refused(tmp_path, runs, "belongs to no protocol that has a version. Expected the settings of one of .*iid-1")
 
 
 def test_a_protocol_without_a_version_is_refused(tmp_path):

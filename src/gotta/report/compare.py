@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, unknown
 from gotta.report.answer import tell_difference
 from gotta.report.pairs import Difference, fair_difference, pair_by_seed
 from gotta.report.panel import Entry, Panel
@@ -71,7 +71,7 @@ class Comparison:
         )
         span = "" if gap.half is not None or gap.pairs < 2 else f"; range {gap.range[0]:+.1f} to {gap.range[1]:+.1f}"
         text = f"{f'{self.where}: ' if self.where else ''}{told} ({counted}{span})."
-        more = " or ".join(f"{tell_number(number, what)} more" for what, number in self.to_settle().items())
+        more = " or ".join(tell_number(number, f"more {what}") for what, number in self.to_settle().items())
         few = "" if gap.half is not None else f" Too few for a verdict, which needs {PAIRS} pairs from {SEEDS} seeds."
         return text + few + (f" About {more} would settle it." if more and not self.is_significant else "")
 
@@ -105,14 +105,12 @@ def compare(panels: Sequence[Panel], first: str, second: str) -> Comparisons:
     if found:
         return Comparisons(found)
     if refused:
-        told = f"nothing like {first} and {second} can be compared. The nearest: {min(refused)[1]}"
+        told = f"{first} and {second} are not comparable in these runs. The nearest pair, {min(refused)[1]}"
         raise GottaError(f"{told}. Whole names, such as 'norm + fps', may differ in more than one part.")
-    known = sorted(
-        {name for panel in panels for entry in panel.entries for name in (entry.row.label, entry.column.label)}
-    )
+    known = {name for panel in panels for entry in panel.entries for name in (entry.row.label, entry.column.label)}
     missing = [name for name in (first, second) if not any(_find(panel, name) for panel in panels)]
     if missing:
-        raise GottaError(f"there is no entry '{missing[0]}'. Known: {', '.join(known)}.")
+        raise unknown("entry", missing[0], known)
     raise GottaError(
         f"{first} and {second} were not run on the same data, network and stream, so nothing can be compared."
     )

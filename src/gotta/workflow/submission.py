@@ -64,7 +64,7 @@ def _group(runs: Sequence[Run]) -> dict[str, list[Run]]:
         protocol = find_protocol(run.spec)
         if protocol is None:
             raise GottaError(
-                f"run {run.id} ({run.spec.label}) is of no protocol that has a version. Expected the settings of one "
+                f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version. Expected the settings of one "
                 f"of {', '.join(protocols())}: a recipe says so by its line 'protocol: {protocols()[-1]}'."
             )
         found.setdefault(protocol.name, []).append(run)

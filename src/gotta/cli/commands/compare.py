@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gotta.cli.json_output import AsJson, print_json
+from gotta.errors import GottaError
 
 if TYPE_CHECKING:
     from gotta.cli.terminal import Console
@@ -35,6 +36,11 @@ def compare(
 
     console = Console()
     if second is None:
+        if not Path(first).exists():
+            raise GottaError(
+                f"compare '{first}' with what? Give a second entry (`gotta compare {folder} {first} fifo`), or another "
+                f"folder of runs; there is no folder '{first}'."
+            )
         return compare_folders(console, folder, Path(first), as_json)
     panels = place(finished(folder)).panels
     if as_json:
