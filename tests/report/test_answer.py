@@ -115,7 +115,10 @@ def in_steps_of_64(**options):
 
 
 def test_there_is_no_verdict_across_unequal_steps():
-    assert "; no memory has 57.5 %, not comparable: steps of 32 and 64 samples)." in told(in_steps_of_64(), runs(-10)).headline
+    assert (
+        "; no memory has 57.5 %, not comparable: steps of 32 and 64 samples)."
+        in told(in_steps_of_64(), runs(-10)).headline
+    )
     assert not finding(in_steps_of_64(), runs(10)).helps
     found = finding(runs(10), runs(9.9, "fifo", noise=3, regime__adapt_every=8))
     assert (found.tied, found.stands_out) == ([], False)

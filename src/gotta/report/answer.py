@@ -83,7 +83,8 @@ class Finding:
         parts = [f"{self.best.row.label} is the best of {len(self.others) + 1} memories at {self.best.shown}"]
         parts[0] = parts[0] if self.others else f"the memory is {self.best.row.label} at {self.best.shown}"
         parts[0] += self.told_gain
-        parts += [f"{self.best.row.label} is {tell_difference(self.over_control, CONTROL)}"] if self.over_control else []
+        it = self.best.row.label if self.gain is not None and self.gain.estimate is None else "it"
+        parts += [f"{it} is {tell_difference(self.over_control, CONTROL)}"] if self.over_control else []
         if self.at_best is not None:
             ours, theirs = self.at_best
             gap = fair_difference(ours.runs, theirs.runs)

@@ -139,7 +139,9 @@ class Plan:
         if wrong := user_parts.find_mistakes(self.todo):
             raise GottaError("\n".join(wrong))
         if lacking := missing(self.todo):
-            way_out = "Data is looked for in the folder of GOTTA_DATA. To do without: --data cifar10-mini --model resnet20."
+            way_out = (
+                "Data is looked for in the folder of GOTTA_DATA. To do without: --data cifar10-mini --model resnet20."
+            )
             raise GottaError(f"{_told_missing(lacking)}\n{way_out}")
         self._check_same_inputs()
         Store(self.store.root, writable=True)
