@@ -64,8 +64,8 @@ def _group(runs: Sequence[Run]) -> dict[str, list[Run]]:
         protocol = find_protocol(run.spec)
         if protocol is None:
             raise GottaError(
-                f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version. Expected the settings of one "
-                f"of {', '.join(protocols())}: a recipe says so by its line 'protocol: {protocols()[-1]}'."
+                f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version. Expected the "
+                f"settings of one of {', '.join(protocols())}: a recipe says so by its line 'protocol: {protocols()[-1]}'."
             )
         found.setdefault(protocol.name, []).append(run)
     return found
