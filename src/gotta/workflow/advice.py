@@ -109,7 +109,7 @@ class Advice:
     __repr__ = __str__
 
     def _doubts(self) -> list[str]:
-        """What is probably wrong where the network as it is knows next to nothing, or has its classes in another order."""
+        """What is probably wrong where the network as it is knows next to nothing, or numbers its classes otherwise."""
         summary = self.source.run.stored.summary
         chance = 100 / summary["stream"]["classes"]
         if not self.labels:

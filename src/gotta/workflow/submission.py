@@ -65,7 +65,7 @@ def _group(runs: Sequence[Run]) -> dict[str, list[Run]]:
         if protocol is None:
             raise GottaError(
                 f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version. Expected the "
-                f"settings of one of {', '.join(protocols())}: a recipe says so by its line 'protocol: {protocols()[-1]}'."
+                f"settings of one of {', '.join(protocols())}. A recipe names it: 'protocol: {protocols()[-1]}'."
             )
         found.setdefault(protocol.name, []).append(run)
     return found
