@@ -3,8 +3,7 @@
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
 from gotta.data.dataset import DATASETS, Corrupted, dataset
 from gotta.data.readers.bundled import bundled
-from gotta.data.readers.cifar import cifar10
-from gotta.data.readers.cifar100 import cifar100
+from gotta.data.readers.cifar import cifar10, cifar100
 from gotta.data.readers.items import from_huggingface, from_torch
 from gotta.data.readers.pictures import image_folder
 

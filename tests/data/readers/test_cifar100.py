@@ -40,7 +40,7 @@ def test_what_is_wrong_is_told(tmp_path):
     with pytest.raises(GottaError, match="no split 'tset'"):
         cifar100(tmp_path, "tset")
     folder = write_folder(tmp_path / "c", binary_files())
-    with pytest.raises(GottaError, match="no train images"):
+    with pytest.raises(GottaError, match="no train batches of lossless CIFAR-100"):
         cifar100(folder, "train")
     broken = write_folder(tmp_path / "d", {"test.bin": binary_files()["cifar-100-binary/test.bin"][:-1]})
     with pytest.raises(GottaError, match="multiple of 3074"):

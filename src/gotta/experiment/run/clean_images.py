@@ -11,8 +11,7 @@ from torch import Tensor
 from gotta import seeds
 from gotta.data.home import VARIABLE, find
 from gotta.data.readers.bundled import bundled
-from gotta.data.readers.cifar import cifar10
-from gotta.data.readers.cifar100 import cifar100
+from gotta.data.readers.cifar import cifar10, cifar100
 from gotta.data.readers.pictures import Fit, Pictures
 from gotta.data.sets.cifar_sets import CIFAR10, CIFAR10_FOLDERS, CIFAR100
 from gotta.errors import GottaError
