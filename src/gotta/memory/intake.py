@@ -101,15 +101,11 @@ def fetch(tensors: list[Tensor]) -> list[NDArray[Any]]:
     away = [value for value in tensors if not on_host(value)]
     if not away:
         return [value.numpy() for value in tensors]
-    parts = [value.contiguous().view(torch.uint8).reshape(len(value), -1) for value in map(at_least_2d, away)]
+    parts = [value.reshape(len(value), -1).contiguous().view(torch.uint8) for value in away]
     packed = torch.cat(parts, 1).cpu().numpy()
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
     moved = (unpack(block, value) for block, value in zip(np.split(packed, ends, 1), away, strict=True))
     return [value.numpy() if on_host(value) else next(moved) for value in tensors]
-
-
-def at_least_2d(value: Tensor) -> Tensor:
-    return value.reshape(len(value), -1)
 
 
 def unpack(block: NDArray[np.uint8], like: Tensor) -> NDArray[Any]:

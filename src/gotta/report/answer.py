@@ -240,7 +240,8 @@ def _tell_certainty(panel: Panel, found: Sequence[Finding], best: Sequence[Entry
     clear = [f"{one.best.row.label} for {one.method}" for one in found if one.stands_out]
     told = [f"Significantly better than every other memory: {list_in_words(clear)}."] if clear else []
     for one in found if len(found) <= NAMED else ():
-        told += [f"Not significantly different from {one.best.name}: {_name_rows(one.tied)}."] if one.tied else []
+        tied = [entry.row.label for entry in one.tied]
+        told += [f"Not significantly different from {one.best.name}: {_list(tied, 'memories')}."] if tied else []
     wide = [gap.estimate.half for one in found for gap in one.gaps.values() if gap.undecided and gap.estimate]
     if wide:
         half = f" (intervals up to ± {max(half or 0.0 for half in wide):.0f})" if domains >= DOMAINS else ""
@@ -256,10 +257,6 @@ def _tell_command(panel: Panel, domains: int, seeds: int) -> str:
     least = max(3, ceil(PAIRS / max(1, domains)))
     enough = ",".join(map(str, range(least if seeds < least else 2 * seeds)))
     return f" `gotta bench {name} --seeds {enough}` would tell." if name else " More seeds would tell."
-
-
-def _name_rows(entries: Sequence[Entry]) -> str:
-    return _list([entry.row.label for entry in entries], "memories")
 
 
 def _tell_others(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], ranked: Sequence[Entry]) -> str:

@@ -50,7 +50,7 @@ def domain_rows(dataset: Dataset, names: Sequence[str], domains: Sequence[str], 
     index = spread(first, columns)
     shown = [domains[k] for k in spread(np.arange(len(domains)), rows)]
     return [
-        Row(domain, [_make_named_tile(image, y, names, colours) for image, y in _with_labels(dataset, domain, index)])
+        Row(domain, [Tile(image, colours[y], names[y]) for image, y in _with_labels(dataset, domain, index)])
         for domain in shown
     ]
 
@@ -79,7 +79,3 @@ def spread(values: IntArray, most: int) -> IntArray:
 
 def _with_labels(dataset: Dataset, domain: str, index: IntArray) -> list[tuple[Pixels, int]]:
     return list(zip(dataset.images(domain, index), dataset.labels[index].tolist(), strict=True))
-
-
-def _make_named_tile(image: Pixels, y: int, names: Sequence[str], colours: list[tuple[int, int, int]]) -> Tile:
-    return Tile(image, colours[y], names[y])

@@ -5,31 +5,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from gotta.show.contact_sheet import FAINT, Pixels, Row, Tile, class_colours
+from gotta.show.dataset_rows import spread
 from gotta.streams.stream import Stream
 from gotta.types import IntArray
 
 
 def batch_rows(stream: Stream, names: Sequence[str], rows: int, columns: int) -> list[Row]:
     """Batches spread over the stream, each with its first samples in order."""
-    return [_row(stream, names, int(number), columns) for number in _spread(len(stream), rows)]
+    return [_row(stream, names, int(number), columns) for number in spread(np.arange(len(stream)), rows)]
 
 
 def clip_rows(stream: Stream, names: Sequence[str], rows: int, columns: int) -> list[Row]:
     """Clips spread over the stream in the order in which they arrive, each with frames spread over it."""
     ends, colours = np.append(stream.clip_starts, stream.num_samples), class_colours(stream.num_classes)
     made = []
-    for clip in _spread(len(ends) - 1, rows):
+    for clip in spread(np.arange(len(ends) - 1), rows):
         begin, length = int(ends[clip]), int(ends[clip + 1] - ends[clip])
-        at, y = _spread(length, columns), int(stream.label[begin])
+        at, y = spread(np.arange(length), columns), int(stream.label[begin])
         tiles = [Tile(image, colours[y], str(k)) for image, k in zip(_images(stream, begin + at), at, strict=True)]
         where = stream.domains[stream.domain[begin]]
         made.append(Row(f"{clip}: {names[y]}", tiles, f"{where}, {length} frames"))
     return made
-
-
-def _spread(count: int, most: int) -> IntArray:
-    """At most so many positions below count, evenly from the first to the last."""
-    return np.linspace(0, count - 1, min(count, most)).round().astype(np.int64)
 
 
 def _row(stream: Stream, names: Sequence[str], number: int, columns: int) -> Row:

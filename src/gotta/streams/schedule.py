@@ -108,7 +108,7 @@ def gradual(names: Sequence[str]) -> list[Pool]:
     >>> [pool[0] for pool in gradual(["snow-3"])]
     ['snow-1', 'snow-2', 'snow-3', 'snow-2', 'snow-1']
     """
-    return [(domain_name(_corruption(name), s),) for name in names for s in _ramp(_peak(name))]
+    return [(domain_name(name.rpartition("-")[0], s),) for name in names for s in _ramp(_peak(name))]
 
 
 @SCHEDULES.register("recurring")
@@ -128,10 +128,6 @@ def _peak(domain: str) -> int:
             f"schedule 'gradual' needs domains with a severity, as 'snow-5'; got '{domain}'. Use 'continual'."
         )
     return severity
-
-
-def _corruption(domain: str) -> str:
-    return domain.rpartition("-")[0]
 
 
 def _severity(domain: str) -> int | None:

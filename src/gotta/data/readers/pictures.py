@@ -55,7 +55,7 @@ class Pictures:
         """`names` are `<class>/<file>`, and `members` where these are inside of the root."""
         self.root, self.names, self.members, self.classes = root, tuple(names), tuple(members), tuple(classes)
         position = {name: label for label, name in enumerate(self.classes)}
-        self.labels: IntArray = np.array([position[class_of(name)] for name in self.names], np.int64)
+        self.labels: IntArray = np.array([position[name.partition("/")[0]] for name in self.names], np.int64)
         self._archive: zipfile.ZipFile | None = None
 
     @classmethod
@@ -109,10 +109,6 @@ class Pictures:
             return read_zip_member(self._archive, member)
         except (*UNREADABLE, OSError) as error:
             raise GottaError(f"{self.root / member} cannot be read: {error}. Fetch it again.") from None
-
-
-def class_of(name: str) -> str:
-    return name.partition("/")[0]
 
 
 def noise_index(names: Sequence[str]) -> IntArray:

@@ -33,7 +33,7 @@ class ImageNetC:
     ) -> None:
         self.root, self.size = root, size
         self._folders = _domains(root)
-        self._classes = {name: _class_folders(folder) for name, folder in self._folders.items()}
+        self._classes = {name: set(_subfolders(folder)) for name, folder in self._folders.items()}
         every = set().union(*self._classes.values())
         complete = [name for name, classes in self._classes.items() if classes == every]
         if not complete:
@@ -107,10 +107,6 @@ def _domains(root: Path) -> dict[str, Path]:
     if not found:
         raise GottaError(f"no corruptions in '{root}'. Expected {root}/{STANDARD[0]}/5/<wnid>/<image>.JPEG.")
     return found
-
-
-def _class_folders(domain: Path) -> set[str]:
-    return set(_subfolders(domain))
 
 
 def _subfolders(root: Path) -> dict[str, Path]:

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from gotta import seeds
 from gotta.data.home import VARIABLE, find
@@ -33,29 +32,21 @@ def clean_images(spec: RunSpec, size: int) -> Images | None:
     return _read(spec.method.name, setting, asked.model_dump_json(), size, os.environ.get(VARIABLE))
 
 
-def _images_for(spec: RunSpec, model: Backbone) -> Images | None:
-    """The images as this network takes them; it is only asked for their size if there are any."""
-    asked = asks_for_samples(spec.method.name, spec.method.arguments)
-    return None if asked is None else clean_images(spec, model.input.size)
-
-
 def method_arguments(spec: RunSpec, model: Backbone) -> dict[str, Any]:
     """What the method is built with: its arguments, with the images in place of their names."""
-    images = _images_for(spec, model)
     arguments = without_samples(spec.method.name, spec.method.arguments)
     setting = asks_for_samples(spec.method.name, spec.method.arguments)
-    return arguments if images is None or setting is None else {**arguments, AS_IMAGES[setting]: _tensor(images, model)}
+    images = None if setting is None else clean_images(spec, model.input.size)
+    if setting is None or images is None:
+        return arguments
+    return {**arguments, AS_IMAGES[setting]: torch_images(images).to(next(model.parameters()).device)}
 
 
 def images_used(spec: RunSpec, model: Backbone) -> dict[str, str]:
     """What a summary says of them."""
-    images = _images_for(spec, model)
     setting = asks_for_samples(spec.method.name, spec.method.arguments)
+    images = None if setting is None else clean_images(spec, model.input.size)
     return {} if images is None else {f"{setting}_sha256": hashlib.sha256(images.tobytes()).hexdigest()}
-
-
-def _tensor(images: Images, model: Backbone) -> Tensor:
-    return torch_images(images).to(next(model.parameters()).device)
 
 
 @lru_cache(maxsize=2)

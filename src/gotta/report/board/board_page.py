@@ -15,7 +15,6 @@ from gotta.report.page.run_facts import curves, run_facts
 from gotta.report.page.webpage import render
 from gotta.report.panel import place
 from gotta.report.results import Results
-from gotta.report.stored_run import Run
 
 SPECS, PROTOCOLS = "specs", "protocols"
 SPEC_FILE = re.compile(r"[0-9a-f]{16}\.yaml")
@@ -54,7 +53,11 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
     shown = {run.id: run for board in boards for run in board.panel.runs}
     facts = run_facts(place(shown.values()).whole)
     for id, run in shown.items():
-        facts[id] |= {"spec": f"{SPECS}/{id}.yaml", "text": dump(run.stored.spec), "command": rerun_command(run)}
+        facts[id] |= {
+            "spec": f"{SPECS}/{id}.yaml",
+            "text": dump(run.stored.spec),
+            "command": f"gotta run {SPECS}/{id}.yaml",
+        }
     context = {
         "name": results.root.resolve().name,
         "count": len(shown),
@@ -68,8 +71,3 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
         "live": False,
     }
     return render(context, "board.html.j2")
-
-
-def rerun_command(run: Run) -> str:
-    """The command that computes it again, from the folder of the page."""
-    return f"gotta run {SPECS}/{run.id}.yaml"
