@@ -163,17 +163,19 @@ def training() -> Iterator[Callable[[TrainingProgress], None]]:
 
 
 @contextmanager
-def counted(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Counts done of all; ten lines where there is no terminal."""
-    console = Console()
-    shown = -1
+def counted(what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Counts done of all, if that is known, and guesses the time left; ten lines where there is no terminal."""
+    console, since = Console(), monotonic()
+    shown, first = -1, 0
     with console.status(what) as status:
 
-        def report(done: int, total: int) -> None:
-            nonlocal shown
-            status.update(f"{done:,} of {total:,} {what}")
-            if not console.is_terminal and 10 * done // total > shown:
+        def report(done: int, total: int | None) -> None:
+            nonlocal shown, first
+            first = first or done  # what was there before took no time now
+            text = f"{done:,} {what}" if total is None else f"{done:,} of {total:,} {what}"
+            status.update(f"{text}   {time_left(done - first, total - first, since) if total else ''}")
+            if not console.is_terminal and total and 10 * done // total > shown:
                 shown = 10 * done // total
-                console.print(f"{done:,} of {total:,} {what}", highlight=False)
+                console.print(text, highlight=False, markup=False)
 
         yield report

@@ -15,15 +15,7 @@ from gotta.safe_text import tell_number
 
 ENOUGH = 3  # seeds
 KINDS = {"data": "data set"}  # other parts are called as their section of a spec
-CHECKED = (
-    "method",
-    "memory",
-    "data",
-    "order",
-    "schedule",
-    "statistics",
-    "prior",
-)  # kinds of part that `gotta check` knows
+CHECKED = tuple(kind for kind in REGISTRIES if kind != "model")  # kinds of part that `gotta check` knows
 
 
 def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, list[str]]:

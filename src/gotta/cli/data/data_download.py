@@ -1,7 +1,5 @@
 """`gotta data download`: fetch what the catalogue knows an address of. Nothing else in gotta downloads anything."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -72,13 +70,14 @@ def _announce(title: str, forms: "list[Form]", folder: "Path") -> None:
 
 
 def _fetch(form: "Form", folder: "Path") -> None:
+    from gotta.cli.progress import counted
     from gotta.data.local.download import fetch
     from gotta.data.local.remote import Remote
 
     remote = Remote(form.address, form.name, form.size, form.md5, form.sha256)
     there = (folder / form.name).exists()
     try:
-        with bar(form.name) as progress:
+        with counted(f"bytes of {form.name}") as progress:
             path = fetch(remote, folder, progress)
     except KeyboardInterrupt:
         print(f"\nStopped. What arrived of {form.name} is kept; run the command again to go on.")
@@ -93,39 +92,3 @@ def _unpack(form: "Form", folder: "Path") -> None:
         print(f"Unpacking {form.name} ...")
         brought = unpack(folder / form.name, folder / form.into)
         print("\n".join(f"Unpacked: {path}" for path in brought) or f"All of {form.name} is unpacked already.")
-
-
-@contextmanager
-def bar(name: str) -> "Iterator[Callable[[int, int | None], None]]":
-    """Bytes, rate and time left; ten lines where there is no terminal."""
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    from gotta.cli.terminal import Console
-
-    console = Console()
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(30),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(name, total=None)
-        shown = 0
-
-        def report(done: int, total: int | None) -> None:
-            nonlocal shown
-            progress.update(task, completed=done, total=total)
-            if not console.is_terminal and total and 10 * done // total > shown:
-                shown = 10 * done // total
-                console.print(f"{name}: {done:,} of {total:,} bytes", highlight=False, markup=False)
-
-        yield report
