@@ -28,7 +28,6 @@ class Moments(ClassStatistics):
     """
 
     classes = keeps_moments = True
-    outdated = False
     state: ClassVar[Mapping[str, Reader]] = {**STATE, "unread": count}
 
     def attach(self, net: nn.Module) -> None:
@@ -44,17 +43,21 @@ class Moments(ClassStatistics):
     def _forget(self) -> None:
         # Rows of the samples that were learned last and count, [n, 2 P], and where in their batch they were, [n].
         self.fresh = self.mean.new_zeros(0, 2 * len(self.mean)), self.mean.new_zeros(0, dtype=torch.long)
-        self.outdated = False  # whether earlier rows are of another domain
+        self._changed = False  # whether earlier rows are of another domain
 
     @property
     def moments(self) -> tuple[Tensor, Tensor]:
         return self.fresh
 
+    @property
+    def outdated(self) -> bool:
+        return self._changed
+
     def learn(self, label: Tensor, num_classes: int) -> None:
         before = self.jumps, self.away
         self._forget()
         super().learn(label, num_classes)
-        self.outdated = (self.jumps, self.away) != before
+        self._changed = (self.jumps, self.away) != before
 
     def _follow(self, watched: Watched, found: Tensor, group: Tensor) -> None:
         super()._follow(watched, found, group)
