@@ -32,6 +32,22 @@ def test_probabilities_are_named_once_and_the_way_out_works():
     torch.testing.assert_close(right(images()).softmax(1), seeded_net()(images()).softmax(1))
 
 
+def test_an_input_of_the_network_that_is_called_as_one_of_ours_is_refused():
+    class Streamed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = seeded_net()
+
+        def forward(self, x, stream=None):
+            return self.net(x)
+
+    model = gotta.adapt(Streamed(), "norm", num_classes=10)
+    x = torch.rand(4, 3, 8, 8)
+    model(x)
+    with pytest.raises(GottaError, match="'stream' is an argument of gotta's own, and the network takes"):
+        model(x, stream=1)
+
+
 def test_float16_is_not_trained_with_adam():
     with pytest.raises(GottaError, match=r"'tent' trains with Adam.*float16.*autocast"):
         gotta.adapt(seeded_net().half(), "tent")
