@@ -8,6 +8,7 @@ import pytest
 from cli.shell import as_in_a_shell, gotta  # noqa: F401
 
 from gotta.cli.json_output import to_plain
+from gotta.experiment.spec.run_spec import RunSpec
 
 SAMPLE = Path(__file__).parents[2] / "results" / "sample.jsonl"
 
@@ -39,3 +40,4 @@ def test_what_json_cannot_say_is_text():
         values: tuple[float, ...]
 
     assert to_plain({1: Thing(Path("a"), (1.0, float("nan")))}) == {"1": {"path": "a", "values": [1.0, None]}}
+    assert to_plain(RunSpec.of({"method": {"name": "norm"}}))["data"]["name"] == "cifar10-mini"

@@ -21,6 +21,8 @@ def to_plain(value: Any) -> Any:
 
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "model_dump"):  # a spec
+        return to_plain(value.model_dump())
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | Set):

@@ -170,6 +170,7 @@ class Plan:
         where = make_engine(engine, jobs) if isinstance(engine, str) else engine
         if not callable(getattr(where, "run", None)):
             raise GottaError(f"engine {engine!r} cannot run anything. Expected local, ray, slurm, or an Engine.")
+        check_device_name(device)
         self.check(device if engine == "local" else "cpu")
         if self.start_from is not None:
             adopt(self.start_from, self.taken_over, self.store)
@@ -290,6 +291,16 @@ def check_numbers(jobs: int, threads: int, snapshot_every: float) -> None:
             f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
             "threads >= 1 and snapshot_every > 0."
         )
+
+
+def check_device_name(device: str) -> None:
+    """Refuse what is no device anywhere: cells may run where others are."""
+    try:
+        torch.device(device)
+    except RuntimeError:
+        raise GottaError(
+            f"device '{device}' is unknown. Expected cpu, cuda, mps or another that torch knows."
+        ) from None
 
 
 def can_use(device: str) -> bool:

@@ -50,9 +50,14 @@ def test_a_device_that_is_not_here_is_not_timed(tmp_path, where):
         (("--gpus", "8", "--jobs", "2"), "gpus=8 needs the device 'cuda'"),
         (("--gpus", "8", "--device", "cuda"), "gpus=8: expected a whole number of at most 0, the GPUs of this machine"),
         (("--gpus", "0.5", "--device", "cuda"), "More jobs than GPUs share them"),
+        (("--engine", "ray", "--gpus", "nan"), "gpus=nan, pack=1: expected a number of GPUs, or a share of one"),
+        (("--engine", "ray", "--gpus", "1.5"), "gpus=1.5, pack=1: expected a number of GPUs, or a share of one"),
+        (("--engine", "ray", "--device", "quantum"), "device 'quantum' is unknown"),
+        (("--log", "nosuch"), "logger 'nosuch' is unknown"),
+        (("--out", "s3://"), "names no bucket"),
     ],
 )
-def test_a_dry_run_finds_what_the_run_would_refuse_of_gpus(tmp_path, monkeypatch, options, words):
+def test_a_dry_run_finds_what_the_run_would_refuse(tmp_path, monkeypatch, options, words):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert words in gotta("bench", "--quick", "--out", tmp_path, "--dry-run", *options, code=2).replace("\n", " ")
 

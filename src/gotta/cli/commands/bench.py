@@ -128,13 +128,17 @@ def bench(
     from gotta.cli.terminal import Console
     from gotta.experiment.sweep.engines import engine as make_engine
     from gotta.experiment.sweep.gpus import choose_gpus
+    from gotta.experiment.sweep.loggers import check_logger
     from gotta.workflow import plan
-    from gotta.workflow.bench_plan import check_numbers
+    from gotta.workflow.bench_plan import check_device_name, check_numbers
 
     console = Console()
     if "=" in recipe:
         recipe, settings = "mini", [recipe, *(settings or [])]
     check_numbers(jobs, threads, snapshot_every)
+    check_device_name(device)
+    for text in log or []:
+        check_logger(text)
     where = make_engine(engine, jobs, **engine_options(address, gpus, resources, pack, slurm))
     if engine == "local":
         usable = choose_gpus(gpus, device)
@@ -246,8 +250,11 @@ def _numbers(text: str) -> list[int]:
 
 def engine_options(address: str, gpus: float, resources: str, pack: int, slurm: str) -> dict[str, Any]:
     """What was given of them, by the names that engines know them by."""
-    if gpus < 0 or pack < 1:
-        raise GottaError(f"gpus={gpus:g}, pack={pack}: expected 0 or more GPUs and at least one cell per job.")
+    if not 0 <= gpus < inf or (gpus > 1 and gpus % 1) or pack < 1:
+        raise GottaError(
+            f"gpus={gpus:g}, pack={pack}: expected a number of GPUs, or a share of one such as 0.25, and at least one "
+            "cell per job."
+        )
     given = {"address": address, "gpus": gpus, "resources": _resources(resources), "options": _options(slurm)}
     return {name: value for name, value in given.items() if value} | ({"pack": pack} if pack > 1 else {})
 

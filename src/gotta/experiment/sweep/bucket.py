@@ -21,12 +21,15 @@ from gotta.errors import GottaError
 from gotta.experiment.sweep.leases import RETIRED, Claims, Folder
 
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}([^/].*)")  # a Path makes one slash of two; C: is a drive
+NO_BUCKET = re.compile(r"[a-z][a-z0-9+.-]+:/*")
 NOT_FIRST = "PreconditionFailed|ConditionalRequestConflict"  # what S3 says to who comes second
 LARGEST = 1 << 32  # bytes of a run
 
 
 def place_of(root: str | Path) -> Path:
     """The folder of a store: the one that is named, or the one on this machine that stands for an address."""
+    if NO_BUCKET.fullmatch(str(root)):
+        raise GottaError(f"the address '{root}' names no bucket. Expected one such as s3://bucket/runs.")
     return Path(root) if is_folder(root) else copies() / quote(name_of(root), safe="")
 
 

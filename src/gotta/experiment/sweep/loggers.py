@@ -116,11 +116,16 @@ class MLflow:
 LOGGERS: dict[str, Callable[[str, Path], Logger]] = {"tensorboard": TensorBoard, "wandb": WandB, "mlflow": MLflow}
 
 
+def check_logger(text: str) -> None:
+    """Raises where nobody knows the logger in `name` or `name:where`."""
+    if (name := text.partition(":")[0]) not in LOGGERS:
+        raise unknown("logger", name, LOGGERS)
+
+
 def make_logger(text: str, root: Path) -> Logger:
     """A logger from `name` or `name:where`."""
+    check_logger(text)
     name, _, where = text.partition(":")
-    if name not in LOGGERS:
-        raise unknown("logger", name, LOGGERS)
     try:
         return LOGGERS[name](where, root)
     except GottaError:
