@@ -107,7 +107,7 @@ def compare(panels: Sequence[Panel], first: str, second: str) -> Comparisons:
     if refused:
         told = f"{first} and {second} are not comparable in these runs. The nearest pair, {min(refused)[1]}"
         raise GottaError(f"{told}. Whole names, such as 'norm + fps', may differ in more than one part.")
-    known = {name for panel in panels for entry in panel.entries for name in (entry.row.label, entry.column.label)}
+    known = {name for panel in panels for entry in panel.entries for name in _names(entry)}
     missing = [name for name in (first, second) if not any(_find(panel, name) for panel in panels)]
     if missing:
         raise unknown("entry", missing[0], known)
