@@ -320,3 +320,26 @@ def test_predictions_say_that_they_go_on_until_the_last_one_is_over():
     with pytest.raises(GottaError):
         model(torch.full((8, 3, 8, 8), float("nan")))
     assert model.behind.idle.is_set()
+
+
+def test_a_step_inside_the_step_behind_is_refused():
+    """By a hook: it would be a batch of its own each time, and would wait for itself."""
+    model, told = behind("tent"), []
+    first, second = batches(2)
+    model(first)
+    model.wait()
+
+    def ask(*_):
+        with pytest.raises(GottaError, match="a step was asked for inside a step") as error:
+            model(first)
+        told.append(error.value)
+
+    hook = model.model.fc.register_forward_hook(ask)
+    model(second)
+    model.wait()
+    hook.remove()
+    assert told
+    assert model.failed == 0
+    model(first)
+    model.wait()
+    assert model.offered == 24

@@ -136,6 +136,9 @@ class Background(Adapted):
             raise GottaError(
                 "background adapts to one stream behind its predictions. Leave out stream=, or background."
             )
+        if is_on_stack(self.frame):
+            with super().alone("a step"):  # which refuses it
+                pass
         behind = self.behind
         if behind is None or not behind.thread.is_alive():  # the first call, or one in a process that was forked
             with super().alone("a copy"):
