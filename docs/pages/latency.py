@@ -7,6 +7,7 @@ from typing import Any
 from pages.parts import between, grid
 
 KEPT = "benchmarks/serve.json"
+TRAINING = ("tent", "rotta", "note", "sar")  # whose processor time is shown
 LIMIT = 1.3  # times the bare network's p99, of batches of 16 behind
 COLUMNS = ("bare p50", "bare p99", "at once p50", "at once p99", "behind p50", "behind p99", "behind / bare", "dropped")
 
@@ -15,7 +16,22 @@ def make(root: Path) -> dict[Path, str]:
     path = root / "docs/latency.md"
     said = json.loads((root / KEPT).read_text(encoding="utf-8")) if (root / KEPT).exists() else None
     content = "Not measured on a quiet machine yet." if said is None else tell(said)
-    return {path: between(path.read_text(encoding="utf-8"), "latency", content, path)}
+    text = between(path.read_text(encoding="utf-8"), "latency", content, path)
+    return {path: text if said is None else between(text, "processor time", tell_processor_time(said), path)}
+
+
+def tell_processor_time(said: dict[str, Any]) -> str:
+    """What the calling thread spends on a batch of 16, which hardly depends on other work on the machine."""
+    rows = {}
+    for method in TRAINING:
+        found = [row for row in said["rows"] if (row["method"], row["batch"]) == (method, 16)]
+        at_once, behind = of(found, False), of(found, True)
+        assert at_once is not None
+        assert behind is not None
+        times = [(at_once["bare_cpu_p50"], at_once["bare_cpu_p99"])]
+        times += [(row["cpu_p50"], row["cpu_p99"]) for row in (at_once, behind)]
+        rows[method] = [f"{half:.1f}, {most:.1f}" for half, most in times]
+    return grid("method", ("bare network, p50 and p99", "at once", "behind"), rows)
 
 
 def tell(said: dict[str, Any]) -> str:

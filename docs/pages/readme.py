@@ -5,10 +5,12 @@ from pathlib import Path
 from statistics import mean
 
 from gotta.report.paper.numbers import lookup
+from gotta.report.rows import list_in_words
 from gotta.report.stored_run import Run
 from pages.parts import between, grid, read
 
 STUDY = "study-a"
+WORDS = {1: "one", 2: "two", 3: "three"}
 METHODS = {"norm": "Norm", "note": "NOTE", "rotta": "RoTTA"}
 MEMORIES = {
     "none": "none",
@@ -28,9 +30,19 @@ def make(root: Path) -> dict[Path, str]:
     path = root / "README.md"
     runs = read(root, STUDY)
     columns = [column for name in METHODS.values() for column in (name, "paper")]
-    return {
-        path: between(path.read_text(encoding="utf-8"), "table of study", grid("memory", columns, rows(runs)), path)
-    }
+    content = f"{tell_seeds(runs)}\n\n{grid('memory', columns, rows(runs))}"
+    return {path: between(path.read_text(encoding="utf-8"), "table of study", content, path)}
+
+
+def tell_seeds(runs: Sequence[Run]) -> str:
+    """How many seeds each method has, the fewest and the most of its memories."""
+    named: dict[str, list[str]] = {}
+    for method, shown in METHODS.items():
+        counts = {len(accuracies(runs, method, memory)) for memory in MEMORIES} - {0}
+        if counts:
+            text = " to ".join(WORDS.get(count, str(count)) for count in sorted({min(counts), max(counts)}))
+            named.setdefault(text, []).append(shown)
+    return f"Seeds: {', '.join(f'{text} for {list_in_words(names)}' for text, names in named.items())}."
 
 
 def rows(runs: Sequence[Run]) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ TYPED = (  # by hand, around parts that are made
     *(f"docs/results/{name}.md" for name in ("imagenet500", "mini", "short", "teaser")),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs/pages/texts").glob("*.md.j2"))),
 )
-BY_SCRIPT = ("docs/results/guard.md", "docs/results/harm.md")
+BY_SCRIPT = ("docs/results/harm.md",)
 MEASURED = re.compile(r"[+-]?\d+\.\d+|± ?\d+|\d+ %")
 SETTINGS = {"0.005", "0.02", "0.05", "0.1", "0.2", "95 %"}  # epsilon, rates, gamma, the level of intervals
 ALSO = {

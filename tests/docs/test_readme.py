@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
 from pages.parts import read  # noqa: E402
-from pages.readme import STUDY, accuracies  # noqa: E402
+from pages.readme import STUDY, accuracies, tell_seeds  # noqa: E402
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BALANCED = ("cbfifo", "pbrs", "cstu", "cds", "fps")
@@ -52,3 +52,12 @@ def test_the_table_is_of_the_setting_that_the_text_names():
         assert [domain.samples for domain in run.domains.values()] == [10_000] * 5
     assert "10,000 images of each\ncorruption" in TEXT
     assert "five of the 15 corruptions" in TEXT
+
+
+def test_seeds_are_counted_by_method():
+    runs = read(ROOT, STUDY)
+    assert tell_seeds(runs) in TEXT
+    first = [run for run in runs if run.seed == 0]
+    assert tell_seeds(first) == "Seeds: one for Norm, NOTE and RoTTA."
+    more = [run for run in runs if run.seed == 0 or (run.spec.method.name, run.spec.memory.name) == ("norm", "fps")]
+    assert tell_seeds(more) == "Seeds: one to three for Norm, one for NOTE and RoTTA."

@@ -106,7 +106,7 @@ def put(adapted: "BetweenSteps", held: Held) -> None:
 
 
 def begin(adapted: "BetweenSteps") -> Held:
-    """A stream that nothing was seen of: as `reset` would leave the model."""
+    """A stream without samples yet: as `reset` would leave the model."""
     method, start, mine = adapted.method, adapted.method.reset_state, not adapted.shares_weights
     statistics, prior = copy(method.statistics), deepcopy(method.prior)
     load_own(statistics, start["statistics"])
@@ -267,7 +267,7 @@ def predict_ahead(
 ) -> Sequence[Ahead | None]:
     """One forward of the samples of all streams, x, each normalised as its stream does. `parts` are x[order] in pieces.
 
-    None for each stream where the network or the method does not permit that, so that each has a forward of its own.
+    None for each stream if the network or the method does not allow it; each then has a forward of its own.
     """
     method, alone = adapted.method, [None] * len(parts)
     net = method.predictor

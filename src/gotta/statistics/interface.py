@@ -111,7 +111,7 @@ class Statistics(Stateful):
         return torch.zeros(0, 0), torch.zeros(0, dtype=torch.long)
 
     def offer(self, take_in: Callable[..., Any], columns: Sequence[Tensor], part: slice) -> Tensor:
-        """Give a memory the moments of those samples of a part of the batch that count; the slots."""
+        """Offer a memory the moments of the samples that count in a part of the batch; the slots."""
         rows, which = self.moments
         inside = (which >= part.start) & (which < part.stop)
         rows, which = rows[inside], which[inside] - part.start

@@ -15,20 +15,15 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 from safetensors.torch import load_file
+from test_benchmarks import load
 
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD, corrupt
 from gotta.types import torch_images
 
-STATISTICS = json.loads((Path(__file__).parents[2] / "golden" / "corruptions" / "cifar_c_stats.json").read_text())
+ROOT = Path(__file__).parents[3]
+STATISTICS = json.loads((ROOT / "tests/golden/corruptions/cifar_c_stats.json").read_text())
 BANDS = ((1, 4), (4, 8), (8, 12), (12, 17))
-# Error in percent of the network on 10,000 images made by the published generator at severity 5.
-PUBLISHED_ERROR = dict(
-    zip(
-        STANDARD,
-        (75.8, 69.7, 77.0, 41.5, 57.5, 40.6, 40.8, 30.9, 46.5, 33.3, 13.1, 73.4, 30.2, 60.7, 29.7),
-        strict=True,
-    )
-)
+PUBLISHED_ERROR = load(ROOT / "benchmarks/agreement.py").PUBLISHED
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`gotta status`: how far a folder of runs is."""
+"""`gotta status`: how far the runs of a folder are."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -137,7 +137,7 @@ def _explain_stop(remote: Remote, part: Path, error: OSError) -> GottaError:
 
 
 def _verify(remote: Remote, part: Path) -> None:
-    """Only what is as published is put in place; what is not would never become so by fetching more."""
+    """Only a file that is as published is put in place; fetching more would not put another one right."""
     wrong = _other_size(remote, part) or _other_content(remote, part)
     if wrong:
         _discard(part)

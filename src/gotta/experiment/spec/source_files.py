@@ -96,7 +96,7 @@ def _find(name: str) -> Found | None:
 
 
 def _find_loaded(name: str) -> Found | None:
-    """A module that this process has imported is where it was imported from, a script that runs included."""
+    """For a module that this process has imported, the file it came from, a running script included."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     if module is None or not file:

@@ -167,7 +167,7 @@ class Leases:
         self._thread: threading.Thread | None = None
 
     def claim(self, id: str) -> Lease | None:
-        """The lease of a cell, or None while somebody else who lives has it."""
+        """The lease of a cell, or None while another living worker holds it."""
         try:
             self._start()
             before = self.claims.numbers(id)
@@ -194,8 +194,8 @@ class Leases:
         return self.claims.read(id, claims[-1])[0] if claims and self._lives(id, claims[-1]) else None
 
     def free(self, id: str) -> bool:
-        """Whether nobody who lives has a cell. The claim of one found dead is given back for it, so that whoever looks
-        for the first time need not watch its heart as long again."""
+        """Whether nobody who lives has a cell. The claim of a dead worker is given back on its behalf, so that the
+        next to look need not wait as long again."""
         claims = self.claims.numbers(id)
         if not claims or self.claims.read(id, claims[-1])[1] == 0:
             return True

@@ -194,7 +194,7 @@ def collapse_variants(places: Sequence[Place]) -> list[Place]:
 
 
 def own_arguments(run: Run) -> dict[str, Any]:
-    """The arguments of the memory that it does not have anyway."""
+    """The arguments of the memory that differ from its defaults."""
     memory = run.spec.memory
     given = {**memory.arguments, "refresh_every": memory.refresh_every}
     usual = _usual_arguments(memory.name)

@@ -104,7 +104,7 @@ def _is_plain(entry: Entry) -> bool:
 
 
 def keep_lines(entries: Sequence[Entry], most: int = MANY) -> tuple[list[Entry], str]:
-    """All lines in their order if a figure can show them, else those to look at first; and words for that."""
+    """All lines in their order if a figure can show them, else those to look at first; and a sentence that says so."""
     if len(entries) <= most:
         return list(entries), ""
     chosen = first_lines(entries, most)

@@ -134,10 +134,15 @@ def _environment() -> Environment:
     made.filters["embedded"] = embed
     made.filters["by_kind"] = by_kind
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))
-    made.filters["said"] = lambda text: Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))
+    made.filters["said"] = said
     made.filters["swatch"] = lambda marks: Markup(swatch(marks))
     return made
 
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def said(text: str) -> Markup:
+    """A sentence, its commands as code; a number stays on one line with its percent sign."""
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))).replace(" %", "&nbsp;%"))

@@ -87,7 +87,7 @@ def _asides(store: Store, now: float) -> Iterator[Claim]:
 
 
 def _estimate_left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None:
-    """The longest that a run under way still takes if it is like the usual finished one; None if nobody knows."""
+    """How long a running run still takes at most, judged by finished ones; None if there are none."""
     seconds = [run.numbers["seconds"] for run in runs if "seconds" in run.numbers]
     shares = [claim.done for claim in claims if claim.state == "running" and claim.done is not None]
     return float(median(seconds)) * (1 - min(shares)) if seconds and shares else None

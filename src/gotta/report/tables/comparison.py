@@ -58,7 +58,7 @@ def table(panel: Panel, metric: str = "accuracy") -> Table:
 
 
 def other_table(panel: Panel, metric: str = "accuracy") -> Table:
-    """Statistics and priors: a line for each method that has them; without lines where none has, or nothing else is."""
+    """Statistics and priors: a line for each method that has them; no lines where none has or nothing else is there."""
     own = [entry for entry in panel.entries if not entry.is_about_memories]
     memories = [entry for entry in panel.entries if entry.is_about_memories and not entry.column.is_source]
     entries = own if memories else []
