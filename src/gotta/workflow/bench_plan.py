@@ -294,7 +294,7 @@ def check_numbers(jobs: int, threads: int, snapshot_every: float) -> None:
 
 
 def check_device_name(device: str) -> None:
-    """Refuse what is no device anywhere: cells may run where others are."""
+    """Refuse a name that no machine has a device for: cells may run on other machines."""
     try:
         torch.device(device)
     except RuntimeError:
