@@ -287,6 +287,15 @@ def test_the_moving_average_is_the_one_that_is_said():
     np.testing.assert_allclose(follow(make_prior("ema"), logits), expected, atol=1e-5)
 
 
+def test_the_moving_average_without_an_order_takes_a_batch_at_once():
+    (first, second), last = stream(12, 3)[0].double().split(6), np.full(CLASSES, 1 / CLASSES)
+    prior = make_prior("ema", order_in_batch="none")
+    for logits in (first, second):
+        expected = (logits.softmax(1) * torch.from_numpy(last + 0.03)).log().log_softmax(1)
+        np.testing.assert_allclose(prior.follow(Prediction(logits)).logits, expected, atol=1e-9)
+        last += (1 - 0.9 ** len(logits)) * (logits.softmax(1).mean(0).numpy() - last)
+
+
 def test_the_network_itself_and_the_memory_can_be_had_without_the_prior():
     x = torch.rand(12, 3, 8, 8, generator=torch.Generator().manual_seed(0))
     own = seeded_net()(x)
