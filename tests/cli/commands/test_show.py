@@ -16,7 +16,7 @@ def test_show_tells_every_setting():
 
 def test_a_summary_is_text_without_quotes():
     shown = gotta("show", "fps")
-    assert "if that one's H is no smaller" in " ".join(shown.split())
+    assert "if that one's H (age and uncertainty) is no smaller" in " ".join(shown.split())
     described = yaml.safe_load(shown)
     assert described["summary"] == " ".join(inspect.getdoc(policies.get("fps")).split())
     assert list(described) == ["name", "summary", "settings", "needs", "refresh_every"]
