@@ -11,7 +11,7 @@ from whole_state import QUICK, frozen_state
 import gotta
 from gotta import GottaError, adapt
 from gotta.core.inputs import ENOUGH, Scale
-from gotta.core.undo import Copies, UndoneWarning
+from gotta.core.undo import Copies, UndoneWarning, moved_far
 from gotta.data import dataset
 from gotta.methods import methods
 from gotta.streams import Stream, StreamSpec
@@ -332,3 +332,26 @@ def test_any_number_that_is_not_finite_is_found():
                 tensors = some_tensors()
                 tensors[at][(-1,) * value.ndim] = bad
                 assert not Copies(tensors).finite(), at
+
+
+def test_settings_of_the_optimizer_go_back_too():
+    model = gotta.adapt(seeded_net(), "tent")
+    model(images())
+    group, step = model.method.optimizer.param_groups[0], model.method.adapt
+    before = group["lr"]
+
+    def change(batch):
+        group["lr"] = 9.0
+        step(batch)
+        raise KeyboardInterrupt
+
+    model.method.adapt = change
+    with pytest.raises(KeyboardInterrupt):
+        model(images(seed=1))
+    assert model.method.optimizer.param_groups[0]["lr"] == before
+
+
+def test_a_variance_of_zero_that_stays_has_not_moved():
+    eps = torch.tensor(1e-5)
+    assert not moved_far(torch.zeros(2), torch.zeros(2), eps)
+    assert moved_far(torch.zeros(2), torch.ones(2) * 1e9, eps)
