@@ -2,12 +2,13 @@
 
 from dataclasses import FrozenInstanceError, fields
 from math import log
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 import torch
 
-from gotta.types import MemoryBatch, Prediction, Step, Truth, domain_name, torch_images
+from gotta.types import MemoryBatch, Prediction, Step, Truth, computed_once, domain_name, torch_images
 
 
 def test_values_derived_from_logits_by_hand():
@@ -81,3 +82,34 @@ def test_images_that_may_not_be_written_stay_as_they_are():
 
 def test_name_of_a_corrupted_domain():
     assert domain_name("snow", 5) == "snow-5"
+
+
+class Slow:
+    def __init__(self, begun: Event, may_end: Event) -> None:
+        self.begun, self.may_end, self.count = begun, may_end, 0
+
+    @computed_once
+    def value(self) -> int:
+        self.count += 1
+        self.begun.set()
+        assert self.may_end.wait(20)
+        return self.count
+
+
+def test_what_one_thread_computes_does_not_hold_up_another_object():
+    begun, may_end, free = Event(), Event(), Event()
+    free.set()
+    slow, quick = Slow(begun, may_end), Slow(Event(), free)
+    behind = Thread(target=lambda: slow.value)
+    behind.start()
+    assert begun.wait(20)
+    ahead = Thread(target=lambda: quick.value)
+    ahead.start()
+    ahead.join(10)
+    held_up = ahead.is_alive()
+    may_end.set()
+    behind.join()
+    ahead.join()
+    assert not held_up
+    assert (slow.value, slow.value, slow.count) == (1, 1, 1), "computed once"
+    assert isinstance(Slow.value, computed_once)

@@ -4,16 +4,16 @@ True labels exist in `Truth` only; whatever predicts, remembers or adapts receiv
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+T = TypeVar("T")
 IntArray = NDArray[np.int64]
 Images = NDArray[np.uint8]  # [N, H, W, 3]
 
@@ -38,6 +38,23 @@ CORRUPTIONS = (
     "pixelate",
     "jpeg_compression",
 )
+
+
+class computed_once(Generic[T]):
+    """A property that is computed at its first use.
+
+    `functools.cached_property` has one lock for all objects before Python 3.12, so that a prediction would wait for the
+    thread behind it.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute, self.name, self.__doc__ = compute, compute.__name__, compute.__doc__
+
+    def __get__(self, owner: Any, kind: type) -> T:
+        if owner is None:
+            return self  # type: ignore[return-value]
+        value = owner.__dict__[self.name] = self.compute(owner)
+        return value
 
 
 @dataclass(frozen=True)
@@ -71,21 +88,21 @@ class Prediction:
         """What the network says by itself."""
         return self.before_prior or self
 
-    @cached_property
+    @computed_once
     def probs(self) -> Tensor:
         return self.logits.softmax(1)
 
-    @cached_property
+    @computed_once
     def label(self) -> Tensor:
         return self.logits.argmax(1)
 
-    @cached_property
+    @computed_once
     def uncertainty(self) -> Tensor:
         """-sum p ln(p + 1e-6) as RoTTA computes it: a saturated softmax gives -1e-6."""
         p = self.probs.double()
         return -(p * (p + 1e-6).log()).sum(1)
 
-    @cached_property
+    @computed_once
     def embedding(self) -> Tensor:
         value = getattr(self, self.embed)
         assert isinstance(value, Tensor), f"no {self.embed} in this prediction"

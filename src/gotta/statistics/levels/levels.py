@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from gotta.statistics.interface import Lent, Statistics
 from gotta.statistics.levels.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of
 from gotta.statistics.levels.look import FIRST_WAIT, Level, Moments, Plan, Sight, Yardstick, jump
 from gotta.statistics.normalization import own_levels, sample_moments, seen_before, tracked_norms
+from gotta.types import computed_once
 
 TRIALS = 4.0  # trials in hand at first: each costs two to four forwards
 USUAL_NOISE = 0.1  # of single samples, until enough of them tell
@@ -340,22 +341,22 @@ class Levels(Statistics):
         for name in ("held", "yardstick", "expected", "least_var"):
             vars(self).pop(name, None)
 
-    @cached_property
+    @computed_once
     def least_var(self) -> Tensor:
         return LEAST_VARIANCE * self.source_var
 
-    @cached_property
+    @computed_once
     def expected(self) -> Tensor:
         """Of the mix of classes that is there now, [2, P]."""
         return self.expect(self.mix)
 
-    @cached_property
+    @computed_once
     def yardstick(self) -> Yardstick:
         """The level of the shallow half of the layers."""
         level = Level(self.mean, self.var, self.noise, self.expected)
         return Yardstick.of(Level(*(part[..., self.shallow] for part in level)), self.sizes[: self.half])
 
-    @cached_property
+    @computed_once
     def held(self) -> list[Level]:
         noise, expected = (torch.split(part, self.sizes, 1) for part in (self.noise, self.expected))
         return [Level(*parts) for parts in zip(*self._lent, noise, expected, strict=True)]

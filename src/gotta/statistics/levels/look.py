@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from gotta.statistics.levels.evidence import WINDOW
+from gotta.types import computed_once
 
 if TYPE_CHECKING:
     from gotta.statistics.levels.levels import Levels
@@ -231,13 +232,13 @@ class Look:
         """Of samples that count, with those that wait."""
         return self.levels.labels.shape[0] + self.counted
 
-    @cached_property
+    @computed_once
     def window(self) -> Tensor:
         """What all layers saw of them, [2, number, P]."""
         rows = self.rows if self.counts is None else self.rows[:, self.counts]
         return torch.cat([self.levels.waiting, rows], 1) if len(self.levels.labels) else rows
 
-    @cached_property
+    @computed_once
     def distance(self) -> float:
         """From the level."""
         levels, yardstick = self.levels, self.levels.yardstick
@@ -246,7 +247,7 @@ class Look:
             yardstick = Yardstick.of(level, levels.sizes[: levels.half])
         return mean_distance(self.window[:, :, levels.shallow].mean(1), yardstick) if self.number else 0.0
 
-    @cached_property
+    @computed_once
     def noise(self) -> Tensor:
         """Of single samples, as far as it is known or these can tell."""
         levels = self.levels
@@ -254,7 +255,7 @@ class Look:
             return levels.noise
         return deviations(self.window, levels.mean, levels.var).var(1, correction=0).clamp_min(LEAST_NOISE)
 
-    @cached_property
+    @computed_once
     def newness(self) -> float:
         levels, number = self.levels, self.number
         if number < WINDOW:
@@ -262,7 +263,7 @@ class Look:
         share = number / (number + STEADY) if levels.known else 1.0
         return levels.newness + share * (measure_newness(self.window[:, :, levels.places[0]]) - levels.newness)
 
-    @cached_property
+    @computed_once
     def mean(self) -> Tensor:
         """Prediction of the samples that count, [C]."""
         logits = self.logits.detach()
