@@ -164,7 +164,7 @@ def training() -> Iterator[Callable[[TrainingProgress], None]]:
 
 @contextmanager
 def counted(what: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Counts done of all, if that is known, and guesses the time left; ten lines where there is no terminal."""
+    """Shows how much is done, of how much if known, and the time left; without a terminal in some ten lines."""
     console, since = Console(), monotonic()
     shown, first = -1, 0
     with console.status(what) as status:

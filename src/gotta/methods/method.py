@@ -94,7 +94,7 @@ class Method:
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[Mapping[str, Reader]] = {}  # attributes that are state, each with what reads it from a file
-    # Those of them that no prediction reads, and whose changes are told to `undo_log`, to spare a copy.
+    # State that only `adapt` reads. Its changes are written to `undo_log`, which saves a copy of it.
     large: ClassVar[tuple[str, ...]] = ()
     passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek", "ahead")  # set for a while
 

@@ -22,7 +22,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from math import inf
 from operator import itemgetter
@@ -296,35 +296,26 @@ class Folder:
     def create(self, name: str, content: bytes) -> bool:
         """Write a file, unless there is one of this name: a hard link is exclusive on file servers as well."""
         path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = _aside(path)
         try:
-            aside.write_bytes(content)
-            try:
-                os.link(aside, path)
-            except OSError as error:
-                if aside.stat().st_nlink == 2:  # done, though the server's answer was lost
-                    return True
-                if error.errno == errno.EEXIST:
-                    return False
-                if error.errno not in NO_LINKS:
-                    raise
-                return _create_directly(path, content)
-            return True
+            with _written_aside(path, content) as aside:
+                try:
+                    os.link(aside, path)
+                except OSError as error:
+                    if aside.stat().st_nlink == 2:  # done, though the server's answer was lost
+                        return True
+                    if error.errno == errno.EEXIST:
+                        return False
+                    if error.errno not in NO_LINKS:
+                        raise
+                    return _create_directly(path, content)
+                return True
         except FileNotFoundError:  # the folder was cleared meanwhile
             return False
-        finally:
-            aside.unlink(missing_ok=True)
 
     def replace(self, name: str, content: bytes) -> None:
         path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = _aside(path)
-        try:
-            aside.write_bytes(content)
+        with _written_aside(path, content) as aside:
             aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
 
     def freshen(self, name: str, content: bytes, changed: bool) -> None:
         """Write a file whose time counts; often its content has not changed."""
@@ -376,8 +367,16 @@ def _read_strange(path: Path) -> tuple[bytes, float] | None:
     return (b"", status.st_mtime) if known else (RETIRED, 0.0)
 
 
-def _aside(path: Path) -> Path:
-    return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+@contextmanager
+def _written_aside(path: Path, content: bytes) -> Iterator[Path]:
+    """The content in a file beside `path`, which is gone afterwards."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    try:
+        aside.write_bytes(content)
+        yield aside
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _create_directly(path: Path, content: bytes) -> bool:

@@ -131,7 +131,7 @@ def _shares(sizes: tuple[int, ...], device: torch.device) -> Tensor:
 def measure_newness(moments: Tensor) -> float:
     """How far samples, [2, n, c], are from the one before, against how far apart they are: von Neumann's ratio.
 
-    About 1 where each is for itself, however their classes come, and near 0 in a video.
+    About 1 for independent samples, whatever the order of their classes, and near 0 in a video.
     """
     steps = moments.diff(dim=1).square().mean(1)
     spread = moments.var(1, correction=0)
