@@ -1,11 +1,14 @@
 """`--data-dir`, `--data-workers`, and making data sets."""
 
 import os
+from typing import Annotated
 
+import typer
 from cli.shell import as_in_a_shell, gotta  # noqa: F401
 from data.image_files import by_class, write
 
-from gotta.cli.options import reads_data
+from gotta.cli.__main__ import app
+from gotta.cli.options import described, reads_data
 from gotta.data import dataset
 
 
@@ -64,4 +67,45 @@ def test_options_reach_the_command_and_are_undone(tmp_path, monkeypatch):
     assert wrapped(name="x", data_dir=None, data_workers=None) == ("x", "before", None)
     assert os.environ["GOTTA_DATA"] == "before"
     assert "GOTTA_DATA_WORKERS" not in os.environ
-    assert reads_data(wrapped) is wrapped
+
+
+def test_the_help_of_an_option_is_a_line_of_the_docstring():
+    def command(name: str, quick: bool = False, times: Annotated[int, typer.Option("--times", "-t")] = 1) -> str:
+        """Do something.
+
+        Arguments:
+            name: What to do,
+                at length.
+
+        Options:
+            quick: Sooner.
+            times: How often.
+        """
+        return name * times
+
+    made = described(command)
+    shown = typer.main.get_command(_app_of(made))
+    told = {one.name: (one.param_type_name, one.opts, one.secondary_opts, one.help) for one in shown.params}
+    assert made.__doc__.strip() == "Do something."
+    assert told["name"] == ("argument", ["name"], [], "What to do, at length.")
+    assert told["quick"] == ("option", ["--quick"], [], "Sooner.")
+    assert told["times"] == ("option", ["--times", "-t"], [], "How often.")
+    assert made(name="a", quick=True, times=2) == "aa"
+
+
+def _app_of(command):
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    return app
+
+
+def test_every_option_of_every_command_has_help():
+    for words, command in walk(typer.main.get_command(app), ["gotta"]):
+        assert [one.name for one in command.params if not one.help] == [], words
+
+
+def walk(command, words):
+    if not hasattr(command, "commands"):
+        yield words, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from walk(inner, [*words, name])

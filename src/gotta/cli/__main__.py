@@ -3,13 +3,12 @@
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import typer
 
 import gotta
-from gotta.cli.commands import stream
-from gotta.cli.data import data
-from gotta.cli.options import imports_from_here, reads_data
+from gotta.cli.options import described, imports_from_here, reads_data
 from gotta.cli.terminal import guard_output
 from gotta.errors import GottaError
 
@@ -17,29 +16,36 @@ COMMANDS = (  # in the order of --help; each is a function of its name in a modu
     *("bench", "run", "report", "watch", "status", "compare", "export", "keep", "verify", "leaderboard", "submit"),
     *("ls", "show", "check", "advise", "doctor", "replay", "serve", "train"),
 )
+GROUPS = {
+    "stream": ("Look at streams.", ("show",)),
+    "data": ("Fetch, make and show data.", ("download", "show", "make")),
+}
 READ_DATA = ("bench", "run", "verify", "advise")
 READ_AHEAD = ("bench", "run")
 TAKE_PARTS = ("bench", "run", "submit", "show", "check", "advise", "doctor", "replay", "serve", "train")  # module:Class
+LOOKS: dict[str, Any] = {"no_args_is_help": True, "pretty_exceptions_enable": False, "rich_markup_mode": "markdown"}
 
 app = typer.Typer(
     help="Memory for test-time adaptation: a library and a benchmark.",
     epilog="Start with: gotta bench --quick",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    **LOOKS,
 )
+
+
+def add(to: typer.Typer, module: str, name: str, reads: bool) -> None:
+    """A command, which is imported here; what it imports itself waits until it is called."""
+    command = described(getattr(import_module(f"gotta.cli.commands.{module}"), name))
+    command = reads_data(command, workers=name in READ_AHEAD) if reads else command
+    to.command(name)(imports_from_here(command) if name in TAKE_PARTS else command)
+
+
 for name in COMMANDS:
-    command = getattr(import_module(f"gotta.cli.commands.{name}"), name)
-    command = reads_data(command, workers=name in READ_AHEAD) if name in READ_DATA else command
-    app.command(name)(imports_from_here(command) if name in TAKE_PARTS else command)
-for group in (stream.app, data.app):
-    for command in group.registered_commands:
-        assert command.callback is not None
-        command.callback = reads_data(command.callback)
-        if command.callback.__name__ == "show":  # data sets may be `module:Class`
-            command.callback = imports_from_here(command.callback)
-app.add_typer(stream.app, name="stream")
-app.add_typer(data.app, name="data")
+    add(app, name, name, name in READ_DATA)
+for group, (about, names) in GROUPS.items():
+    inner = typer.Typer(help=about, callback=lambda: None, **LOOKS)
+    for name in names:
+        add(inner, group, name, reads=True)
+    app.add_typer(inner, name=group)
 
 
 def _version(value: bool) -> None:

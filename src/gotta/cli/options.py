@@ -1,13 +1,15 @@
-"""Options that several commands share: where data sets are, and who reads images ahead."""
+"""Commands as functions: the help of an option is a line of the docstring; and options that several commands share."""
 
 import inspect
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -15,6 +17,8 @@ import typer
 DATA_HOME = "GOTTA_DATA"
 DATA_WORKERS = "GOTTA_DATA_WORKERS"
 
+KINDS = {"Arguments": typer.Argument, "Options": typer.Option}  # headings of a docstring
+ENTRY = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 DataDir = Annotated[
     Path | None,
     typer.Option(help=f"The folder of your data sets. Default: what {DATA_HOME} names, or your own for programs."),
@@ -24,10 +28,43 @@ DataWorkers = Annotated[
 ]
 
 
+def described(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with the help that its docstring has for each argument and option, under these headings."""
+    text, *parts = re.split(rf"^({'|'.join(KINDS)}):\n", inspect.getdoc(command) or "", flags=re.MULTILINE)
+    told = {
+        name: (KINDS[kind], " ".join(help.split()))
+        for kind, lines in zip(parts[::2], parts[1::2], strict=True)
+        for name, help in ENTRY.findall(lines)
+    }
+
+    @wraps(command)
+    def with_help(**given: Any) -> Any:
+        return command(**given)
+
+    known = inspect.signature(command, eval_str=True).parameters.values()
+    with_help.__doc__ = text
+    return _taking(with_help, [_with_help(one, *told[one.name]) if one.name in told else one for one in known])
+
+
+def _with_help(parameter: Parameter, make: Callable[..., Any], help: str) -> Parameter:
+    """A switch that is off has no second name to switch it off."""
+    flags = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
+    known = get_args(parameter.annotation) if hasattr(parameter.annotation, "__metadata__") else ()
+    base, info = known or (parameter.annotation, make(*flags))
+    info.help = help
+    return parameter.replace(annotation=Annotated[base, info])
+
+
+def _taking(command: Callable[..., Any], parameters: Iterable[Parameter]) -> Callable[..., Any]:
+    """The command as one that takes these parameters, which is what the command line is made from."""
+    signature = inspect.Signature(list(parameters))
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    return command
+
+
 def reads_data(command: Callable[..., Any], workers: bool = False) -> Callable[..., Any]:
     """The command with --data-dir (and --data-workers), which hold for its process and all it starts."""
-    if "data_dir" in inspect.signature(command).parameters:
-        return command  # it has its own
     options: dict[str, Any] = {"data_dir": DataDir} | ({"data_workers": DataWorkers} if workers else {})
 
     @wraps(command)
@@ -40,13 +77,8 @@ def reads_data(command: Callable[..., Any], workers: bool = False) -> Callable[.
         with _environment(values):
             return command(**given)
 
-    signature = inspect.signature(command, eval_str=True)
-    added = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=options[n]) for n in options]
-    with_options.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), *added]
-    )
-    with_options.__annotations__ = {**command.__annotations__, **options}
-    return with_options
+    added = [Parameter(n, Parameter.KEYWORD_ONLY, default=None, annotation=options[n]) for n in options]
+    return _taking(with_options, [*inspect.signature(command).parameters.values(), *added])
 
 
 def imports_from_here(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,9 +1,7 @@
 """`gotta advise`: which method and memory for a network and a stream?"""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError
@@ -12,22 +10,15 @@ OF_THE_REGIME = ("batch_size", "reset")  # settings that may be given without th
 
 
 def advise(
-    model: Annotated[str, typer.Argument(help="module:function that builds the network, or a name of gotta's.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Argument(help="The path of the data, and what the stream is like: order=iid, batch_size=16, ..."),
-    ] = None,
-    data: Annotated[str, typer.Option(help="Your data set (gotta ls datasets), such as folder.")] = "",
-    weights: Annotated[
-        str | None, typer.Option(help="A checkpoint for a name of gotta's (a whole path, or one in the data home).")
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(help="Forwards that may be spent on a sample, a backward being two.")
-    ] = None,
-    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Whether the data has labels to go by.")] = True,
-    out: Annotated[Path, typer.Option(help="Where the runs are kept.")] = Path("runs/advise"),
-    jobs: Annotated[int, typer.Option(help="Candidates at a time.")] = 1,
-    device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda, mps.")] = "cpu",
+    model: str,
+    settings: list[str] | None = None,
+    data: str = "",
+    weights: str | None = None,
+    budget: float | None = None,
+    labels: bool = True,
+    out: Path = Path("runs/advise"),
+    jobs: int = 1,
+    device: str = "cpu",
     as_json: AsJson = False,
 ) -> None:
     """Run the candidates on your network and your stream, and name the line of gotta.adapt that did best.
@@ -39,6 +30,19 @@ def advise(
     - `gotta advise my_nets:build --data folder ./photos size=64` : your network, your images in <class>/<image>
 
     - `gotta advise resnet20 order=runs run_length=20 batch_size=1 --budget 2` : on bundled images
+
+    Arguments:
+        model: module:function that builds the network, or a name of gotta's.
+        settings: The path of the data, and what the stream is like: order=iid, batch_size=16, ...
+
+    Options:
+        data: Your data set (gotta ls datasets), such as folder.
+        weights: A checkpoint for a name of gotta's (a whole path, or one in the data home).
+        budget: Forwards that may be spent on a sample, a backward being two.
+        labels: Whether the data has labels to go by.
+        out: Where the runs are kept.
+        jobs: Candidates at a time.
+        device: Where the network runs: cpu, cuda, mps.
     """
     from gotta.cli.terminal import Console
     from gotta.workflow.advice import advise as measure

@@ -15,87 +15,32 @@ if TYPE_CHECKING:
 
 
 def bench(
-    recipe: Annotated[
-        str,
-        typer.Argument(
-            help="A recipe by name (gotta ls recipes) or a YAML file.", autocompletion=lambda: recipe_names()
-        ),
-    ] = "mini",
-    settings: Annotated[
-        list[str] | None, typer.Argument(help="Settings for all cells, as section.name=value.", show_default=False)
-    ] = None,
-    also: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="The same as an option.", show_default=False)
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller stream and one seed, for a first look.")] = False,
-    study: Annotated[
-        bool, typer.Option("--study", help="All 10,000 images of five corruptions (CIFAR-10-C) with resnet20.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="Where runs are kept. Default: runs/RECIPE.")] = None,
-    start_from: Annotated[
-        Path | None,
-        typer.Option("--from", help="Runs that count as finished: lines of gotta keep, or another folder of runs."),
-    ] = None,
-    memory: Annotated[
-        str,
-        typer.Option(
-            help="These memories in place of every memory of the recipe: names, wildcards or module:Class, by comma."
-        ),
-    ] = "",
-    method: Annotated[
-        str,
-        typer.Option(
-            help="Only these methods, by comma; one that the recipe does not have takes the place of each that it has."
-        ),
-    ] = "",
-    data: Annotated[str, typer.Option(help="This data set instead of the recipe's (gotta ls datasets).")] = "",
-    model: Annotated[
-        str,
-        typer.Option(help="This network instead of the recipe's: a name (gotta ls models) or module:function."),
-    ] = "",
-    seeds: Annotated[str, typer.Option(help="These seeds instead of the recipe's, by comma.")] = "",
-    engine: Annotated[
-        str, typer.Option(help="Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.")
-    ] = "local",
-    jobs: Annotated[
-        int, typer.Option(help="Cells at a time. Default: one per core here, what fits on ray and slurm.")
-    ] = 0,
-    threads: Annotated[int, typer.Option(help="Torch threads per cell.")] = 1,
-    device: Annotated[str, typer.Option(help="Where the networks run: cpu, cuda, cuda:1, mps.")] = "cpu",
-    address: Annotated[
-        str, typer.Option(help="With ray: an existing cluster, auto or host:port. Default: RAY_ADDRESS.")
-    ] = "",
-    gpus: Annotated[
-        float,
-        typer.Option(help="GPUs per cell with ray (fractions too) and slurm; with local GPUs in all, one per process."),
-    ] = 0.0,
-    resources: Annotated[
-        str, typer.Option(help="With ray: what else a cell needs, by comma; memory in GB: memory=16,highmem=1.")
-    ] = "",
-    pack: Annotated[int, typer.Option(help="With slurm: cells per job, one after the other.")] = 1,
-    slurm: Annotated[
-        str, typer.Option(help="With slurm: options of sbatch by comma, partition=gpu,account=me; minutes=240.")
-    ] = "",
-    snapshot_every: Annotated[
-        float, typer.Option(help="Seconds between two snapshots of a running cell; inf for none.")
-    ] = 60.0,
-    record: Annotated[
-        bool,
-        typer.Option(
-            "--record", help="Keep what the memories of the first seed's runs held, with images, for the report."
-        ),
-    ] = False,
-    log: Annotated[
-        list[str] | None,
-        typer.Option(help="Log runs to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what is missing, what would be run, and how long.")
-    ] = False,
-    details: Annotated[
-        bool, typer.Option("--details", help="Print settings, notes and what is known of each method, too.")
-    ] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="With --dry-run: name every run with its id.")] = False,
+    recipe: Annotated[str, typer.Argument(autocompletion=lambda: recipe_names())] = "mini",
+    settings: list[str] | None = None,
+    quick: bool = False,
+    study: bool = False,
+    out: Path | None = None,
+    start_from: Annotated[Path | None, typer.Option("--from")] = None,
+    memory: str = "",
+    method: str = "",
+    data: str = "",
+    model: str = "",
+    seeds: str = "",
+    engine: str = "local",
+    jobs: int = 0,
+    threads: int = 1,
+    device: str = "cpu",
+    address: str = "",
+    gpus: float = 0.0,
+    resources: str = "",
+    pack: int = 1,
+    slurm: str = "",
+    snapshot_every: float = 60.0,
+    record: bool = False,
+    log: list[str] | None = None,
+    dry_run: bool = False,
+    details: bool = False,
+    ids: bool = False,
 ) -> None:
     """Run a recipe and print its table. Finished runs are kept and reused. In Python: `gotta.bench(...)`.
 
@@ -118,6 +63,38 @@ def bench(
     - `gotta bench --quick --record` : then a run in the report shows the images in its memory, and why they are there
 
     - `gotta bench --engine ray --address auto --gpus 0.25 --device cuda` : four cells per GPU of a Ray cluster
+
+    Arguments:
+        recipe: A recipe by name (gotta ls recipes) or a YAML file.
+        settings: Settings for all cells, as section.name=value.
+
+    Options:
+        quick: A smaller stream and one seed, for a first look.
+        study: All 10,000 images of five corruptions (CIFAR-10-C) with resnet20.
+        out: Where runs are kept. Default: runs/RECIPE.
+        start_from: Runs that count as finished: lines of gotta keep, or another folder of runs.
+        memory: These memories in place of every memory of the recipe: names, wildcards or module:Class, by
+            comma.
+        method: Only these methods, by comma; one that the recipe does not have takes the place of each that it
+            has.
+        data: This data set instead of the recipe's (gotta ls datasets).
+        model: This network instead of the recipe's: a name (gotta ls models) or module:function.
+        seeds: These seeds instead of the recipe's, by comma.
+        engine: Where cells run: local (processes here), ray, slurm. See docs/sweeps.md.
+        jobs: Cells at a time. Default: one per core here, what fits on ray and slurm.
+        threads: Torch threads per cell.
+        device: Where the networks run: cpu, cuda, cuda:1, mps.
+        address: With ray: an existing cluster, auto or host:port. Default: RAY_ADDRESS.
+        gpus: GPUs per cell with ray (fractions too) and slurm; with local GPUs in all, one per process.
+        resources: With ray: what else a cell needs, by comma; memory in GB: memory=16,highmem=1.
+        pack: With slurm: cells per job, one after the other.
+        slurm: With slurm: options of sbatch by comma, partition=gpu,account=me; minutes=240.
+        snapshot_every: Seconds between two snapshots of a running cell; inf for none.
+        record: Keep what the memories of the first seed's runs held, with images, for the report.
+        log: Log runs to tensorboard, wandb or mlflow, as name or name:where.
+        dry_run: Only say what is missing, what would be run, and how long.
+        details: Print settings, notes and what is known of each method, too.
+        ids: With --dry-run: name every run with its id.
     """
     from gotta.experiment.sweep import forking
 
@@ -152,7 +129,7 @@ def bench(
         data=data,
         model=model,
         seeds=_numbers(seeds),
-        settings=[*(settings or []), *(also or [])],
+        settings=settings or [],
         record=record,
         out=out,
         start_from=start_from,

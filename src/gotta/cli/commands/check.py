@@ -6,13 +6,11 @@ import typer
 
 
 def check(
-    part: Annotated[str, typer.Argument(help="A method, memory, statistics, prior, data set, order or schedule.")],
-    settings: Annotated[list[str] | None, typer.Argument(help="Its settings as name=value.")] = None,
-    kind: Annotated[str, typer.Option(help="Which kind is meant, where several have the name.")] = "",
-    examples: Annotated[
-        int | None, typer.Option(min=1, help="Random cases per property. Default: by the kind.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other cases.")] = 0,
+    part: str,
+    settings: list[str] | None = None,
+    kind: str = "",
+    examples: Annotated[int | None, typer.Option(min=1)] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
 ) -> None:
     """Try a part on random and awkward cases and say which properties of its kind hold. Exit code 1 if one does not.
 
@@ -27,6 +25,15 @@ def check(
     - `gotta check patient`
 
     - `gotta check note --kind order`
+
+    Arguments:
+        part: A method, memory, statistics, prior, data set, order or schedule.
+        settings: Its settings as name=value.
+
+    Options:
+        kind: Which kind is meant, where several have the name.
+        examples: Random cases per property. Default: by the kind.
+        seed: Another seed draws other cases.
     """
     from gotta.checks.parts import check_part
     from gotta.experiment.spec.text import dotted as parse_settings

@@ -1,9 +1,7 @@
 """`gotta compare`: two entries of a folder of runs, or two folders."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError
@@ -12,12 +10,7 @@ if TYPE_CHECKING:
     from gotta.cli.terminal import Console
 
 
-def compare(
-    folder: Annotated[Path, typer.Argument(help="A folder of runs, or lines that `gotta keep` wrote.")],
-    first: Annotated[str, typer.Argument(help="A memory, method or entry (`rotta + fps`); or another folder.")],
-    second: Annotated[str | None, typer.Argument(help="What to compare it with.", show_default=False)] = None,
-    as_json: AsJson = False,
-) -> None:
+def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson = False) -> None:
     """Say how two entries differ, paired on the same streams: the difference, its interval, the number of pairs, and
     how many more seeds or domains would settle it. Only like is compared with like; an error names what differs.
 
@@ -28,6 +21,11 @@ def compare(
     - `gotta compare runs/mini fps cstu`
 
     - `gotta compare runs/mini runs/mini-new`
+
+    Arguments:
+        folder: A folder of runs, or lines that `gotta keep` wrote.
+        first: A memory, method or entry (`rotta + fps`); or another folder.
+        second: What to compare it with.
     """
     from gotta.cli.stores import finished
     from gotta.cli.terminal import Console

@@ -1,6 +1,6 @@
 """`gotta doctor`: what is a model like, and is anything wrong with it?"""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -10,22 +10,17 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-def doctor(
-    model: Annotated[
-        str, typer.Argument(help="module:function that builds the model, module:model, or a name of gotta's.")
-    ],
-    weights: Annotated[
-        str | None,
-        typer.Option(help="A checkpoint for a name of gotta's (a whole path, or one in the data home), or 'random'."),
-    ] = None,
-    method: Annotated[
-        str, typer.Option(help="Measure a step of these methods only: names or wildcards, by comma.")
-    ] = "*",
-    as_json: AsJson = False,
-) -> None:
+def doctor(model: str, weights: str | None = None, method: str = "*", as_json: AsJson = False) -> None:
     """Look a model over: normalisation layers, inputs, outputs, which methods would do nothing, the cost of a step.
 
     Exit code 1 if something needs fixing. Example: `gotta doctor my_module:build_model`
+
+    Arguments:
+        model: module:function that builds the model, module:model, or a name of gotta's.
+
+    Options:
+        weights: A checkpoint for a name of gotta's (a whole path, or one in the data home), or 'random'.
+        method: Measure a step of these methods only: names or wildcards, by comma.
     """
     from gotta.doctor import examine
 

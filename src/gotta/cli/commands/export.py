@@ -2,18 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from gotta.errors import GottaError, unknown
 
 
-def export(
-    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote.")],
-    format: Annotated[str, typer.Option(help="csv, json or parquet.")] = "csv",
-    out: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
-) -> None:
+def export(folder: Path, format: str = "csv", out: Path | None = None) -> None:
     """Write one row per run: id, settings, numbers, environment, timings last; in the same order every time.
 
     Examples:
@@ -21,6 +14,13 @@ def export(
     - `gotta export runs/mini > mini.csv`
 
     - `gotta export runs/mini --format parquet --out mini.parquet`
+
+    Arguments:
+        folder: A folder that `gotta bench` or `gotta run` wrote.
+
+    Options:
+        format: csv, json or parquet.
+        out: Write to this file instead of standard output.
     """
     from gotta.cli.stores import finished
     from gotta.files import write_atomically

@@ -1,23 +1,21 @@
 """`gotta keep`: finished runs as lines of a file, for a repository."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from gotta.errors import GottaError
 
 
-def keep(
-    runs: Annotated[Path, typer.Argument(help="A folder that `gotta bench` wrote, or other kept lines.")],
-    to: Annotated[Path, typer.Argument(help="The file that gets their lines, such as results/table1.jsonl.")],
-) -> None:
+def keep(runs: Path, to: Path) -> None:
     """Add finished runs to a file, a line for each: settings, numbers, cost, hashes, environment; no records of steps.
 
     What the file has stays as it is, so the same command again changes nothing. A damaged run is refused.
 
     Example: `gotta keep runs/mini results/mini.jsonl`, then `gotta report`, `compare`, `status`, `export` and
     `gotta bench --from` take results/mini.jsonl as they take runs/mini.
+
+    Arguments:
+        runs: A folder that `gotta bench` wrote, or other kept lines.
+        to: The file that gets their lines, such as results/table1.jsonl.
     """
     from gotta.cli.stores import existing
     from gotta.experiment.sweep.kept import keep as keep_runs

@@ -1,20 +1,20 @@
 """`gotta leaderboard`: finished runs ranked by protocol, as a page."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 
-def leaderboard(
-    runs: Annotated[Path, typer.Argument(help="Lines that `gotta keep` or `gotta submit` wrote, or a folder of runs.")],
-    out: Annotated[Path, typer.Option(help="The folder of the page.")] = Path("site"),
-) -> None:
+def leaderboard(runs: Path, out: Path = Path("site")) -> None:
     """Rank finished runs by protocol: method, memory and prior, with intervals, cost, controls and published numbers.
 
     Writes index.html, which opens offline, and beside it the specs of the runs and the protocols.
 
     Example: `gotta leaderboard results --out site`
+
+    Arguments:
+        runs: Lines that `gotta keep` or `gotta submit` wrote, or a folder of runs.
+
+    Options:
+        out: The folder of the page.
     """
     from gotta.cli.stores import existing
     from gotta.report.board.board_page import write_leaderboard

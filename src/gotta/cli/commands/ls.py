@@ -2,9 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError, unknown
@@ -15,13 +13,13 @@ if TYPE_CHECKING:
 GROUPS = {"streams": ("orders", "schedules", "domain-orders")}
 
 
-def ls(
-    kind: Annotated[str, typer.Argument(help="Only this kind, such as memories.")] = "",
-    as_json: AsJson = False,
-) -> None:
+def ls(kind: str = "", as_json: AsJson = False) -> None:
     """List memories, methods, statistics, priors, models, data sets, corruptions, streams, protocols and recipes.
 
     Example: `gotta ls memories`
+
+    Arguments:
+        kind: Only this kind, such as memories.
     """
     from rich.table import Table
     from rich.text import Text

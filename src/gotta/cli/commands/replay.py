@@ -1,9 +1,7 @@
 """`gotta replay`: the same recorded stream through other memories, without a model."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gotta.memory.journal import Journal
@@ -13,15 +11,11 @@ COLUMNS = ("rows", "classes", "balance", "near_duplicates", "nn_distance", "cove
 
 
 def replay(
-    journal: Annotated[Path, typer.Argument(help="A journal of `gotta run --journal` or Memory(..., journal=True).")],
-    memory: Annotated[
-        str, typer.Option(help="The memories to compare: names, wildcards or module:Class, by comma.")
-    ] = ("fifo,reservoir,pbrs,cstu,cds,fps"),
-    capacity: Annotated[int | None, typer.Option(help="Default: the recorded memory's.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the memories.")] = 0,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw what each memory holds: a .svg or .png file.", show_default=False)
-    ] = None,
+    journal: Path,
+    memory: str = "fifo,reservoir,pbrs,cstu,cds,fps",
+    capacity: int | None = None,
+    seed: int = 0,
+    picture: Path | None = None,
 ) -> None:
     """Offer a recorded stream to other memories and compare what they hold, how diverse it is, and what it cost.
 
@@ -32,6 +26,15 @@ def replay(
     - `gotta replay fifo.npz --memory fps,cstu`
 
     - `gotta replay fifo.npz --picture held.svg` : what each of them holds, in the style of the paper's Figure 1
+
+    Arguments:
+        journal: A journal of `gotta run --journal` or Memory(..., journal=True).
+
+    Options:
+        memory: The memories to compare: names, wildcards or module:Class, by comma.
+        capacity: Default: the recorded memory's.
+        seed: Seed of the memories.
+        picture: Draw what each memory holds: a .svg or .png file.
     """
     from rich.table import Table
 

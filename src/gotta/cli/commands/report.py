@@ -1,26 +1,11 @@
 """`gotta report`: the tables of a folder of runs, from the store alone."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from gotta.errors import GottaError
 
 
-def report(
-    folder: Annotated[
-        Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` wrote, or lines that `gotta keep` wrote.")
-    ],
-    metric: Annotated[str, typer.Option(help="accuracy, error or seconds.")] = "accuracy",
-    details: Annotated[
-        bool, typer.Option("--details", help="Print settings, notes and what is known of each method, too.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Where to write it. Default: beside the runs; of kept lines, runs/report-NAME."),
-    ] = None,
-) -> None:
+def report(folder: Path, metric: str = "accuracy", details: bool = False, out: Path | None = None) -> None:
     """Rebuild the report of finished runs: prints the table, writes report.html, tables.* and figures/ beside the runs.
 
     Examples:
@@ -28,6 +13,14 @@ def report(
     - `gotta report runs/mini`
 
     - `gotta report results/statistics.jsonl`
+
+    Arguments:
+        folder: A folder that `gotta bench` or `gotta run` wrote, or lines that `gotta keep` wrote.
+
+    Options:
+        metric: accuracy, error or seconds.
+        details: Print settings, notes and what is known of each method, too.
+        out: Where to write it. Default: beside the runs; of kept lines, runs/report-NAME.
     """
     from gotta.cli.progress import show_chapters, show_table
     from gotta.cli.terminal import Console

@@ -2,9 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gotta.cli.terminal import Console
@@ -12,35 +10,17 @@ if TYPE_CHECKING:
 
 
 def run(
-    settings: Annotated[
-        list[str] | None, typer.Argument(help="A YAML spec file first, if any; then settings as section.name=value.")
-    ] = None,
-    data: Annotated[str, typer.Option(help="This data set (gotta ls datasets); short for data.name=...")] = "",
-    model: Annotated[
-        str, typer.Option(help="This network: a name (gotta ls models) or module:function; short for model.name=...")
-    ] = "",
-    out: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs/single"),
-    threads: Annotated[int, typer.Option(help="Torch threads.")] = 1,
-    device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda, cuda:1, mps.")] = "cpu",
-    show: Annotated[bool, typer.Option("--show", help="Only print the complete spec.")] = False,
-    journal: Annotated[
-        Path | None, typer.Option(help="Run anew and write every decision of the memory to this .npz file.")
-    ] = None,
-    latency: Annotated[
-        bool,
-        typer.Option("--latency", help="Run anew in this process and print p50 and p99 of a batch; nothing is stored."),
-    ] = False,
-    record: Annotated[
-        bool,
-        typer.Option(
-            "--record",
-            help="Also keep what the memory held, with its images, for `gotta report`; a finished run is run again.",
-        ),
-    ] = False,
-    log: Annotated[
-        list[str] | None,
-        typer.Option(help="Log the run to tensorboard, wandb or mlflow, as name or name:where.", show_default=False),
-    ] = None,
+    settings: list[str] | None = None,
+    data: str = "",
+    model: str = "",
+    out: Path = Path("runs/single"),
+    threads: int = 1,
+    device: str = "cpu",
+    show: bool = False,
+    journal: Path | None = None,
+    latency: bool = False,
+    record: bool = False,
+    log: list[str] | None = None,
 ) -> None:
     """Run one cell and print its summary. What is not given keeps its default. In Python: `gotta.run(...)`.
 
@@ -59,6 +39,22 @@ def run(
     - `gotta run memory.name=fps memory.capacity=32 --record` : then open the run in `gotta report runs/single`
 
     - `gotta run runs/mini/runs/ID/spec.json --record --out runs/mini` : record a run of a sweep afterwards
+
+    Arguments:
+        settings: A YAML spec file first, if any; then settings as section.name=value.
+
+    Options:
+        data: This data set (gotta ls datasets); short for data.name=...
+        model: This network: a name (gotta ls models) or module:function; short for model.name=...
+        out: Where runs are kept.
+        threads: Torch threads.
+        device: Where the network runs: cpu, cuda, cuda:1, mps.
+        show: Only print the complete spec.
+        journal: Run anew and write every decision of the memory to this .npz file.
+        latency: Run anew in this process and print p50 and p99 of a batch; nothing is stored.
+        record: Also keep what the memory held, with its images, for `gotta report`; a finished run is run
+            again.
+        log: Log the run to tensorboard, wandb or mlflow, as name or name:where.
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from gotta.cli.commands.bench import conclude

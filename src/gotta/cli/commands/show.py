@@ -1,9 +1,7 @@
 """`gotta show`: all settings of a part of any kind, or the spec of a run."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from gotta.cli.json_output import AsJson, print_json, to_plain
 from gotta.errors import GottaError, unknown
@@ -12,11 +10,7 @@ if TYPE_CHECKING:
     from gotta.experiment.sweep.store import Run
 
 
-def show(
-    name: Annotated[str, typer.Argument(help="A part by name (gotta ls) or module:Class, or a run: its folder or id.")],
-    store: Annotated[Path, typer.Option(help="Where a run that is named by its id is kept.")] = Path("runs/single"),
-    as_json: AsJson = False,
-) -> None:
+def show(name: str, store: Path = Path("runs/single"), as_json: AsJson = False) -> None:
     """Print a part of any kind with every setting it takes; a protocol; or a run's spec.
 
     Examples:
@@ -32,6 +26,12 @@ def show(
     - `gotta show my_module:MyPolicy`
 
     - `gotta show 3f0c2a --store runs/mini > spec.yaml` : the beginning of an id will do; `gotta run spec.yaml` takes it
+
+    Arguments:
+        name: A part by name (gotta ls) or module:Class, or a run: its folder or id.
+
+    Options:
+        store: Where a run that is named by its id is kept.
     """
     from gotta.checks.parts import KINDS, find_kinds
     from gotta.experiment.recipe.protocol import protocols, text_of

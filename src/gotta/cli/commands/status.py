@@ -1,9 +1,7 @@
 """`gotta status`: how far the runs of a folder are."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from gotta.cli.json_output import AsJson, print_json
 from gotta.errors import GottaError
@@ -15,13 +13,13 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-def status(
-    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` writes to.")],
-    as_json: AsJson = False,
-) -> None:
+def status(folder: Path, as_json: AsJson = False) -> None:
     """Count finished, running, failed and damaged runs. Only looks: nothing is written, the sweep is not disturbed.
 
     Example: `gotta status runs/mini`
+
+    Arguments:
+        folder: A folder that `gotta bench` or `gotta run` writes to.
     """
     from gotta.cli.stores import existing
     from gotta.experiment.sweep.bucket import name_of

@@ -1,31 +1,13 @@
 """`gotta stream`: look at a stream before running anything on it."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
-
-app = typer.Typer(help="Look at streams.", no_args_is_help=True)
 
 
-@app.callback()
-def group() -> None:
-    pass
-
-
-@app.command()
 def show(
-    settings: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Settings of the stream as name=value, such as gamma=0.1 schedule=mixed; also expose_every=4."
-        ),
-    ] = None,
-    data: Annotated[str, typer.Option(help="A data set (gotta ls datasets).")] = "cifar10-mini",
-    data_argument: Annotated[
-        list[str] | None, typer.Option(help="An argument of the data set as name=value; may be repeated.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("stream.png"),
+    settings: list[str] | None = None,
+    data: str = "cifar10-mini",
+    data_argument: list[str] | None = None,
+    out: Path = Path("stream.png"),
 ) -> None:
     """Print a stream's class-run lengths and draw it: class over time, domains as bands.
 
@@ -40,6 +22,14 @@ def show(
     - `gotta stream show order=markov schedule=mixed class_stay=0.95 domain_stay=0.85 per_class=20` : chains
 
     - `gotta stream show order=iid schedule=cdc per_class=20` : domains in pieces of drawn lengths
+
+    Arguments:
+        settings: Settings of the stream as name=value, such as gamma=0.1 schedule=mixed; also expose_every=4.
+
+    Options:
+        data: A data set (gotta ls datasets).
+        data_argument: An argument of the data set as name=value; may be repeated.
+        out: The picture to write.
     """
     from gotta.core.exposure import SETTINGS, Exposure
     from gotta.data import dataset

@@ -17,23 +17,14 @@ INTERRUPTED = 130
 
 
 def train(
-    architecture: Annotated[str, typer.Argument(help="What to train (gotta ls architectures).")],
-    data: Annotated[
-        Path,
-        typer.Option(
-            help="CIFAR-10 (archive or folder), a folder of `<class>/<image>`, or tracks: a zip file of sheets or "
-            "a folder of `<class>/<track>/<frame>`."
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting of those above; repeat for more."),
-    ] = None,
-    test: Annotated[Path | None, typer.Option(help="Test images, if --data is a folder: `<class>/<image>`.")] = None,
-    size: Annotated[int, typer.Option(help="Side to which the images of a folder are fitted.")] = 32,
-    every: Annotated[int, typer.Option(min=1, help="Of video tracks, train on every so many-th frame.")] = 1,
-    threads: Annotated[int, typer.Option(min=1, help="Torch threads. Another number may round differently.")] = 1,
+    architecture: str,
+    data: Path,
+    out: Path,
+    setting: Annotated[list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE")] = None,
+    test: Path | None = None,
+    size: int = 32,
+    every: Annotated[int, typer.Option(min=1)] = 1,
+    threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Train a network. Every epoch is kept: after a kill the same command goes on, to the very same weights.
 
@@ -59,6 +50,19 @@ def train(
 
     - `gotta train resnet18-small --data gtsrb_tracks.zip --every 3 --out signs.safetensors -s flip=false` : a fourth of
       each class's tracks is held out, and tested on
+
+    Arguments:
+        architecture: What to train (gotta ls architectures).
+
+    Options:
+        data: CIFAR-10 (archive or folder), a folder of `<class>/<image>`, or tracks: a zip file of sheets or a
+            folder of `<class>/<track>/<frame>`.
+        out: The .safetensors file to write.
+        setting: A setting of those above; repeat for more.
+        test: Test images, if --data is a folder: `<class>/<image>`.
+        size: Side to which the images of a folder are fitted.
+        every: Of video tracks, train on every so many-th frame.
+        threads: Torch threads. Another number may round differently.
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
     import torch

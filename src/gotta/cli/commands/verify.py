@@ -9,18 +9,25 @@ import typer
 
 
 def verify(
-    results: Annotated[
-        Path, typer.Argument(help="Lines that `gotta keep` wrote, a folder of them, or a folder of runs.")
-    ],
-    sample: Annotated[int, typer.Option(help="How many runs are drawn.", min=1)] = 3,
-    seconds: Annotated[float, typer.Option(help="Only runs that took at most so many seconds.")] = inf,
-    seed: Annotated[int | None, typer.Option(help="Draws the same sample again.", show_default=False)] = None,
-    note: Annotated[bool, typer.Option(help="Add what was found to verified.jsonl beside the lines.")] = True,
+    results: Path,
+    sample: Annotated[int, typer.Option(min=1)] = 3,
+    seconds: float = inf,
+    seed: int | None = None,
+    note: bool = True,
 ) -> None:
     """Run a sample of kept runs again and compare: bit for bit on the same processor and torch, else within what the
     samples of each domain allow. Runs whose data or weights are not here, and parts of one's own, are left out.
 
     Example: `gotta verify results/mini.jsonl --sample 3`. Exit code 1 if a run has other numbers.
+
+    Arguments:
+        results: Lines that `gotta keep` wrote, a folder of them, or a folder of runs.
+
+    Options:
+        sample: How many runs are drawn.
+        seconds: Only runs that took at most so many seconds.
+        seed: Draws the same sample again.
+        note: Add what was found to verified.jsonl beside the lines.
     """
     from gotta.cli.stores import existing
     from gotta.experiment.sweep.verified import OTHER, VERIFIED

@@ -6,16 +6,17 @@ from typing import Annotated
 import typer
 
 
-def watch(
-    folder: Annotated[Path, typer.Argument(help="A folder that `gotta bench` or `gotta run` writes to.")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")] = 8265,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; only this machine unless you say so.")
-    ] = "127.0.0.1",
-) -> None:
+def watch(folder: Path, port: Annotated[int, typer.Option(min=0, max=65535)] = 8265, host: str = "127.0.0.1") -> None:
     """Serve the report of a folder on this machine; the page updates itself as runs finish. Ctrl-C stops it.
 
     Example: `gotta watch runs/mini`
+
+    Arguments:
+        folder: A folder that `gotta bench` or `gotta run` writes to.
+
+    Options:
+        port: 0 takes any free one.
+        host: The address to listen on; only this machine unless you say so.
     """
     from gotta.cli.stores import existing
     from gotta.report.store.serve import server

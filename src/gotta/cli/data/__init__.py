@@ -1,1 +1,0 @@
-"""`gotta data`: downloading, making, looking."""
