@@ -360,7 +360,7 @@ def test_weight_decay_acts_on_matrices_and_kernels_only():
     ("change", "message"),
     [
         ({"batch_size": 37}, "36 images do not fill a batch of 37"),
-        ({"epochs": 0}, "epochs=0, expected 1 or more"),
+        ({"epochs": 0}, "epochs=0, expected greater than or equal to 1"),
         ({"batch_size": 0}, "batch_size=0"),
         ({"optimizer": "adam"}, "optimizer=adam, expected sgd or adamw"),
         ({"lr": float("nan")}, "lr=nan"),

@@ -4,18 +4,19 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from safetensors.torch import save
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, messages, unknown
 from gotta.files import check_writable, write_atomically
 from gotta.freed_memory import keep_freed_memory
 from gotta.models import Backbone, architectures
@@ -23,41 +24,47 @@ from gotta.models.zoo import read, save_model
 from gotta.seeds import generator, torch_generator
 from gotta.types import Images, IntArray, torch_images
 
+Count = Annotated[int, Field(ge=1)]
+Whole = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
 
 @dataclass(frozen=True)
 class Settings:
     """Everything that decides the trained weights, besides the images."""
 
-    architecture: str = "resnet20"
-    epochs: int = 40
-    batch_size: int = 128
-    optimizer: str = "sgd"  # sgd (Nesterov, momentum 0.9) or adamw
-    lr: float = 0.2
-    weight_decay: float = 5e-4
-    warmup: float = 0.15  # share of all steps in which the rate rises linearly; then it falls linearly to zero
-    crop: int = 4  # padding of the random crop; 0 for none
-    small_epochs: int = 0  # so many epochs first are trained on smaller crops: nearly half the cost of full ones
-    small_size: int = 24  # side of these crops
-    flip: bool = True  # random left-right flips
-    smoothing: float = 0.0  # of the labels
-    seed: int = 0
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
-    def find_mistakes(self) -> list[str]:
-        """What is wrong with these numbers, whatever the images."""
-        rules = {
-            f"epochs={self.epochs}, expected 1 or more": self.epochs < 1,
-            f"batch_size={self.batch_size}, expected 1 or more": self.batch_size < 1,
-            f"optimizer={self.optimizer}, expected sgd or adamw": self.optimizer not in ("sgd", "adamw"),
-            f"lr={self.lr}, expected more than 0": not self.lr > 0,
-            f"weight_decay={self.weight_decay}, expected 0 or more": not self.weight_decay >= 0,
-            f"warmup={self.warmup}, expected at least 0 and less than 1": not 0 <= self.warmup < 1,
-            f"crop={self.crop}, expected 0 or more": self.crop < 0,
-            f"small_epochs={self.small_epochs}, expected 0 to epochs": not 0 <= self.small_epochs <= self.epochs,
-            f"small_size={self.small_size}, expected 1 or more": self.small_size < 1,
-            f"smoothing={self.smoothing}, expected at least 0 and less than 1": not 0 <= self.smoothing < 1,
-            f"seed={self.seed}, expected 0 or more": self.seed < 0,
-        }
-        return [rule for rule, broken in rules.items() if broken]
+    architecture: str = "resnet20"
+    epochs: Count = 40
+    batch_size: Count = 128
+    optimizer: Literal["sgd", "adamw"] = "sgd"  # sgd: Nesterov, momentum 0.9
+    lr: Annotated[float, Field(gt=0)] = 0.2
+    weight_decay: Annotated[float, Field(ge=0)] = 5e-4
+    warmup: Share = 0.15  # of all steps, in which the rate rises linearly; then it falls linearly to zero
+    crop: Whole = 4  # padding of the random crop; 0 for none
+    small_epochs: Whole = 0  # so many epochs first are trained on smaller crops: nearly half the cost
+    small_size: Count = 24  # side of these crops
+    flip: bool = True  # random left-right flips
+    smoothing: Share = 0.0  # of the labels
+    seed: Whole = 0
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Settings":
+        """Settings from values, or from texts that stand for them; all mistakes in one error."""
+        try:
+            return TypeAdapter(cls).validate_python(given)
+        except ValidationError as error:
+            raise GottaError("; ".join(map(_describe, error.errors())) + ".") from None
+
+
+def _describe(problem: Any) -> str:
+    name = str(problem["loc"][0])
+    if problem["type"] == "unexpected_keyword_argument":
+        known = [field.name for field in fields(Settings) if field.name != "architecture"]
+        return str(unknown("training setting", name, known)).rstrip(".")
+    told = str(problem["msg"]).removeprefix("Input should be ").partition(", unable")[0].replace("'", "")
+    return f"{name}={problem['input']}, expected {told}"
 
 
 @dataclass(frozen=True)
@@ -109,9 +116,7 @@ def make_optimizer(model: Backbone, settings: Settings) -> torch.optim.Optimizer
     ]
     if settings.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=settings.lr, momentum=0.9, nesterov=True)
-    if settings.optimizer == "adamw":
-        return torch.optim.AdamW(groups, lr=settings.lr)
-    raise GottaError(f"optimizer '{settings.optimizer}' is unknown. Known: adamw, sgd.")
+    return torch.optim.AdamW(groups, lr=settings.lr)
 
 
 def train(
@@ -217,7 +222,9 @@ def _check(images: Images, labels: IntArray, num_classes: int, settings: Setting
         raise GottaError(f"images are {images.dtype} {list(images.shape)}. Expected square uint8 [N, S, S, 3].")
     if labels.shape != (len(images),):
         raise GottaError(f"{len(images)} images and labels of shape {list(labels.shape)} do not belong together.")
-    mistakes = settings.find_mistakes()
+    mistakes = [told.rstrip(".") for told in messages([lambda: Settings.of(asdict(settings))])]
+    if settings.small_epochs > settings.epochs:
+        mistakes.append(f"small_epochs={settings.small_epochs}, expected 0 to epochs")
     if len(labels) and not 0 <= labels.min() <= labels.max() < num_classes:
         mistakes.append(f"labels go from {labels.min()} to {labels.max()}, expected 0 to {num_classes - 1}")
     if len(images) < settings.batch_size:

@@ -3,11 +3,11 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError
 
 if TYPE_CHECKING:
     from gotta.train import Settings
@@ -100,30 +100,10 @@ def parse_settings(architecture: str, texts: Sequence[str]) -> "Settings":
     """Settings from `name=value` texts, each read as its setting's type; all mistakes in one error."""
     from gotta.train import Settings
 
-    types = {name: kind for name, kind in get_type_hints(Settings).items() if name != "architecture"}
-    chosen: dict[str, Any] = {}
-    mistakes = []
     for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            mistakes.append(f"'{text}' is not a setting. Expected name=value.")
-        elif name not in types:
-            mistakes.append(str(unknown("training setting", name, types)))
-        else:
-            try:
-                chosen[name] = READ[types[name]](value)
-            except (KeyError, ValueError):
-                mistakes.append(f"{name}={value} is not {KINDS[types[name]]}.")
-    settings = Settings(architecture=architecture, **chosen)
-    mistakes += [f"{mistake}." for mistake in settings.find_mistakes()]
-    if mistakes:
-        raise GottaError(" ".join(mistakes))
-    return settings
-
-
-BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-READ: dict[type, Any] = {int: int, float: float, str: str, bool: lambda text: BOOLEANS[text.lower()]}
-KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+        if "=" not in text or text.startswith("architecture="):
+            raise GottaError(f"'{text}' is not a setting. Expected name=value, such as epochs=20.")
+    return Settings.of({"architecture": architecture, **dict(text.split("=", 1) for text in texts)})
 
 
 def _read(

@@ -14,7 +14,7 @@ from gotta.core.regime import REGIMES
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import FROM_ELSEWHERE
-from gotta.experiment.spec.spec_errors import in_words
+from gotta.experiment.spec.spec_errors import describe
 from gotta.experiment.spec.text import merged, parse, read
 from gotta.streams import DOMAIN_ORDERS, StreamSpec
 
@@ -135,9 +135,7 @@ def _read(path: Path, content: Any) -> Protocol:
     try:
         return Protocol.model_validate({**content, "name": path.stem})
     except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(map(str, problem["loc"]))
-        raise GottaError(f"'{path}' is not a protocol: {where}: {in_words(problem)}.") from None
+        raise GottaError(f"'{path}' is not a protocol: {describe(error.errors()[0], Protocol)}") from None
 
 
 def _unused(order: str) -> set[str]:

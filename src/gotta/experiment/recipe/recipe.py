@@ -15,7 +15,7 @@ from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
 from gotta.experiment.recipe.protocol import load_protocol
 from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.spec_errors import SpecErrors, in_words, inside, together, without
+from gotta.experiment.spec.spec_errors import SpecErrors, describe, inside, together, without
 from gotta.experiment.spec.text import merged, nest, read
 from gotta.experiment.spec.user_parts import permit
 from gotta.memory import policies
@@ -236,7 +236,7 @@ def read_recipe(content: Any, where: str) -> Recipe:
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
-        found = [_describe(problem) for problem in error.errors()] + _further(content, error.errors())
+        found = [describe(problem, Recipe, "key") for problem in error.errors()] + _further(content, error.errors())
         raise GottaError(f"{where} is not a recipe: {together(found, 'it')}") from None
 
 
@@ -305,15 +305,3 @@ def _where(labels: Sequence[str], total: int) -> str:
 
 def _label(cell: Sections) -> str:
     return f"{cell['method'].get('name')} + {cell.get('control') or cell.get('memory', {}).get('name', 'none')}"
-
-
-def _describe(problem: Any) -> str:
-    """One of pydantic's findings in our words."""
-    *path, last = [str(part) for part in problem["loc"]] or [""]
-    where = ".".join([*path, last])
-    if problem["type"] == "extra_forbidden":
-        part = Cells if path[:1] == ["cells"] else Variant if path in (["quick"], ["study"]) else Recipe
-        return str(unknown("key", where, [".".join([*path, name]) for name in part.model_fields]))
-    if problem["type"] == "missing":
-        return f"{where} is missing."
-    return f"{where}: {in_words(problem).rstrip('.')}; got {problem['input']!r}."

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gotta.errors import GottaError, unknown
-from gotta.experiment.spec.spec_errors import in_words
+from gotta.errors import GottaError
+from gotta.experiment.spec.spec_errors import describe
 
 TAKERS = {"eata": "fisher", "foa": "source_data", "petta": "source_data"}  # the setting that names them, by method
 BUNDLED, CIFAR10, CIFAR100 = "bundled", "cifar10-train", "cifar100-train"
@@ -36,7 +36,9 @@ def decide_samples(setting: str, given: Any, data: str) -> CleanSamples:
     try:
         asked = CleanSamples.model_validate({} if given is None else given)
     except ValidationError as error:
-        raise GottaError(" ".join(_describe(setting, problem) for problem in error.errors())) from None
+        below = f"method.{setting}"
+        told = [describe(problem, CleanSamples, below=below) for problem in error.errors()]
+        raise GottaError(" ".join(told)) from None
     source = asked.data or USUAL.get(data)
     if source is None:
         raise GottaError(
@@ -65,10 +67,3 @@ def without_samples(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]
     """The arguments that a method can be built with before any image was read."""
     asked = asks_for_samples(method, arguments)
     return {name: value for name, value in arguments.items() if name != asked}
-
-
-def _describe(setting: str, problem: Any) -> str:
-    where = ".".join([f"method.{setting}", *map(str, problem["loc"])])
-    if problem["type"] == "extra_forbidden":
-        return str(unknown("setting", where, [f"method.{setting}.{name}" for name in CleanSamples.model_fields]))
-    return f"{where}: {in_words(problem)}; got {problem['input']!r}."

@@ -16,8 +16,8 @@ from gotta.experiment.spec.identity import identity_of
 from gotta.experiment.spec.run_id import run_id
 from gotta.experiment.spec.sections import DataSpec, MemorySpec, MethodSpec, ModelSpec, RegimeSpec, Section
 from gotta.experiment.spec.source_files import find_changed
-from gotta.experiment.spec.spec_errors import SpecErrors, without
-from gotta.experiment.spec.wrong_settings import describe, find_mistakes
+from gotta.experiment.spec.spec_errors import SpecErrors, describe, without
+from gotta.experiment.spec.wrong_settings import find_mistakes
 from gotta.memory import memory_class
 from gotta.safe_text import one_line
 from gotta.streams import StreamSpec

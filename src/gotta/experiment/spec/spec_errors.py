@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from typing import Any
+from typing import Any, get_args
 
-from gotta.errors import GottaError
+from pydantic import BaseModel
+
+from gotta.errors import GottaError, unknown
 
 Place = tuple[int | str, ...]
 NAMED = "expected settings by name, such as {name: ...}"
@@ -38,6 +40,25 @@ def in_words(problem: Any) -> str:
         return "expected a list" + ("" if problem["input"] is None else f", such as [{problem['input']}]")
     message = str(problem["msg"]).removeprefix("Value error, ")
     return WORDS.get(problem["type"], f"{message[0].lower()}{message[1:]}")
+
+
+def describe(problem: Any, cls: type[BaseModel], kind: str = "setting", below: str = "") -> str:
+    """One of pydantic's findings in our words; `below` is the setting whose content the model is."""
+    path = [part for part in (below, *map(str, problem["loc"])) if part]
+    where = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        for part in problem["loc"][:-1]:
+            cls = _find_model(cls.model_fields[part].annotation) or cls if isinstance(part, str) else cls
+        return str(unknown(kind, where, [".".join([*path[:-1], name]) for name in cls.model_fields]))
+    if problem["type"] == "missing":
+        return f"{where} is missing."
+    return f"{where}: {in_words(problem).rstrip('.')}; got {problem['input']!r}."
+
+
+def _find_model(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_find_model, get_args(annotation))), None)
 
 
 def without(given: Mapping[str, Any], places: Sequence[Place]) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from dataclasses import fields
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
 from gotta.core.clock import CLOCKS
 from gotta.core.pairing import PAIRINGS
 from gotta.core.regime import MOST, REGIMES, Regime
@@ -17,7 +15,6 @@ from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.controls import CONTROLS
 from gotta.experiment.spec.sections import FROM_ELSEWHERE, PRIOR, MemorySpec, MethodSpec
-from gotta.experiment.spec.spec_errors import in_words
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
@@ -106,15 +103,3 @@ def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
 def _check_known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
     if not unless and name not in known:
         raise unknown(kind, name, known)
-
-
-def describe(problem: Any, cls: type[BaseModel]) -> str:
-    """One of pydantic's findings in our words."""
-    *path, last = [str(part) for part in problem["loc"]]
-    where = ".".join([*path, last])
-    if problem["type"] != "extra_forbidden":
-        return f"{where}: {in_words(problem)}; got {problem['input']!r}."
-    section: Any = cls
-    for part in path:
-        section = section.model_fields[part].annotation
-    return str(unknown("setting", where, [".".join([*path, name]) for name in section.model_fields]))
