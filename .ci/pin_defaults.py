@@ -8,7 +8,7 @@ import sys
 
 import yaml
 
-from gotta.experiment.spec.versions import FILE, hash_defaults, list_parts, read_versions
+from gotta.experiment.spec.identity import FILE, hash_defaults, list_parts, read_versions
 
 
 def pin(neutral: bool) -> dict[str, dict[str, str]]:

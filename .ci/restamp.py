@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gotta.experiment.spec.arguments import usual_arguments
-from gotta.experiment.spec.identity import describe_part, find_changed, name_parts
-from gotta.experiment.spec.run_id import FORMAT, run_id
+from gotta.experiment.spec.identity import FORMAT, SPEC, describe_part, find_changed, name_parts, run_id, version_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import ModelSpec
-from gotta.experiment.spec.versions import SPEC, version_of
 
 Line = dict[str, Any]
 CHANGED = ("adaptations",)  # of a summary: runs that never adapt counted their steps

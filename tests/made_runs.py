@@ -3,7 +3,7 @@
 from copy import deepcopy
 from dataclasses import asdict
 
-from gotta.experiment.spec.run_id import FORMAT
+from gotta.experiment.spec.identity import FORMAT
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import FROM_ELSEWHERE
 from gotta.experiment.sweep.store import Run as StoredRun

@@ -7,7 +7,7 @@ import pytest
 from gotta.experiment.recipe.recipe import load_recipe, recipes
 from gotta.experiment.run.environment import environment
 from gotta.experiment.run.run import run
-from gotta.experiment.spec import versions
+from gotta.experiment.spec import identity as versions
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Run

@@ -16,9 +16,8 @@ from gotta.experiment.sweep.kept import Kept
 from gotta.methods import methods
 from gotta.report.cells import measure, number
 from gotta.report.pairs import Difference, difference, fair_difference
-from gotta.report.paper.agreement import Agreement, agreement
 from gotta.report.paper.numbers import EPSILON, PaperTable, Published, tables
-from gotta.report.paper.side_by_side import has_usual_statistics
+from gotta.report.paper.side_by_side import Agreement, agreement, has_usual_statistics
 from gotta.report.results import read_results
 from gotta.report.rows import MEMORIES
 from gotta.report.statistics import PAIRS, SEEDS

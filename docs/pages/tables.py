@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gotta.experiment.sweep.kept import Kept
-from gotta.report.files.markdown import answer_markdown
 from gotta.report.paper.side_by_side import beside_table
 from gotta.report.results import Chapter, Results, read_results
 from gotta.report.tables.render import markdown, prose
+from gotta.report.write import answer_markdown
 from gotta.safe_text import tell_number
 from pages.claims import Judged, claims_table, judge, told_verdicts
 from pages.parts import MADE, join

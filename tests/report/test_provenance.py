@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from made_runs import made, panel_of, stored
 
-from gotta.report.files.markdown import report_markdown
 from gotta.report.pairs import difference
 from gotta.report.panel import place
 from gotta.report.provenance import list_origins, origin_lines
@@ -14,6 +13,7 @@ from gotta.report.store.changes import find_changes
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.comparison import table
+from gotta.report.write import report_markdown
 
 OLD, NEW = "a" * 64, "b" * 64
 

@@ -3,7 +3,7 @@
 import pytest
 from made_runs import domains_of, made, stored
 
-from gotta.experiment.spec.run_id import FORMAT
+from gotta.experiment.spec.identity import FORMAT
 from gotta.report.stored_run import read_runs
 
 

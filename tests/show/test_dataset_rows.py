@@ -5,7 +5,7 @@ import pytest
 
 from gotta.errors import GottaError
 from gotta.show.contact_sheet import class_colours
-from gotta.show.dataset_rows import chosen_domains, class_names, class_rows, clip_rows, domain_rows, spread
+from gotta.show.sheet_rows import chosen_domains, class_names, class_rows, clip_rows, domain_rows, spread
 
 
 class Counting:

@@ -6,7 +6,7 @@ from streams.fake_data import FakeDataset, balanced
 from streams.test_items import FakeVideo, spec
 
 from gotta.show.contact_sheet import class_colours
-from gotta.show.stream_rows import batch_rows, clip_rows
+from gotta.show.sheet_rows import batch_rows, stream_clip_rows
 from gotta.streams import Stream, StreamSpec
 
 
@@ -38,7 +38,7 @@ def test_long_streams_are_sampled_from_first_to_last_batch():
 
 def test_rows_of_video_are_clips_as_they_arrive_and_columns_are_frames_in_time():
     stream = Stream(FakeVideo(), spec())
-    rows = clip_rows(stream, ["a", "b", "c", "d"], rows=99, columns=99)
+    rows = stream_clip_rows(stream, ["a", "b", "c", "d"], rows=99, columns=99)
     assert len(rows) == 24
     for k, row in enumerate(rows):
         assert [tile.image[0, 0, 0] for tile in row.tiles] == stream.index[8 * k : 8 * k + 8].tolist()
@@ -48,6 +48,6 @@ def test_rows_of_video_are_clips_as_they_arrive_and_columns_are_frames_in_time()
 
 def test_long_video_is_sampled_from_the_first_to_the_last_clip_and_frame():
     stream = Stream(FakeVideo(), spec())
-    rows = clip_rows(stream, ["a", "b", "c", "d"], rows=2, columns=2)
+    rows = stream_clip_rows(stream, ["a", "b", "c", "d"], rows=2, columns=2)
     assert [tile.image[0, 0, 0] for row in rows for tile in row.tiles] == stream.index[[0, 7, -8, -1]].tolist()
     assert [tile.caption for tile in rows[1].tiles] == ["0", "7"]

@@ -23,10 +23,10 @@ from gotta.report.tables.details import (
     exposure_table,
     memory_table,
     open_set_table,
+    visits_table,
 )
-from gotta.report.tables.matrix import matrix_table
+from gotta.report.tables.gains import matrix_table
 from gotta.report.tables.views import View, views
-from gotta.report.tables.visits import visits_table
 
 DETAILS = (domain_table, visits_table, memory_table, cost_table, calibration_table)
 RARE_DETAILS = (exposure_table, open_set_table, matrix_table)

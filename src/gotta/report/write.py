@@ -1,21 +1,26 @@
 """Everything that `gotta report` writes beside the runs, from the store alone: the same store gives the same bytes."""
 
+import csv
 import logging
+from collections.abc import Iterable
+from io import StringIO
 from pathlib import Path
 
 from gotta.errors import GottaError
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
+from gotta.report.answer import Answer
 from gotta.report.figures import Figure, is_figure_file
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
-from gotta.report.files.csv_rows import table_csv
-from gotta.report.files.latex import tex
-from gotta.report.files.markdown import report_markdown
 from gotta.report.filmed_runs import ROOM, choose_recordings
+from gotta.report.latex import tex
 from gotta.report.page.webpage import page
 from gotta.report.results import Results
+from gotta.report.tables.captions import environment_lines
+from gotta.report.tables.render import markdown, prose
+from gotta.safe_text import csv_value
 
 LOG = logging.getLogger(__name__)
 LARGEST = 4_900_000  # bytes of the page: recordings fill what the rest of it leaves
@@ -63,3 +68,47 @@ def _write_figures(folder: Path, found: dict[str, Figure]) -> None:
     for path in folder.glob("*"):  # of an earlier state of the sweep, with other set-ups and so other names
         if is_figure_file(path.name) and path.stem not in found:
             path.unlink(missing_ok=True)
+
+
+COLUMNS = ("set_up", "table", "row", "column", "value", "interval", "seeds", "tied", "uses_order")
+
+
+def table_csv(results: Results) -> str:
+    """One line for each number; an interval is half its width, at 95 %."""
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    named = [(chapter.panel.title, table) for chapter in results.chapters for table in chapter.all_tables]
+    for title, table in [*named, ("", results.choices)]:
+        for row in table.rows:
+            for column, cell in zip(table.columns, row.cells, strict=True):
+                if cell.value is not None:
+                    number = cell.value, cell.interval, cell.seeds, int(cell.tied), int(cell.uses_order)
+                    place = title, table.title, " + ".join(row.names), column
+                    writer.writerow(map(csv_value, (*place, *number)))
+    return text.getvalue()
+
+
+def report_markdown(results: Results) -> str:
+    """Every set-up with its tables, then the environment and the runs that could not be read."""
+    parts = ["# Report", f"{len(results.runs)} finished runs."]
+    for number, part in enumerate(results.chapters, 1):
+        title = part.panel.recipe or "runs"
+        several = len(results.chapters) > 1
+        parts.append(prose(f"## Set-up {number}: {title} ({part.panel.title})" if several else f"## {title}"))
+        parts += [*answer_markdown(part.answer), *map(markdown, part.all_tables)]
+    parts += [markdown(results.choices)] if results.choices.rows else []
+    parts += ["## Environment", _bullets(environment_lines(results.placed.whole) or ["no finished runs"])]
+    if results.damaged:
+        parts += ["## Damaged runs", "Left out of every table. A sweep that asks for them runs them again."]
+        parts += [_bullets(f"`{id}`: {reason}" for id, reason in results.damaged)]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def answer_markdown(answer: Answer) -> list[str]:
+    """The headline, what it means, and what is said of each method."""
+    return [prose(answer.headline), *(_bullets(lines) for lines in (answer.lines, answer.details) if lines)]
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {prose(line)}" for line in lines)

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from gotta.errors import GottaError
-from gotta.experiment.recipe.changed_inputs import check_same_inputs
-from gotta.experiment.recipe.missing import Missing, missing
+from gotta.experiment.recipe.missing import Missing, check_same_inputs, missing
 from gotta.experiment.recipe.recipe import Recipe
 from gotta.experiment.run import EVERY
 from gotta.experiment.spec import user_parts
-from gotta.experiment.spec.labels import labels
+from gotta.experiment.spec.dotted import labels
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
 from gotta.experiment.sweep.store import Run, Store

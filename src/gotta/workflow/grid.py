@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gotta.experiment.spec.labels import find_varied, value_of
+from gotta.experiment.spec.dotted import find_varied, value_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.safe_text import tell_few
 

@@ -11,7 +11,7 @@ import torch
 
 from gotta import GottaError
 from gotta.data.dataset import DATASETS
-from gotta.experiment.recipe.changed_inputs import check_same_inputs
+from gotta.experiment.recipe.missing import check_same_inputs
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.spec.run_spec import RunSpec

@@ -1,4 +1,4 @@
-from gotta.experiment.recipe.overrides import fits_nowhere, fitting
+from gotta.experiment.recipe.exchange import fits_nowhere, fitting
 
 OVER = {"memory": {"epsilon": 0.1, "capacity": 8}}
 

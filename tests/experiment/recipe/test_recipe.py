@@ -6,7 +6,7 @@ from gotta import GottaError
 from gotta.experiment.recipe.recipe import Recipe, load_recipe
 from gotta.experiment.spec import best_rates as kept
 from gotta.experiment.spec.best_rates import FILE
-from gotta.experiment.spec.controls import CONTROLS
+from gotta.experiment.spec.completing import CONTROLS
 from gotta.json_yaml import parse_yaml
 
 

@@ -9,7 +9,7 @@ import pytest
 from gotta import GottaError
 from gotta.experiment.recipe.recipe import load_recipe, recipes
 from gotta.experiment.run.run import run
-from gotta.experiment.spec.controls import CONTROLS
+from gotta.experiment.spec.completing import CONTROLS
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.memory import Memory
 from gotta.memory.policy import make_policy

@@ -5,7 +5,7 @@ import os
 import pytest
 import torch
 
-from gotta.experiment.run.determinism import read_settings, settle_device
+from gotta.experiment.run.environment import read_settings, settle_device
 from gotta.experiment.spec.run_spec import RunSpec
 
 

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from gotta.errors import GottaError
-from gotta.experiment.run.model import check_model, find_weights
+from gotta.experiment.run.loaded import check_model, find_weights
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import ModelSpec

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gotta import GottaError
-from gotta.experiment.spec import versions
+from gotta.experiment.spec import identity as versions
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.memory import policies
 from gotta.memory.builtin.fps import FPS

@@ -1,4 +1,4 @@
-from gotta.experiment.spec.labels import labels
+from gotta.experiment.spec.dotted import labels
 from gotta.experiment.spec.run_spec import RunSpec
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from gotta.experiment.spec import versions
+from gotta.experiment.spec import identity as versions
 from gotta.memory import policies
 from gotta.memory.builtin.fps import FPS
 from gotta.methods.tent import Tent

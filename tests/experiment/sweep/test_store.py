@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gotta.errors import GottaError
-from gotta.experiment.spec.run_id import FORMAT, run_id
+from gotta.experiment.spec.identity import FORMAT, run_id
 from gotta.experiment.sweep import store as module
 from gotta.experiment.sweep.processes import machine
 from gotta.experiment.sweep.store import Run, Store

@@ -4,7 +4,7 @@ from made_figures import words
 from made_runs import made, panel_of
 from report.tables.test_visits import recurring
 
-from gotta.report.figures.visits import visit_figures
+from gotta.report.figures.scaling import visit_figures
 
 
 def test_there_is_a_line_for_each_memory_over_the_visits():

@@ -3,7 +3,7 @@
 from made_runs import made, panel_of
 from made_store import write
 
-from gotta.report.page.run_facts import curves, run_facts
+from gotta.report.page.webpage import curves, run_facts
 from gotta.report.results import read_results
 
 

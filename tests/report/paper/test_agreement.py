@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from gotta.report.paper.agreement import agreement, rank_in, tau_b
+from gotta.report.paper.side_by_side import agreement, rank_in, tau_b
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,7 +2,7 @@
 
 from made_runs import made, panel_of
 
-from gotta.report.tables.matrix import matrix_table
+from gotta.report.tables.gains import matrix_table
 
 BASE = (50.0, 60.0, 55.0, 65.0)
 

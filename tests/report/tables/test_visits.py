@@ -3,8 +3,7 @@
 from made_runs import domains_of, made, panel_of
 
 from gotta.report.results import Chapter
-from gotta.report.tables.details import domain_table
-from gotta.report.tables.visits import errors_by_visit, visits_table
+from gotta.report.tables.details import domain_table, errors_by_visit, visits_table
 
 ROUNDS = (50.0, 60.0, 40.0, 50.0, 30.0, 60.0)  # three visits to two domains
 

@@ -104,7 +104,7 @@ def bench(
     from gotta.cli.progress import follow
     from gotta.cli.terminal import Console
     from gotta.experiment.sweep.engines import engine as make_engine
-    from gotta.experiment.sweep.gpus import choose_gpus
+    from gotta.experiment.sweep.engines.local import choose_gpus
     from gotta.experiment.sweep.loggers import check_logger
     from gotta.workflow import plan
     from gotta.workflow.bench_plan import check_device_name, check_numbers

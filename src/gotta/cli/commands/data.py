@@ -214,7 +214,7 @@ def _dataset(name: str, arguments: list[str]) -> "Dataset":
 def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns: int) -> "tuple[str, list[Row]]":
     import numpy as np
 
-    from gotta.show.dataset_rows import chosen_domains, class_rows, clip_rows, domain_rows
+    from gotta.show.sheet_rows import chosen_domains, class_rows, clip_rows, domain_rows
 
     domains = chosen_domains(dataset, domain)
     size = f"{len(dataset.labels):,} images, {dataset.num_classes} classes, {len(dataset.domains)} domains"
@@ -233,13 +233,13 @@ def _stream(
     dataset: "Dataset", names: list[str], settings: list[str], rows: int, columns: int
 ) -> "tuple[str, list[Row]]":
     from gotta.experiment.spec.text import read_settings
-    from gotta.show.stream_rows import batch_rows, clip_rows
+    from gotta.show.sheet_rows import batch_rows, stream_clip_rows
     from gotta.show.stream_text import title
     from gotta.streams import Stream, StreamSpec
 
     stream = Stream(dataset, StreamSpec.of(**read_settings(settings)))
     if hasattr(dataset, "clips"):
-        made = clip_rows(stream, names, rows, columns)
+        made = stream_clip_rows(stream, names, rows, columns)
         return f"{title(stream.spec)}: {_of(len(stream.clip_starts), rows)} clips as they arrive", made
     shown = f"the first {columns} of up to {stream.batch_size} samples of {_of(len(stream), rows)} batches"
     return f"{title(stream.spec)}: {shown}", batch_rows(stream, names, rows, columns)
@@ -247,7 +247,7 @@ def _stream(
 
 def _names(dataset: "Dataset", name: str) -> list[str]:
     from gotta.data.readers.cifar import CLASSES
-    from gotta.show.dataset_rows import class_names
+    from gotta.show.sheet_rows import class_names
 
     return class_names(dataset, CLASSES if name.startswith("cifar10") else ())
 

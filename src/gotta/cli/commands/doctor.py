@@ -35,7 +35,7 @@ def doctor(model: str, weights: str | None = None, method: str = "*", as_json: A
 
 def find_model(name: str, weights: str | None = None) -> "nn.Module":
     """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
-    from gotta.experiment.run.model import find_weights
+    from gotta.experiment.run.loaded import find_weights
     from gotta.models import load
     from gotta.models.own import build_network, is_own
 

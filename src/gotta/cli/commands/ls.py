@@ -46,7 +46,7 @@ def everything() -> dict[str, Callable[[], dict[str, str]]]:
     from gotta.data import DATASETS, EXTRA, STANDARD
     from gotta.experiment.recipe.protocol import load_protocol, protocols
     from gotta.experiment.recipe.recipe import load_recipe, recipes
-    from gotta.experiment.spec.controls import CONTROLS
+    from gotta.experiment.spec.completing import CONTROLS
     from gotta.memory import policies
     from gotta.methods import methods
     from gotta.models import architectures

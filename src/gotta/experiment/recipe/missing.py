@@ -1,6 +1,7 @@
 """What runs need and this machine lacks, found before the first of them starts; and the commands that get it."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,14 +9,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gotta.data.content import content_hash
 from gotta.data.local.catalogue import command_for
 from gotta.errors import GottaError
 from gotta.experiment.run.clean_images import clean_images
-from gotta.experiment.run.loaded import check_classes, data_of, model_of
-from gotta.experiment.run.model import check_model, share_model
+from gotta.experiment.run.loaded import (
+    DATA,
+    KEPT,
+    WEIGHTS,
+    check_classes,
+    check_model,
+    data_of,
+    model_of,
+    share_model,
+    weights_used,
+)
 from gotta.experiment.spec.clean_samples import asks_for_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec, ModelSpec
+from gotta.experiment.spec.user_parts import is_user_part
+from gotta.experiment.sweep.kept import Runs
 from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM
 from gotta.streams import Stream
@@ -96,3 +109,47 @@ def _look_at(model: ModelSpec) -> None:
     check_model(model)
     if model.weights != RANDOM and not is_own(model.name):  # those need to be told the number of classes
         share_model(model, num_classes=0)
+
+
+WAY_OUT = "Put the old files back, name the new ones differently, or use another folder: --out."
+
+
+def check_same_inputs(specs: Iterable[RunSpec], store: Runs, everything: bool = True) -> None:
+    """Complain of finished runs whose files have another content now; a file that is not here says nothing.
+
+    Without `everything` nothing of the caller's is imported for it.
+    """
+    data_now: dict[str, str | None] = {}
+    changed: Counter[tuple[str, str, str]] = Counter()
+    for spec in (spec for spec in specs if store.has(spec.id)):
+        seen = json.dumps(spec.model_dump(include={"data", "stream"}))
+        if seen not in data_now:
+            known = everything or not is_user_part("data", spec.data.name)
+            data_now[seen] = _data_now(spec, store) if known else None
+        looks = {
+            WEIGHTS: (f"weights '{spec.model.weights or spec.model.name}'", _weights_now(spec)),
+            DATA: (f"data '{spec.data.name}'", data_now[seen]),
+        }
+        used = store.read(spec.id).summary
+        for key, (name, now) in looks.items():
+            if used.get(key) and now and used[key] != now:
+                changed[name, str(used[key])[:12], now[:12]] += 1
+    if changed:
+        lines = [
+            f"{count} finished runs in '{store.root}' used other {name} (sha256 {was}..., it is {now}... now)."
+            for (name, was, now), count in changed.items()
+        ]
+        raise GottaError("\n".join([*lines, WAY_OUT]))
+
+
+def _data_now(spec: RunSpec, store: Runs) -> str | None:
+    with suppress(GottaError):  # not here: nothing to compare with
+        stream = Stream(data_of(spec), spec.stream_spec())
+        return content_hash(stream.dataset, stream.domains, store.root / KEPT, remember=False)
+    return None
+
+
+def _weights_now(spec: RunSpec) -> str | None:
+    with suppress(GottaError):
+        return weights_used(spec).get(WEIGHTS)
+    return None

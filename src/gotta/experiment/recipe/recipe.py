@@ -10,8 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from gotta.errors import GottaError, messages, unknown
-from gotta.experiment.recipe.exchange import exchange_memories, exchange_methods
-from gotta.experiment.recipe.overrides import Sections, fits_nowhere, fitting
+from gotta.experiment.recipe.exchange import Sections, exchange_memories, exchange_methods, fits_nowhere, fitting
 from gotta.experiment.recipe.protocol import load_protocol
 from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.run_spec import RunSpec

@@ -20,7 +20,7 @@ from gotta.files import write_atomically
 from gotta.memory import Memory
 from gotta.metrics.plane import principal_plane
 from gotta.show.contact_sheet import class_colours
-from gotta.show.dataset_rows import class_names
+from gotta.show.sheet_rows import class_names
 from gotta.streams import Stream
 
 FRAMES, IMAGES, POINTS, DECISIONS = 200, 1000, 500, 64  # at most so many steps, pictures, dots, and decisions of a step

@@ -5,7 +5,7 @@ from contextlib import suppress
 from copy import deepcopy
 
 from gotta.errors import GottaError, NoEffect
-from gotta.experiment.run.model import share_model
+from gotta.experiment.run.loaded import share_model
 from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import MethodSpec

@@ -19,9 +19,8 @@ from gotta.core.true_labels import TRUE_LABELS, TrueLabelMemory
 from gotta.core.undo import UndoneWarning
 from gotta.errors import GottaError
 from gotta.experiment.run.clean_images import images_used, method_arguments
-from gotta.experiment.run.content_used import inputs_used
-from gotta.experiment.run.determinism import settle_device
-from gotta.experiment.run.loaded import check_classes, data_of, model_of
+from gotta.experiment.run.environment import settle_device
+from gotta.experiment.run.loaded import check_classes, data_of, inputs_used, model_of
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.no_effect import settle_cell
 from gotta.experiment.run.scoring import Scoring

@@ -1,7 +1,10 @@
 """Settings as dotted names and values, and which of them tell several apart."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from gotta.experiment.spec.run_spec import RunSpec
 
 
 def flatten(sections: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -29,3 +32,32 @@ def tell_apart(settings: Sequence[Mapping[str, Any]]) -> list[str]:
         if len(set(finer)) > len(set(seen)):
             chosen, seen = [*chosen, name], finer
     return chosen
+
+
+def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
+    """A label for each run by its id; runs that share a label also show the settings they differ in."""
+    alike: dict[str, list[RunSpec]] = defaultdict(list)
+    for spec in specs:
+        alike[spec.label].append(spec)
+    return {spec.id: text for same in alike.values() for spec, text in zip(same, _tell_apart(same), strict=True)}
+
+
+def find_varied(specs: Sequence[RunSpec]) -> list[str]:
+    """The dotted names of the settings that runs differ in, as few as tell them all apart."""
+    return tell_apart([flatten(spec.model_dump()) for spec in specs])
+
+
+def value_of(spec: RunSpec, name: str) -> Any:
+    """A setting by its dotted name."""
+    return flatten(spec.model_dump()).get(name)
+
+
+def _tell_apart(specs: Sequence[RunSpec]) -> list[str]:
+    names = find_varied(specs) if len(specs) > 1 else []
+    return [", ".join([spec.label, *_settings(spec, names)]) for spec in specs]
+
+
+def _settings(spec: RunSpec, names: Sequence[str]) -> list[str]:
+    """Each with its value; what the run has no value of is left out."""
+    values = {name: value_of(spec, name) for name in names}
+    return [f"{name.split('.')[-1]}={value}" for name, value in values.items() if value is not None]

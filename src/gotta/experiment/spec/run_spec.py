@@ -12,8 +12,7 @@ from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.arguments import describe_unknown, find_unknown
 from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.completing import complete
-from gotta.experiment.spec.identity import identity_of
-from gotta.experiment.spec.run_id import run_id
+from gotta.experiment.spec.identity import identity_of, run_id
 from gotta.experiment.spec.sections import DataSpec, MemorySpec, MethodSpec, ModelSpec, RegimeSpec, Section
 from gotta.experiment.spec.source_files import find_changed
 from gotta.experiment.spec.spec_errors import SpecErrors, describe, without

@@ -13,7 +13,7 @@ from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import messages, unknown
 from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
-from gotta.experiment.spec.controls import CONTROLS
+from gotta.experiment.spec.completing import CONTROLS
 from gotta.experiment.spec.sections import FROM_ELSEWHERE, PRIOR, MemorySpec, MethodSpec
 from gotta.memory import policies
 from gotta.memory.policy import make_policy

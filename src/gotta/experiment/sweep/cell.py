@@ -10,8 +10,8 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.run import EVERY
-from gotta.experiment.run.content_used import KEPT
 from gotta.experiment.run.environment import environment
+from gotta.experiment.run.loaded import KEPT
 from gotta.experiment.run.memory_film import is_recorded, record_path, recorder_of
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots

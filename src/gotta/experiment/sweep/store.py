@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.spec.run_id import FORMAT, run_id
+from gotta.experiment.spec.identity import FORMAT, run_id
 from gotta.experiment.sweep.bucket import bucket_of, pack, place_of, unpack
 from gotta.experiment.sweep.processes import alive, machine
 from gotta.files import digest, sync_folder, write_lines

@@ -11,8 +11,7 @@ from gotta.experiment.spec.text import dump
 from gotta.experiment.sweep.verified import OTHER, VERIFIED, read_verified
 from gotta.files import write_atomically
 from gotta.report.board.boards import Board, rank_runs
-from gotta.report.page.run_facts import curves, run_facts
-from gotta.report.page.webpage import render
+from gotta.report.page.webpage import curves, render, run_facts
 from gotta.report.panel import place
 from gotta.report.results import Results
 

@@ -9,9 +9,8 @@ from gotta.memory.policy import policies
 from gotta.report.cells import BEST, Cell, Line, Table, Value, measure, number
 from gotta.report.pairs import fair_difference
 from gotta.report.panel import Entry, Panel, place
-from gotta.report.paper.agreement import rank_in
 from gotta.report.paper.numbers import Published
-from gotta.report.paper.side_by_side import printed_of
+from gotta.report.paper.side_by_side import printed_of, rank_in
 from gotta.report.rows import Row
 from gotta.report.statistics import FOR_A_CELL
 from gotta.report.stored_run import Run

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from gotta.report.cells import Cell, measure, number
 from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
 from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, FIRST, Figure, draws
+from gotta.report.figures.figure import CHART, FIRST, Figure, best_rows, draws
 from gotta.report.figures.palette import look_of, style
 from gotta.report.panel import Panel
 from gotta.report.rows import NO_MEMORY, Column, Row, column_of, row_of
 from gotta.report.stored_run import Run
+from gotta.report.tables.details import at_visit, errors_by_visit
 
 CAPACITY, EPSILON = "memory.capacity", "memory.epsilon"
 ByValue = defaultdict[Row, defaultdict[float, list[Run]]]
@@ -134,4 +135,31 @@ def _words(curves: Curves) -> str:
         where = f"best at {' and '.join(map(shown, places))}" if places else "alike everywhere"
         number = curve[places[0] if places else next(iter(curve))].number
         told.append(f"{row.label} is {where} with {number}")
+    return "; ".join(told) + "."
+
+
+@draws("visits", position=15)
+def visit_figures(panel: Panel) -> list[Figure]:
+    """For each method whose stream recurs."""
+    found = []
+    for method, rows in panel.methods.items():
+        kept, which = best_rows(rows)
+        curves: Curves = {}
+        for row, entry in kept.items():
+            visits = range(max(len(errors_by_visit(run)) for run in entry.runs))
+            if len(visits) > 1:
+                curves[row] = {float(k + 1): measure(entry.runs, at_visit(k)) for k in visits}
+        if curves:
+            words = _visit_words(curves)
+            found.append(
+                draw_curves(method, "Error at each visit", "visit to all domains", curves, "error in %", words, which)
+            )
+    return found
+
+
+def _visit_words(curves: Curves) -> str:
+    told = []
+    for row, curve in curves.items():
+        first, *_, last = (cell.number for cell in curve.values())
+        told.append(f"{row.label} goes from {first} to {last}")
     return "; ".join(told) + "."

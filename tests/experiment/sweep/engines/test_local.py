@@ -10,8 +10,7 @@ from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Event, Work
 from gotta.experiment.sweep.engines import local
-from gotta.experiment.sweep.engines.local import Local
-from gotta.experiment.sweep.gpus import choose_gpus, find_gpus, least_used
+from gotta.experiment.sweep.engines.local import Local, choose_gpus, find_gpus, least_used
 
 SPECS = [RunSpec.of({"seed": seed}) for seed in range(6)]
 

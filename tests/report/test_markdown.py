@@ -6,8 +6,8 @@ from made_runs import made, stored
 from made_store import EVIL
 from made_tables import run
 
-from gotta.report.files.markdown import report_markdown
 from gotta.report.results import read_results
+from gotta.report.write import report_markdown
 
 
 def text_of(root, runs):

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from made_store import many_runs, write
 
-from gotta.report.files.latex import escape, proper, tex
+from gotta.report.latex import escape, proper, tex
 from gotta.report.results import read_results
 
 

@@ -9,9 +9,8 @@ from made_runs import made, stored
 from made_store import many_runs, write
 from made_tables import run
 
-from gotta.report.files.csv_rows import table_csv
 from gotta.report.results import read_results
-from gotta.report.write import write_report
+from gotta.report.write import table_csv, write_report
 
 
 def test_csv_has_the_numbers_of_the_tables(tmp_path):
