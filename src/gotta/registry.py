@@ -104,8 +104,8 @@ class Registry(Generic[T]):
     def refusal(self, name: str) -> GottaError:
         """The complaint about `module:Class` that stands in a file and was not given by the caller."""
         return GottaError(
-            f"{self.kind} '{name}' is code that is not registered, so it was not imported: files name registered "
-            f"things only. If you trust it, give it yourself where you start this."
+            f"{self.kind} '{name}' is code that is not registered, so it was not imported: a file may name "
+            f"registered parts only. If you trust it, name it yourself in the call or the command."
         )
 
     def module_of(self, name: str) -> str:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,12 @@ def test_python_m_gotta_is_the_command_and_imports_nothing_from_the_folder(tmp_p
     command = [sys.executable, "-m", "gotta", "show", "fifo"]
     done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, gotta("show", "fifo"))
+
+
+def test_a_warning_is_a_sentence_without_a_line_of_code(monkeypatch):
+    from gotta.cli import __main__ as cli
+
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)  # is put back afterwards
+    monkeypatch.setattr(cli, "app", lambda prog_name: None)
+    cli.main()
+    assert warnings.formatwarning(UserWarning("1 run failed"), UserWarning, __file__, 1) == "gotta: 1 run failed\n"

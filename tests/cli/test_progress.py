@@ -45,10 +45,14 @@ def test_elsewhere_a_line_per_finished_run_and_no_flood(clock):
 
 def test_elsewhere_quiet_runs_say_now_and_then_where_they_are(clock):
     lines = shown([*moves("a", 1), *moves("b", 100)], False, clock, after=1.0).splitlines()
-    assert len(lines) == 3  # in a hundred seconds
+    assert len(lines) == 2  # after 30 and 90 of a hundred seconds
     assert lines[0].startswith(
         "[0/2] running: norm + fps, seed 0 at step 1 of 1000, accuracy 61.2; tent + fifo, seed 1"
     )
+
+
+def test_elsewhere_a_slow_machine_says_it_ever_more_rarely(clock):
+    assert len(shown(moves("a", 1000), False, clock, after=4.0).splitlines()) == 7  # in more than an hour
 
 
 def test_a_notice_is_shown_at_once():

@@ -103,3 +103,12 @@ def test_nor_does_a_table_or_a_mistake(shell):
     for arguments in (("ls",), ("ls", "orderz")):
         done = run(*arguments, shell=shell)
         assert not re.search("Traceback|Exception|Errno", done.stderr + done.stdout), done.stderr
+
+
+def test_a_sentence_stays_whole_in_a_pipe_and_is_wrapped_on_a_terminal():
+    lines = {}
+    for terminal in (False, True):
+        file = io.StringIO()
+        Console(file=file, force_terminal=terminal, width=80).print("word " * 40, highlight=False)
+        lines[terminal] = len(file.getvalue().splitlines())
+    assert lines == {False: 1, True: 3}

@@ -149,6 +149,14 @@ def test_a_table_is_headed_by_the_title_of_its_recipe(tmp_path):
     assert "Recipe: Memories on a small stream." in text
 
 
+def test_a_recipe_that_was_retitled_heads_its_table_once_by_its_newest_title():
+    titles = {"Memories; an hour": 2e9, "Memories": 3e9, "Memory": 1e9}
+    runs = [of(made(seed=i), recipe={"name": "mini", "title": title}) for i, title in enumerate(titles)]
+    runs = [replace(run, stored=replace(run.stored, finished=titles[run.recipe])) for run in runs]
+    other = of(made(seed=9), recipe={"name": "long", "title": "Longer"})
+    assert place([*runs, other]).whole.recipe == "Memories and Longer"
+
+
 def test_what_a_run_is_made_from_stands_in_its_sections():
     run = of(made(), data_hash=OLD, order=code(NEW), memory={"version": 2}, method=code(OLD))
     assert list_origins(run) == {

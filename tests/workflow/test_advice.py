@@ -1,5 +1,7 @@
 """`gotta.advise`: the candidates are run on the caller's network and stream, and the best one is named."""
 
+from types import SimpleNamespace
+
 import pytest
 from made_runs import made
 from PIL import Image
@@ -126,3 +128,10 @@ def test_a_folder_needs_its_size_since_a_network_at_another_one_sees_nothing(tmp
     for data in ("folder", {"name": "folder", "path": str(tmp_path)}):
         with pytest.raises(GottaError, match="the size of the images is missing"):
             gotta.advise("resnet20", data, out=tmp_path / "runs")
+
+
+def test_where_every_candidate_fails_the_reason_is_said_and_not_a_budget(tmp_path, monkeypatch):
+    failed = SimpleNamespace(runs=(), failures=(SimpleNamespace(message="the model gives NaN or infinite logits"),))
+    monkeypatch.setattr("gotta.workflow.advice.bench", lambda *_, **__: failed)
+    with pytest.raises(GottaError, match="every candidate failed, the first one so: the model gives NaN"):
+        gotta.advise("resnet20", out=tmp_path)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -65,6 +66,7 @@ def main() -> None:
     """Run the command; a mistake of the caller's is one message and exit code 2."""
     # Before torch is imported: two threads beside a busy neighbour are far slower than one.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    warnings.formatwarning = lambda message, *_, **__: f"gotta: {message}\n"  # without our own line of code
     with guard_output():
         try:
             app(prog_name="gotta")

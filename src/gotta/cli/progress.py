@@ -15,7 +15,7 @@ from gotta.safe_text import tell_few, tell_seconds
 from gotta.train import Progress as TrainingProgress
 
 SHOWN = 20  # bars on a terminal, and runs that a line names
-QUIET = 30.0  # seconds without a line after which one says what is running, where there is no terminal
+QUIET = 30.0  # seconds without a line after which one says what is running, where there is no terminal; then twice that
 
 
 def show_table(console: Console, table: Table, details: bool = True) -> None:
@@ -74,7 +74,7 @@ def time_left(done: int, total: int, since: float) -> str:
 def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
     """A line per finished run, and now and then one that says what is running."""
     since, done = monotonic(), 0
-    last = since
+    last, quiet = since, QUIET
     running: dict[str, Event] = {}
 
     def say(text: str) -> None:
@@ -83,10 +83,11 @@ def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def listen(event: Event) -> None:
-        nonlocal done
+        nonlocal done, quiet
         if event.kind == "moved":
             running[event.id] = event
-            if monotonic() - last >= QUIET:
+            if monotonic() - last >= quiet:
+                quiet *= 2  # so that a slow machine does not fill the screen
                 named = tell_few([_standing(labels[e.id], e) for e in running.values()], SHOWN, "; ")
                 say(f"[{done}/{len(labels)}] running: {named}")
         elif event.kind == "notice":

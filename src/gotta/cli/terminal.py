@@ -33,6 +33,10 @@ SPELLING = {
 class Console(RichConsole):
     """Rich's console on which only rich's own control sequences are written; those in names are spelled out."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.soft_wrap = not self.is_terminal  # a pipe or a file gets sentences whole: it has no width
+
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         return super()._render_buffer(
             part if part.control else Segment(spell_out(part.text), part.style) for part in buffer

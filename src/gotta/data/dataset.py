@@ -53,7 +53,11 @@ def check_arguments(name: str, arguments: dict[str, Any]) -> None:
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     odd = [str(unknown(f"argument of data set '{name}'", a, parameters)) for a in arguments if a not in parameters]
     needed = [p.name for p in parameters.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    lacking = [f"data set '{name}' needs the argument '{a}'." for a in needed if a not in arguments]
+    lacking = [
+        f"data set '{name}' needs the argument '{a}' (gotta bench, run: data.{a}=...)."
+        for a in needed
+        if a not in arguments
+    ]
     mistakes = ([] if takes_any else odd) + lacking
     if mistakes:
         raise GottaError(" ".join(mistakes))

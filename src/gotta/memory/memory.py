@@ -148,7 +148,7 @@ class Memory:
     def take_in(
         self, x: Any, label: Given = None, uncertainty: Given = None, embedding: Given = None, descriptor: Given = None
     ) -> IntArray:
-        """`observe` for a caller who takes back what goes wrong, with a `record` of before."""
+        """`observe` for a caller that undoes a failed step itself; `record` says what was there before."""
         if not self.knows_classes:
             raise GottaError("this memory does not know how many classes there are. Build it with num_classes=...")
         described = descriptor is None and (self.journal is not None or "descriptor" in self.policy.keeps)

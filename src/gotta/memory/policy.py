@@ -1,8 +1,9 @@
 """What a policy is: hyper-parameters, and one method that decides where a new sample goes."""
 
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
+from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -125,6 +126,10 @@ def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:
             f"arguments {sorted(arguments)} given with a finished policy. Set them when building the policy."
         )
     if isinstance(policy, Policy):
+        for field in fields(policy) if is_dataclass(policy) else ():
+            value = getattr(policy, field.name)
+            if field.type is float or (field.type == float | None and value is not None):
+                at_least(field.name, value, -inf)
         return policy
     if isinstance(policy, type) or not callable(getattr(policy, "place", None)):
         raise GottaError(f"a policy is an object with place(table, new, rng) -> slot; got {policy!r}.")
@@ -137,5 +142,5 @@ def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def at_least(name: str, value: float, low: float) -> None:
-    if not value >= low:
-        raise GottaError(f"{name} must be a number >= {low}, got {value}.")
+    if not (isinstance(value, int | float) and value >= low):
+        raise GottaError(f"{name} must be a number{f' >= {low}' if low > -inf else ''}, got {value!r}.")

@@ -71,7 +71,7 @@ MEASURES = {
         "purity",
         3,
         "Purity: share of rows stored under their true label.",
-        "Purity: share stored under the true label",
+        "Purity: share with the right label",
         is_share=True,
     ),
     "age_mean": Measure(lambda held: mean(held.age), "mean age", 0),
@@ -95,7 +95,7 @@ MEASURES = {
         "coverage",
         4,
         "Coverage: mean distance of the last 1,000 samples to their nearest row, lower is closer.",
-        "Coverage: distance of the stream, lower is closer",
+        "Coverage: distance to the stream",
     ),
 }
 

@@ -186,6 +186,8 @@ def advise(
     result = bench(
         RECIPE, data=data, model=model, seeds=seeds, settings=given, out=out, jobs=jobs, device=device, listen=listen
     )
+    if not result.runs:
+        raise GottaError(f"every candidate failed, the first one so: {result.failures[0].message}")
     found = tuple(Candidate(run) for run in result.runs if not run.summary.no_effect)
     return Advice(found, budget or inf, labels, Path(out))
 

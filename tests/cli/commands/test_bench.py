@@ -75,6 +75,12 @@ def test_what_is_missing_is_said_before_anything_runs(tmp_path, monkeypatch):
     assert not (tmp_path / "o").exists()
 
 
+def test_what_no_download_would_bring_is_one_line(tmp_path):
+    told = gotta("bench", "mini", "--data", "folder", f"data.path={tmp_path / 'no'}", "--out", tmp_path / "o", code=2)
+    assert told.startswith(f"gotta: nothing at '{tmp_path / 'no'}', where data set 'folder' should be.")
+    assert len(told.splitlines()) == 1
+
+
 def test_hours_are_estimated_of_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path))
     small = ("table1", "--model", "resnet20", "--method", "norm", "--memory", "fps", "--seeds", "0")

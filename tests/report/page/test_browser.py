@@ -210,6 +210,12 @@ def test_nothing_sticks_out_at_any_width(visit, width):
     page.keyboard.press("Escape")
     assert page.get_by_role("heading", level=1).is_visible()
     assert page.evaluate(outside) <= 0
+    cut = """all => all.filter(text => {
+        const svg = text.ownerSVGElement, edge = svg.getBoundingClientRect().right + 1
+        const seen = getComputedStyle(svg).overflow === "visible" ? innerWidth : edge
+        return text.getBoundingClientRect().right > seen
+    }).map(text => text.textContent)"""
+    assert page.eval_on_selector_all(".lines > svg text", cut) == []
 
 
 def test_a_cell_opens_its_run_by_keyboard(visit, store):

@@ -70,7 +70,7 @@ def test_ours_published_difference_and_ranking():
     assert found.taus["norm"].tau == (5 - 1) / 6  # fifo and fps have changed places
     text = "\n".join(beside_table(found).caption)
     assert "norm +0.67 (n=4)" in text
-    for part in ("Backbone: ours resnet20, published wrn-28-10.", "Images per corruption: ours 250, published 10000."):
+    for part in ("Backbone: ours resnet20, published wrn-28-10.", "Samples per corruption: ours 250, published 10000."):
         assert part in text
 
 

@@ -16,7 +16,7 @@ def lines(*runs):
 def test_the_caption_says_the_set_up_in_sentences():
     caption = lines(run(), run(seed=3))
     assert caption == [
-        "Images: 250 of cifar10-mini in each domain.",
+        "Samples: 250 of cifar10-mini in each domain.",
         "Network: resnet20.",
         f"Stream: {RUNS}, {CONTINUAL}, severity 5.",
         "Memory: capacity 32; each method predicts as its authors have it (pairing paper).",

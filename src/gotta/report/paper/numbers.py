@@ -17,7 +17,7 @@ EMPTY = "--"
 
 @dataclass(frozen=True)
 class Published:
-    """One printed number with its setting. `decimals` is how many were printed; `epsilon` None is not stated."""
+    """A printed number with its setting; `decimals` is how many were printed, `epsilon` None where it is not stated."""
 
     where: str
     method: str

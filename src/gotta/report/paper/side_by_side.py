@@ -195,7 +195,7 @@ def _differences(panel: Panel, pairs: Sequence[Pair]) -> list[str]:
         f"Backbone: ours {_values(spec.model.name for spec in specs)}, "
         f"published {_values(pair.published.backbone for pair in pairs)}.",
         f"Data: ours {_values(spec.data.name for spec in specs)}, published {data}.",
-        f"Images per corruption: ours {images}, published {theirs}.",
+        f"Samples per corruption: ours {images}, published {theirs}.",
         f"Order of the domains: ours {_values(run.stream.domain_order for run in panel.runs)}, published not stated.",
         f"Regime: ours {regime}, published steps of M samples (inferred). Seeds: ours {seeds}, published one.",
     ]

@@ -55,7 +55,7 @@ def setup_lines(panel: Panel) -> list[str]:
     capacities = [run.spec.memory.capacity for run in runs if run.spec.memory.capacity is not None]
     pairings = [PAIRINGS.get(run.spec.pairing, f"pairing {run.spec.pairing}") for run in runs]
     lines = [
-        f"Images: {_either(images)} of {_part(runs, 'data')} in each domain.",
+        f"Samples: {_either(images)} of {_part(runs, 'data')} in each domain.",
         f"Network: {_part(runs, 'model')}.",
         f"Stream: {_stream(runs)}.",
         f"Memory: capacity {_either(capacities)}; {_either(pairings)}.",
