@@ -1,6 +1,6 @@
 """What a policy is: hyper-parameters, and one method that decides where a new sample goes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from math import inf
@@ -126,7 +126,8 @@ def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:
             f"arguments {sorted(arguments)} given with a finished policy. Set them when building the policy."
         )
     if isinstance(policy, Policy):
-        for field in fields(policy) if is_dataclass(policy) else ():
+        declared: Iterable[Any] = fields(policy) if is_dataclass(policy) else ()
+        for field in declared:
             value = getattr(policy, field.name)
             if field.type is float or (field.type == float | None and value is not None):
                 at_least(field.name, value, -inf)
