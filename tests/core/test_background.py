@@ -25,6 +25,8 @@ METHODS = {
     "norm": {"memory": "cstu", "capacity": 16},
     "pl": {},
     "t3a": {},
+    "lame": {"memory": "fifo", "capacity": 16},
+    "cache": {"memory": "fifo", "capacity": 16},
 }
 pytestmark = pytest.mark.filterwarnings("ignore::gotta.priors.OrderWarning")
 
@@ -80,6 +82,19 @@ def test_a_prediction_does_not_wait_for_an_adaptation():
     model.wait()
     assert model.adaptations == 4
     assert model.offered == 64
+
+
+@pytest.mark.parametrize("method", ["lame", "cache"])
+def test_the_rows_of_the_memory_are_asked_about_behind(method):
+    """A prediction is one forward of its own batch, whatever the memory holds."""
+    model, sizes = behind(method), []
+    for x in batches(4):
+        model(x)
+        model.wait()
+    model.behind.front.model.register_forward_pre_hook(lambda net, inputs: sizes.append(len(inputs[0])))
+    model(batches()[0])
+    assert sizes == [8]
+    assert len(model.memory) == 16
 
 
 def test_a_full_queue_drops_batches_and_counts_them():

@@ -20,7 +20,9 @@ from gotta.core.adapted import Adapted
 from gotta.core.inputs import not_stored
 from gotta.core.undo import Undo, is_on_stack
 from gotta.errors import GottaError
+from gotta.freed_memory import keep_freed_memory
 from gotta.methods.parts.calls import map_tensors
+from gotta.methods.support import Reader
 from gotta.priors.prior import Starts
 from gotta.state import set_values
 from gotta.types import Outcome, Prediction
@@ -36,6 +38,11 @@ TICK = 0.5  # seconds after which a thread looks whether its model is still ther
 class Front(Adapted):
     """Predicts. Prior and levels follow each sample; memory and gradients are left to the model behind it."""
 
+    def renew(self) -> None:
+        super().renew()
+        if not self.method.statistics.follow:
+            self._changeable.moving = []  # predictions leave the networks as they are, so a step copies less
+
     def _predict(self, x: Tensor) -> Prediction:
         return self.method.watch(x, self.method.predict)
 
@@ -44,10 +51,11 @@ class Front(Adapted):
         return not_stored(len(x)), {}
 
     @torch.no_grad()
-    def take_over(self, finished: Adapted) -> None:
+    def take_over(self, finished: Adapted, recalled: tuple[Tensor, Tensor] | None) -> None:
         """What can change of the networks behind, and what the method remembers. Prior and levels are further on here.
 
-        A prediction that comes meanwhile waits, so this is one operation for all tensors.
+        A prediction that comes meanwhile waits, so this is one operation for all tensors. `recalled` is what the
+        network says of the memory's rows, so that no prediction has to ask it again.
         """
         method = finished.method
         remembered = deepcopy({name: getattr(method, name) for name in method.remembers if name not in method.large})
@@ -56,7 +64,9 @@ class Front(Adapted):
             if mine:
                 torch._foreach_copy_(mine, theirs)
             set_values(self.method, remembered)
-            if self.method.reads_memory and finished.memory.knows_classes:
+            if isinstance(self.method, Reader):
+                self.method.recalled = recalled or self.method.recalled
+            elif self.method.reads_memory and finished.memory.knows_classes:
                 self.memory.expect(finished.memory.num_classes)
                 self.memory.load_state_dict(finished.memory.state_dict())
 
@@ -81,6 +91,7 @@ class Behind:
     """The thread of a model, the batches that wait for it, and the model in front."""
 
     def __init__(self, model: "Background") -> None:
+        keep_freed_memory()  # what an adaptation frees would go back to the system while all threads wait
         self.front = Front.__new__(Front)
         self.front.__setstate__(deepcopy(model._copied()))
         self.front.score = "before"  # there is no other at once
@@ -178,12 +189,14 @@ class Background(Adapted):
             if is_on_stack(self.frame) or behind is None or not behind.waiting:
                 return False
             before, batch = self.turns, behind.waiting[0]
-            finished = batch is self.learned
+            finished, recalled = batch is self.learned, None
             try:
                 self.frame = sys._getframe()
-                if not finished:
-                    with behind.yielding:
+                with torch.inference_mode(False), behind.yielding:
+                    if not finished:
                         super().step(*batch[0], **batch[1])
+                    if isinstance(self.method, Reader):
+                        recalled = self.method.recall_held()
             except Exception:
                 self.failed += 1
                 LOG.exception("a batch was predicted, and could not be learned from")
@@ -191,7 +204,7 @@ class Background(Adapted):
                 self.frame = None
             if finished or self.turns > before or self.method.moves_statistics or self.method.reads_memory:
                 behind.idle.wait(PATIENCE)
-                behind.front.take_over(self)
+                behind.front.take_over(self, recalled)
             behind.waiting.popleft()
             return True
 

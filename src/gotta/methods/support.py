@@ -39,15 +39,21 @@ class Reader(OfFeatures):
     """A method that only reads: the memory's rows change predictions."""
 
     reads_memory = True
+    recalled: tuple[Tensor, Tensor] | None = None  # of the rows, where a thread behind has asked already
 
     def gather(self, own: Prediction) -> tuple[Tensor, Tensor]:
         """Logits [N, C] and features [N, D] of the memory's rows and of the batch that is predicted, in this order."""
         assert own.features is not None
-        logits, features, held = own.logits, own.features.to(own.logits), self.held()
-        if held is None:
+        logits, features, rows = own.logits, own.features.to(own.logits), self.recalled or self.recall_held()
+        if rows is None:
             return logits, features
-        said, found = self.recall(held)
+        said, found = rows
         return torch.cat([said.to(logits), logits]), torch.cat([found.to(logits), features])
+
+    def recall_held(self) -> tuple[Tensor, Tensor] | None:
+        """The same of the rows alone, if there are any."""
+        held = self.held()
+        return None if held is None else self.recall(held)
 
     def recall(self, held: MemoryBatch) -> tuple[Tensor, Tensor]:
         """Logits and features of stored rows: from the features that are stored with them, or by a forward."""

@@ -117,7 +117,7 @@ class ReplacedBatchNorm(_BatchNorm):
 
     def __getattr__(self, name: str) -> Any:
         """Weight and bias of a layer that is parametrised are computed when they are asked for."""
-        if name in ("weight", "bias") and is_parametrized(self, name):
+        if name in ("weight", "bias") and name not in self._parameters and is_parametrized(self, name):
             return self.parametrizations[name]()
         return super().__getattr__(name)
 
