@@ -1,6 +1,8 @@
 """Streams that make room are put aside, and go on from there."""
 
 import copy
+import shutil
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -8,6 +10,8 @@ from tiny import seeded_net
 from whole_state import frozen_state, plain
 
 import gotta
+from gotta.core import between_steps
+from gotta.core.aside import place
 from gotta.core.streams import state_of_stream
 from gotta.errors import GottaError
 
@@ -65,6 +69,46 @@ def test_a_stream_that_is_forgotten_begins_anew(tmp_path):
     model.reset()
     assert list(tmp_path.iterdir()) == []
     assert torch.equal(model(x[4], stream="b"), new(x[4], stream="b"))
+
+
+@pytest.mark.parametrize("call", ["forget", "reset"])
+def test_an_interrupt_while_streams_are_dropped_leaves_no_half_of_one(tmp_path, monkeypatch, call):
+    model, x = few(tmp_path), batches(5)
+    for name, part in zip("abcd", x, strict=False):
+        model(part, stream=name)
+
+    def cut(path, **given):  # after the first file
+        next(path.iterdir()).unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", cut)
+    with pytest.raises(KeyboardInterrupt):
+        model.forget("a") if call == "forget" else model.reset()
+    monkeypatch.undo()
+    new = gotta.adapt(seeded_net(), **RUNNING)
+    for name in "a" if call == "forget" else "ab":
+        assert torch.equal(model(x[4], stream=name), new(x[4], stream=name))
+    model.reset()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reset_that_is_cut_off_before_streams_are_dropped_is_finished_by_the_next_call(tmp_path, monkeypatch):
+    model, x = few(tmp_path), batches(5)
+    for name, part in zip("abcd", x, strict=False):
+        model(part, stream=name)
+    monkeypatch.setattr(between_steps, "drop_aside", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        model.reset()
+    new = gotta.adapt(seeded_net(), **RUNNING)
+    assert torch.equal(model(x[4], stream="a"), new(x[4], stream="a"))
+    assert torch.equal(model(x[4], stream="b"), new(x[4], stream="b"))
+
+
+def test_a_folder_that_a_kill_left_without_a_state_is_a_new_stream(tmp_path):
+    model, x = few(tmp_path), batches(2)
+    model(x[0], stream="a")
+    place(model, "b").mkdir()
+    assert torch.equal(model(x[1], stream="b"), gotta.adapt(seeded_net(), **RUNNING)(x[1], stream="b"))
 
 
 def test_a_folder_of_another_network_is_refused_and_nothing_is_lost(tmp_path):

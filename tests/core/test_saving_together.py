@@ -8,6 +8,7 @@ import select
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from types import SimpleNamespace
 
@@ -19,7 +20,7 @@ from whole_state import frozen_state
 
 import gotta
 from gotta import GottaError, adapt
-from gotta.core import saved
+from gotta.core import between_steps, saved
 from gotta.core.saved import seal
 
 
@@ -292,3 +293,16 @@ def test_spawn_takes_an_adapted_model():
     child.join(120)
     assert child.exitcode == 0
     assert answers.get() == model(images(2, 1)).argmax(1).tolist()
+
+
+def test_two_threads_that_fork_at_once_give_back_their_own_locks(monkeypatch):
+    model = gotta.adapt(seeded_net())
+    monkeypatch.setattr(between_steps, "ALIVE", {model})
+    monkeypatch.setattr(between_steps, "WAIT", 0.01)
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        first.submit(between_steps._hold_locks).result()
+        second.submit(between_steps._hold_locks).result()  # waits in vain for the first
+        second.submit(between_steps._give_back).result()
+        first.submit(between_steps._give_back).result()
+        assert second.submit(model.lock.acquire, timeout=1).result()
+        second.submit(model.lock.release).result()

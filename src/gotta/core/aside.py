@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from gotta.core import resume, saved
 from gotta.core.streams import Held, Key, state_of_stream
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LEFT_OUT = ("method", "memory", "guard", "cost")  # what is of the model
 FOLDER = "stream-{}"
+GONE = ".gone-"
 
 
 def save_stream(model: "BetweenSteps", key: Key, held: Held, path: Path, beside: Mapping[str, Any]) -> None:
@@ -43,7 +45,7 @@ def put_aside(model: "BetweenSteps", going: Mapping[Key, Held]) -> None:
 
 def take_back(model: "BetweenSteps", key: Key) -> Held | None:
     """A stream that was put aside. One of another model is an error, so that nothing is lost."""
-    if not model.limits.aside or not place(model, key).exists():
+    if not model.limits.aside or not (place(model, key) / saved.RECORD).exists():  # a kill may leave a folder without
         return None
     return load_stream(model, place(model, key))[0]
 
@@ -53,11 +55,17 @@ def drop_aside(model: "BetweenSteps", key: Key | None = None) -> bool:
     folder = model.limits.aside
     found = [] if folder is None else list(folder.glob(FOLDER.format("*"))) if key is None else [place(model, key)]
     there = [path for path in found if path.exists()]
-    for path in there:
-        shutil.rmtree(path)
+    for path in there:  # renamed first, because an interrupt would leave half of a folder
+        shutil.rmtree(path.rename(path.with_name(f"{GONE}{uuid4().hex}")))
+    if key is None:
+        for path in folder.glob(f"{GONE}*") if folder else ():  # of calls that were cut off
+            shutil.rmtree(path, ignore_errors=True)
+        model.stale_aside = False
     return bool(there)
 
 
 def place(model: "BetweenSteps", key: Key) -> Path:
     assert model.limits.aside is not None
+    if model.stale_aside:  # a reset was cut off
+        drop_aside(model)
     return model.limits.aside / FOLDER.format(sha256(repr(key).encode()).hexdigest()[:32])

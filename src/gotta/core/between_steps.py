@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import replace
 from multiprocessing.context import get_spawning_popen
 from pathlib import Path
-from threading import RLock
+from threading import RLock, get_ident
 from time import monotonic
 from typing import Any, ClassVar, Self, TypeVar
 from weakref import WeakSet
@@ -136,7 +136,7 @@ class Shared(nn.Module):
 
 
 WAIT = 5.0  # seconds that a fork waits for the steps of other threads to end
-HELD: list[Any] = []
+HELD: dict[int, list[Any]] = {}  # by thread, since several may fork at once
 
 
 def _hold_locks() -> None:
@@ -145,15 +145,15 @@ def _hold_locks() -> None:
     A step that takes longer, or one that waits for whoever forks, is not waited for: its lock is renewed in the child,
     and what it left is taken back there by the next call.
     """
-    deadline = monotonic() + WAIT
+    deadline, held = monotonic() + WAIT, HELD.setdefault(get_ident(), [])
     for model in sorted(ALIVE, key=id):
         if model.lock.acquire(timeout=max(0.0, deadline - monotonic())):
-            HELD.append(model.lock)
+            held.append(model.lock)
 
 
 def _give_back() -> None:
-    while HELD:
-        HELD.pop().release()
+    for lock in HELD.pop(get_ident(), ()):
+        lock.release()
 
 
 def _renew_locks() -> None:
@@ -189,7 +189,7 @@ class BetweenSteps(Shared):
         "frozen": flag,
     }
 
-    exchanged: ClassVar[tuple[str, ...]] = ("held_streams",)  # beside what `state` names
+    exchanged: ClassVar[tuple[str, ...]] = ("held_streams", "stale_aside")  # beside what `state` names
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,6 +197,7 @@ class BetweenSteps(Shared):
         self.limits = Limits()
         self.one_forward = True  # for the samples of several streams, unless the network proves unfit for it
         self.held_streams: dict[Key, Held] = {}  # by their last use; exchanged as a whole
+        self.stale_aside = False  # whether streams that were put aside are of before a reset
         self.snapshots: dict[int, Mapping[str, Any]] = {}  # by number; exchanged as a whole
         self.sample: tuple[int, ...] | None = None  # the shape of one
         set_values(self, self.counters_at_start())
@@ -226,9 +227,10 @@ class BetweenSteps(Shared):
     def forget(self, stream: Key) -> bool:
         """Drop all that is known of a stream; its next sample begins anew. Whether there was anything."""
         with self.alone("forget()"):
+            dropped = drop_aside(self, stream)  # first: an interrupt then leaves the stream as it is held
             left = {key: held for key, held in self.held_streams.items() if key != stream}
             known, self.held_streams = len(left) < len(self.held_streams), left
-            return drop_aside(self, stream) or known
+            return dropped or known
 
     def let_go(self, going: Mapping[Key, Held]) -> None:
         """Of streams that make room for others."""
@@ -274,7 +276,7 @@ class BetweenSteps(Shared):
         self.memory.reset()
         if self.guard is not None:
             self.guard.reset()
-        self.held_streams = {}
+        self.held_streams, self.stale_aside = {}, self.limits.aside is not None
         set_values(self, self.counters_at_start())
         if self.shadow is not None:
             self.shadow.reset()
