@@ -44,7 +44,7 @@ def fold(adapted: "BetweenSteps") -> nn.Module:
 
 def check_foldable(method: Method) -> None:
     """Raises where predictions need more than a network with its weights and statistics."""
-    name, kind = type(method).__name__.lower(), type(method)
+    name, kind = method.name, type(method)
     if method.needs_batch:
         raise GottaError(
             f"predictions of '{name}' are normalised by the batch they are in (statistics='{method.statistics.name}'), "

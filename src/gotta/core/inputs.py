@@ -202,7 +202,7 @@ def check_method(method: Method) -> None:
     trained = {parameter.dtype for parameter in method.trained.values()}
     if torch.float16 in trained and isinstance(method.optimizer, torch.optim.Adam):
         raise GottaError(
-            f"method '{type(method).__name__.lower()}' trains with Adam, whose smallest numbers are 0 in float16, so "
+            f"method '{method.name}' trains with Adam, whose smallest numbers are 0 in float16, so "
             "that each step would divide by 0. Give the network in float32 and call the adapted model inside "
             "torch.autocast, or use a method that trains nothing, such as 'deskew'."
         )

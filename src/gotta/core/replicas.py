@@ -29,12 +29,10 @@ class SyncedBatchNorm(ReplacedBatchNorm):
             return self.with_running_statistics(x)
         mean, var = self.batch_moments(widen(x))
         if self.moves:
-            assert self.running_mean is not None
-            assert self.running_var is not None
-            assert self.momentum is not None
             total = x.numel() // len(mean) * distributed.get_world_size()
-            self.running_mean.lerp_(mean.detach().to(self.running_mean), self.momentum)
-            self.running_var.lerp_(var.detach().to(self.running_var) * total / (total - 1), self.momentum)
+            own_mean, own_var = self.running
+            own_mean.lerp_(mean.detach().to(own_mean), self.rate)
+            own_var.lerp_(var.detach().to(own_var) * total / (total - 1), self.rate)
             if self.num_batches_tracked is not None:
                 self.num_batches_tracked.add_(1)
         scale = (var + self.eps).rsqrt()

@@ -20,8 +20,7 @@ def describe(adapted: "BetweenSteps") -> str:
     names = tell_layers(trained)
     everything = sum(parameter.numel() for parameter in adapted.model.parameters())
     lines = [
-        f"method={type(method).__name__.lower()}, statistics={method.statistics.name}"
-        + (", frozen" if adapted.frozen else ""),
+        f"method={method.name}, statistics={method.statistics.name}" + (", frozen" if adapted.frozen else ""),
         f"{sum(p.numel() for p in trained.values()):,} trained parameters of {everything:,}"
         + (f": {names}" if names else ""),
         f"memory={memory.policy!r}, {len(memory)} of {memory.capacity} rows" if memory.lasts else "memory=none",

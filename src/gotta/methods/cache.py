@@ -1,14 +1,13 @@
 """Cache: what resembles a sure sample is likely of its class (after TDA, Karmanov et al., CVPR 2024)."""
 
 from math import log, log2
-from typing import ClassVar
 
 from torch import Tensor
 from torch.nn import functional as F
 
 from gotta.methods.method import methods
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Preset, Presets, Texts
+from gotta.methods.settings import Preset
 from gotta.methods.support import Reader, most_certain
 from gotta.types import Prediction
 
@@ -20,7 +19,7 @@ class Cache(Reader):
     Samples of middling entropy speak against the classes that they could be. Needs no BatchNorm and no backward pass.
     """
 
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "TDA's authors', for CLIP on ImageNet",
             shots=3,
@@ -35,7 +34,7 @@ class Cache(Reader):
         ),
         "positive": Preset("the same without the negative cache", negative_alpha=0.0),
     }
-    known_quirks: ClassVar[Texts] = {"mixed_logarithms": "entropies in nats are compared with shares of log2 C"}
+    known_quirks = {"mixed_logarithms": "entropies in nats are compared with shares of log2 C"}
 
     def predict(self, x: Tensor) -> Prediction:
         own = super().predict(x)

@@ -1,15 +1,12 @@
 """COFA: a sample is classified together with the one before it, where that is surer (UniTTA, Du et al., 2024)."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from gotta.methods.method import methods
-from gotta.methods.settings import Preset, Presets
+from gotta.methods.settings import Preset
 from gotta.methods.support import OfFeatures
-from gotta.state import Reader, Sized
+from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -19,10 +16,10 @@ class Cofa(OfFeatures):
 
     uses_memory = False
     uses_order = True
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset("the authors'", only_surer=True),
     }
-    remembers: ClassVar[Mapping[str, Reader]] = {"last": Sized("features")}
+    remembers = {"last": Sized("features")}
     last: Tensor | None = None  # [D], the features of the last sample of the batch before
 
     def predict(self, x: Tensor) -> Prediction:

@@ -1,21 +1,21 @@
 """CoTTA: learn from an augmentation-averaged teacher, and forget at random (Wang et al., CVPR 2022)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from gotta.methods.method import Method, methods
+from gotta.methods.method import methods
 from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_weights_and_biases
-from gotta.methods.parts.teacher import follow, frozen_copy
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, count
-from gotta.statistics import Batch
+from gotta.methods.parts.teacher import frozen_copy
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Taught
+from gotta.state import count
 from gotta.types import MemoryBatch, Prediction
 
 Mode = Callable[[nn.Module], AbstractContextManager[None]]
@@ -23,12 +23,10 @@ IMAGENET = Preset("the authors'", lr=1e-2, optimizer="nesterov", restore=0.001, 
 
 
 @methods.register("cotta")
-class Cotta(Method):
+class Cotta(Taught):
     """All weights and biases learn what the teacher says; some of their elements return to the source at each step."""
 
-    native = Batch()
-    paired = Batch()
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "the authors'",
             lr=1e-3,
@@ -43,27 +41,20 @@ class Cotta(Method):
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": IMAGENET.but("the authors', with the learning rate of Benchmark-TTA", lr=2e-3, optimizer="sgd"),
     }
-    inputs: ClassVar[Texts] = {
+    inputs = {
         "augment": "in place of the random augmentation: a function of the batch, of the batch and the number of the "
         "copy, or a list of functions that the copies take in turn",
         "draws": "recorded random draws: {'restore_mask': [adaptations, parameters] bool}",
     }
-    remembers: ClassVar[Mapping[str, Reader]] = {"turn": count}
+    remembers = {"turn": count}
     turn = 0
 
-    def configure(self) -> torch.optim.Optimizer:
+    def configure(self) -> Optimizer:
         self.teacher, self.anchor = frozen_copy(self.model), frozen_copy(self.model)
         return self.make_optimizer(train_weights_and_biases(self.model, "cotta"))
 
     def networks(self) -> dict[str, nn.Module]:
-        return {"model": self.model, "teacher": self.teacher, "anchor": self.anchor}
-
-    def changing(self) -> list[Tensor]:
-        return [*self.trained.values(), *self.teacher.parameters()]
-
-    @property
-    def predictor(self) -> nn.Module:
-        return self.teacher
+        return {**super().networks(), "anchor": self.anchor}
 
     def predict(self, x: Tensor) -> Prediction:
         """What the teacher says, averaged over augmented copies where the source model is unsure of the batch."""
@@ -81,12 +72,10 @@ class Cotta(Method):
         loss = soft_cross_entropy(student, target)
         if self.hyper.symmetric:
             loss = 0.5 * loss + 0.5 * soft_cross_entropy(target, student)
-        loss = loss.mean()
-        self.descend(loss)
-        names = self.trained
-        follow((self.teacher.get_parameter(name) for name in names), names.values(), 1 - self.hyper.momentum)
+        measured = self.descend(loss.mean())
+        self.move_teacher(1 - self.hyper.momentum)
         self._restore_some()
-        return {"loss": float(loss.detach()), "anchor_confidence": self._confidence}
+        return {**measured, "anchor_confidence": self._confidence}
 
     @torch.no_grad()
     def _teach(self, x: Tensor, mode: Mode) -> tuple[float, Tensor, Tensor | None]:

@@ -1,32 +1,31 @@
 """DELTA: renormalised batches, and rare classes that count for more (Zhao et al., ICLR 2023)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from gotta.methods.method import Method, methods
-from gotta.methods.parts.losses import choose_entropy, margin
-from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, Sized, count
+from gotta.methods.method import methods
+from gotta.methods.parts.losses import margin
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
+from gotta.state import Sized, count
 from gotta.statistics import Running
 from gotta.statistics.normalization import ReplacedBatchNorm, batch_statistics, replace_batch_norms, widen
 from gotta.types import MemoryBatch
 
 
 @methods.register("delta")
-class Delta(Method):
+class Delta(Trained):
     """One step on the entropy of sure samples, weighted by how sure they are and how rarely their class is predicted.
 
     Samples are trained on under the running statistics that also predict, and that move with them.
     """
 
-    native = Running(fed_by="memory", rate=0.05)
-    paired = Running(fed_by="memory", rate=0.05)
-    presets: ClassVar[Presets] = {
+    native = paired = Running(fed_by="memory", rate=0.05)
+    presets = {
         "official": Preset(
             "chosen here: TENT's optimizer, the rest from the authors, who gave ImageNet's",
             lr=1e-3,
@@ -39,15 +38,14 @@ class Delta(Method):
         "imagenet-resnet50": Preset("the authors'", lr=2.5e-4, optimizer="sgd"),
         "imagenet-vit": Preset("chosen here: the learning rate of TENT", lr=1e-3, optimizer="sgd"),
     }
-    known_quirks: ClassVar[Texts] = {"first_batch": "the running statistics begin as those of the first samples"}
-    remembers: ClassVar[Mapping[str, Reader]] = {"frequency": Sized("classes"), "turn": count}
+    known_quirks = {"first_batch": "the running statistics begin as those of the first samples"}
+    remembers = {"frequency": Sized("classes"), "turn": count}
     frequency: Tensor | None = None
     turn = 0
 
-    def configure(self) -> torch.optim.Optimizer:
+    def configure(self) -> Optimizer | None:
         replace_batch_norms(self.model, RenormBN)
-        self.entropy = choose_entropy(self.hyper.loss)
-        return self.make_optimizer(train_affine(self.model, "delta"))
+        return super().configure()
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)
@@ -60,9 +58,7 @@ class Delta(Method):
             weight, kept = weight * sure, sure > 1
         measured = {"kept": float(kept.sum())}
         if kept.any():
-            loss = (weight * uncertain)[kept].mean()
-            self.descend(loss)
-            measured["loss"] = float(loss.detach())
+            measured |= self.descend((weight * uncertain)[kept].mean())
         return measured
 
     def weigh(self, logits: Tensor) -> Tensor:
@@ -103,15 +99,12 @@ class RenormBN(ReplacedBatchNorm):
         std = (var + self.eps).sqrt()
         scale, shift = std.reciprocal(), -mean / std
         if self.moves:
-            rate = self.momentum
-            assert self.running_mean is not None
-            assert self.running_var is not None
-            assert rate is not None
+            (running_mean, running_var), rate = self.running, self.rate
             with torch.no_grad():
-                old_mean, old_std = self.running_mean.clone(), (self.running_var + self.eps).sqrt()
-                self.running_mean.lerp_(mean.detach().to(old_mean), rate)
+                old_mean, old_std = running_mean.clone(), (running_var + self.eps).sqrt()
+                running_mean.lerp_(mean.detach().to(old_mean), rate)
                 moved = old_std.lerp(std.detach().to(old_std), rate)
-                self.running_var.copy_((moved**2 - self.eps).clamp(min=0))
+                running_var.copy_((moved**2 - self.eps).clamp(min=0))
                 stretch, offset = std / old_std, (mean - old_mean) / old_std
             if rate < 1:
                 scale, shift = scale * stretch, shift * stretch + offset

@@ -1,30 +1,28 @@
 """DeYO: believe a sample if its class is lost with its shape (Lee et al., ICLR 2024)."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.errors import unknown
-from gotta.methods.method import Method, methods
-from gotta.methods.parts.losses import choose_entropy, margin
-from gotta.methods.parts.params import near_the_top, train_affine
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.statistics import Batch
+from gotta.methods.method import methods
+from gotta.methods.parts.losses import ENTROPIES, margin
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
 from gotta.types import MemoryBatch
+
+PATCHES = 4  # in a row and in a column
 
 
 @methods.register("deyo")
-class Deyo(Method):
+class Deyo(Trained):
     """One step on the entropy of sure samples whose class becomes less likely once their shape is destroyed.
 
     The surer, and the more the class depends on the shape, the more a sample weighs.
     """
 
-    native = Batch()
-    paired = Batch()
-    presets: ClassVar[Presets] = {
+    spares_top = True
+    choices = {"loss": ENTROPIES, "destroy": ("patches", "pixels", "occlusion")}
+    presets = {
         "official": Preset(
             "those of the code of Marsden et al. (2024): the authors' are for ImageNet",
             lr=1e-3,
@@ -41,13 +39,7 @@ class Deyo(Method):
         ),
         "imagenet-vit": Preset("the authors'", lr=1e-3, optimizer="sgd"),
     }
-    inputs: ClassVar[Texts] = {"augment": "in place of `destroy`: a function of the batch"}
-
-    def configure(self) -> torch.optim.Optimizer:
-        if self.hyper.destroy not in DESTROYERS:
-            raise unknown("destroy", self.hyper.destroy, DESTROYERS)
-        self.entropy = choose_entropy(self.hyper.loss)
-        return self.make_optimizer(train_affine(self.model, "deyo", near_the_top(self.model)))
+    inputs = {"augment": "in place of `destroy`: a function of the batch"}
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)
@@ -65,23 +57,17 @@ class Deyo(Method):
             if self.hyper.weighting:
                 limit = margin(self.hyper.weight_margin, logits)
                 loss = loss * ((limit - uncertain.detach()).exp() + drop.exp())
-            loss = loss.mean()
-            self.descend(loss)
-            measured["loss"] = float(loss.detach())
+            measured |= self.descend(loss.mean())
         return measured
 
     @torch.no_grad()
-    def drop(self, x: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+    def drop(self, x: Tensor, logits: Tensor) -> Tensor:
         """How much less likely the predicted class of each sample is once its shape is destroyed (PLPD)."""
         given = self.hyper.augment
         changed = destroy(x, self.hyper.destroy, self.generators["method"]) if given is None else given(x)
         probs, destroyed = logits.softmax(1), self.training_logits(changed, moving=False).softmax(1)
         label = probs.argmax(1, keepdim=True)
         return (probs.gather(1, label) - destroyed.gather(1, label)).flatten()
-
-
-DESTROYERS = ("patches", "pixels", "occlusion")
-PATCHES = 4  # in a row and in a column
 
 
 def destroy(x: Tensor, how: str, generator: torch.Generator) -> Tensor:

@@ -2,25 +2,21 @@
 
 from collections.abc import Mapping
 from math import log
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.optim import Optimizer
 
 from gotta.errors import GottaError
 from gotta.methods.method import Method, methods
-from gotta.methods.parts.losses import choose_entropy, margin, pseudo_label_loss
-from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, Sized
-from gotta.statistics import Batch
+from gotta.methods.parts.losses import margin, pseudo_label_loss
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
+from gotta.state import Sized
 from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
-
-if TYPE_CHECKING:
-    from gotta.methods.method import Method
-
 
 OFFICIAL = Preset("the authors'", lr=5e-3, optimizer="sgd", e_margin=None, d_margin=0.4, loss="entropy")
 TEA = Preset("TEA's code", lr=1e-3, optimizer="adam", e_margin=0.4 * log(1000), d_margin=0.05)
@@ -29,24 +25,18 @@ VIT = IMAGENET.but("the authors', with the learning rate of SAR's code", lr=1e-3
 
 
 @methods.register("eta")
-class Eta(Method):
+class Eta(Trained):
     """One step on the entropy of the samples that are reliable and unlike the average prediction so far."""
 
-    native = Batch()
-    paired = Batch()
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": OFFICIAL,
         "tea": TEA,
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": VIT,
     }
-    known_quirks: ClassVar[Texts] = {"keep_q": "a reset keeps q, the average prediction that redundancy is measured by"}
-    remembers: ClassVar[Mapping[str, Reader]] = {"q": Sized("classes")}
+    known_quirks = {"keep_q": "a reset keeps q, the average prediction that redundancy is measured by"}
+    remembers = {"q": Sized("classes")}
     q: Tensor | None = None
-
-    def configure(self) -> torch.optim.Optimizer:
-        self.entropy = choose_entropy(self.hyper.loss)
-        return self.make_optimizer(train_affine(self.model, type(self).__name__.lower()))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)
@@ -61,9 +51,7 @@ class Eta(Method):
             mean = probs[keep].mean(0)
             self.q = mean if self.q is None else 0.9 * self.q.to(mean) + 0.1 * mean
             kept = uncertain[keep]
-            loss = (kept * (limit - kept.detach()).exp()).mean() + self.penalty()
-            self.descend(loss)
-            measured["loss"] = float(loss.detach())
+            measured |= self.descend((kept * (limit - kept.detach()).exp()).mean() + self.penalty())
         return measured
 
     def penalty(self) -> Tensor | float:
@@ -80,20 +68,20 @@ class Eta(Method):
 class Eata(Eta):
     """ETA that pays for moving parameters which mattered on clean samples. Without clean samples it is ETA."""
 
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": OFFICIAL.but(beta=1.0, fisher_batch_size=64),
         "tea": TEA.but(beta=2000.0, fisher_batch_size=200),
         "imagenet-resnet50": IMAGENET.but(beta=2000.0),
         "imagenet-vit": VIT.but(beta=2000.0),
     }
-    inputs: ClassVar[Texts] = {
+    inputs = {
         "fisher_data": "clean samples [N, ...] to measure the Fisher information on; 2000 are usual",
         "fisher": "the Fisher information itself: a tensor for each trained parameter, by name",
         "anchor": "the parameters to stay near, by name; those at the start if not given",
     }
     fisher: dict[str, Tensor] | None = None
 
-    def configure(self) -> torch.optim.Optimizer:
+    def configure(self) -> Optimizer | None:
         optimizer = super().configure()
         start = {name: parameter.detach().clone() for name, parameter in self.trained.items()}
         self.anchor = like(start, self.hyper.anchor or start, "anchor")
@@ -114,14 +102,11 @@ class Eata(Eta):
 
     @property
     def notes(self) -> list[str]:
-        return (
-            []
-            if self.fisher is not None
-            else ["eata without clean samples (fisher_data; in a spec method.fisher) is eta."]
-        )
+        told = "eata without clean samples (fisher_data; in a spec method.fisher) is eta."
+        return [told] if self.fisher is None else []
 
 
-def information(method: "Method", x: Tensor, batch_size: int) -> dict[str, Tensor]:
+def information(method: Method, x: Tensor, batch_size: int) -> dict[str, Tensor]:
     """The squared gradient of a batch's pseudo-label loss, averaged over the batches, for each trained parameter."""
     trained = method.trained
     total = {name: torch.zeros_like(parameter) for name, parameter in trained.items()}

@@ -1,30 +1,25 @@
 """Energy (TEA): the stream becomes likely under the model, what the model dreams unlikely (Yuan et al., CVPR 2024)."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
-from gotta.errors import GottaError, NotFinite
-from gotta.methods.method import Method, methods
-from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, Sized, count
-from gotta.statistics import Batch
+from gotta.errors import NotFinite
+from gotta.methods.method import methods
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
+from gotta.state import Sized, count
 from gotta.statistics.normalization import batch_statistics
 from gotta.types import MemoryBatch
 
 
 @methods.register("energy")
-class Energy(Method):
+class Energy(Trained):
     """One step of contrastive divergence: raise logsumexp of the samples, lower it for images drawn by SGLD."""
 
-    native = Batch()
-    paired = Batch()
     native_score = "after"
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "the authors'",
             lr=1e-3,
@@ -39,48 +34,51 @@ class Energy(Method):
         "imagenet-resnet50": Preset("chosen here: none are published", lr=2.5e-4, optimizer="sgd", buffer_size=256),
         "imagenet-vit": Preset("chosen here: none are published", lr=2.5e-4, optimizer="sgd", buffer_size=256),
     }
-    inputs: ClassVar[Texts] = {
+    inputs = {
         "draws": "recorded random draws: buffer [N, ...], indices and reinit [adaptations, B], fresh [F, ...] with "
         "fresh_batch [F] (the adaptation each belongs to), noise [adaptations * steps, B, ...]"
     }
-    remembers: ClassVar[Mapping[str, Reader]] = {"turn": count, "buffer": Sized("rows", "sample")}
+    remembers = {"turn": count, "buffer": Sized("rows", "sample")}
     large = ("buffer",)
     turn = 0
     buffer: Tensor | None = None
-
-    def configure(self) -> torch.optim.Optimizer:
-        recorded = self.hyper.draws
-        self.draws: Draws = Random(self.generators["method"]) if recorded is None else Recorded(recorded)
-        return self.make_optimizer(train_affine(self.model, "energy"))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         real = self.training_logits(batch.x).logsumexp(1).mean()
         fake = self.training_logits(self.dream(batch.x), moving=False).logsumexp(1).mean()
         loss = fake - real
-        self.descend(loss)
         self.turn += 1
-        return {"loss": float(loss.detach())}
+        return self.descend(loss)
 
     def dream(self, like: Tensor) -> Tensor:
         """As many images as given, found by following the gradient of logsumexp from where earlier turns ended."""
-        image, count, h = like.shape[1:], len(like), self.hyper
-        if self.buffer is None:
-            self.buffer = self.draws.buffer(h.buffer_size, image)
-        rows = self.draws.indices(self.turn, len(self.buffer), count)
-        before = self.buffer[rows]
+        h, turn, count, rng = self.hyper, self.turn, len(like), self.generators["method"]
+
+        def uniform(images: int) -> Tensor:
+            """In [-1, 1]."""
+            return torch.rand((images, *like.shape[1:]), generator=rng).mul_(2).sub_(1)
+
+        buffer = self.buffer
+        if buffer is None:
+            buffer = self.drawn("buffer", partial(uniform, h.buffer_size)).float()
+        rows = self.drawn("indices", lambda: torch.randint(len(buffer), (count,), generator=rng), turn).long()
+        before = buffer[rows]
         x = before.clone()
-        anew = self.draws.reinit(self.turn, h.reinit, count)
-        x[anew] = self.draws.fresh(self.turn, int(anew.sum()), image).to(x)
+        anew = self.drawn("reinit", lambda: torch.rand(count, generator=rng) < h.reinit, turn).bool()
+        fresh = self.drawn("fresh", lambda: uniform(int(anew.sum())))
+        x[anew] = (fresh if h.draws is None else fresh[self.drawn("fresh_batch", Tensor) == turn]).to(x)
         x = x.to(like)
         for step in range(h.steps):
             x = x + h.step_size * self._uphill(x)
             if h.noise > 0:
-                x = x + h.noise * self.draws.noise(self.turn, step, h.steps, x.shape).to(x)
+                noise = self.drawn("noise", lambda: torch.randn(like.shape, generator=rng), turn * h.steps + step)
+                x = x + h.noise * noise.to(x)
         if not torch.isfinite(x).all():
             raise NotFinite("the images that energy draws are no longer finite.")
         if self.undo_log is not None:
-            self.undo_log.append(partial(self.buffer.index_copy_, 0, rows, before))
-        self.buffer[rows] = x.to(self.buffer)
+            self.undo_log.append(partial(buffer.index_copy_, 0, rows, before))
+        buffer[rows] = x.to(buffer)
+        self.buffer = buffer
         return x
 
     def _uphill(self, x: Tensor) -> Tensor:
@@ -91,70 +89,3 @@ class Energy(Method):
             likely = self.logits(x).logsumexp(1).sum()
             self.cost.count(backwards=1)
             return torch.autograd.grad(likely, [x])[0]
-
-
-class Draws(Protocol):
-    """`turn` counts adaptations, `step` the steps within one. Images are uniform in [-1, 1]."""
-
-    def buffer(self, size: int, image: Sequence[int]) -> Tensor: ...  # [size, ...]
-
-    def indices(self, turn: int, size: int, count: int) -> Tensor: ...  # [count] in 0 .. size - 1
-
-    def reinit(self, turn: int, share: float, count: int) -> Tensor: ...  # [count] bool
-
-    def fresh(self, turn: int, count: int, image: Sequence[int]) -> Tensor: ...  # [count, ...]
-
-    def noise(self, turn: int, step: int, steps: int, shape: Sequence[int]) -> Tensor: ...
-
-
-class Random:
-    """Drawn as they are asked for, whatever the turn."""
-
-    def __init__(self, generator: torch.Generator) -> None:
-        self.generator = generator
-
-    def buffer(self, size: int, image: Sequence[int]) -> Tensor:
-        return self._rand((size, *image)).mul_(2).sub_(1)
-
-    def indices(self, turn: int, size: int, count: int) -> Tensor:
-        return torch.randint(size, (count,), generator=self.generator)
-
-    def reinit(self, turn: int, share: float, count: int) -> Tensor:
-        return self._rand((count,)) < share
-
-    def fresh(self, turn: int, count: int, image: Sequence[int]) -> Tensor:
-        return self.buffer(count, image)
-
-    def noise(self, turn: int, step: int, steps: int, shape: Sequence[int]) -> Tensor:
-        return torch.randn(tuple(shape), generator=self.generator)
-
-    def _rand(self, shape: tuple[int, ...]) -> Tensor:
-        return torch.rand(shape, generator=self.generator)
-
-
-class Recorded:
-    """Looked up in arrays, which may be NumPy's."""
-
-    def __init__(self, arrays: Mapping[str, Any]) -> None:
-        self.arrays = arrays
-
-    def buffer(self, size: int, image: Sequence[int]) -> Tensor:
-        return self._at("buffer").float().clone()
-
-    def indices(self, turn: int, size: int, count: int) -> Tensor:
-        return self._at("indices", turn).long()
-
-    def reinit(self, turn: int, share: float, count: int) -> Tensor:
-        return self._at("reinit", turn).bool()
-
-    def fresh(self, turn: int, count: int, image: Sequence[int]) -> Tensor:
-        return self._at("fresh")[self._at("fresh_batch") == turn]
-
-    def noise(self, turn: int, step: int, steps: int, shape: Sequence[int]) -> Tensor:
-        return self._at("noise", turn * steps + step)
-
-    def _at(self, name: str, place: int | None = None) -> Tensor:
-        if name not in self.arrays or (place is not None and place >= len(self.arrays[name])):
-            where = "" if place is None else f" number {place}"
-            raise GottaError(f"draws has no '{name}'{where}. Record every draw, or leave draws out.")
-        return torch.as_tensor(self.arrays[name] if place is None else self.arrays[name][place])

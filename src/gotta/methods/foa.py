@@ -1,10 +1,10 @@
 """FOA: prompts for a transformer, found by forwards alone; features moved to the source (Niu et al., ICML 2024)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from math import prod, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +14,8 @@ from gotta.methods.method import Method, methods
 from gotta.methods.parts import cma
 from gotta.methods.parts.cma import Search
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, Sized, count, tensor
+from gotta.methods.settings import Preset
+from gotta.state import Sized, count, tensor
 from gotta.statistics.normalization import moments
 from gotta.types import MemoryBatch, Prediction
 
@@ -30,7 +30,7 @@ class Foa(Method):
     """
 
     native_score = "after"
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "the authors', for ViT-B on ImageNet",
             prompts=3,
@@ -42,12 +42,12 @@ class Foa(Method):
         ),
         "imagenet-vit": Preset("the authors', who take balance=0.2 for ImageNet-R"),
     }
-    inputs: ClassVar[Texts] = {
+    inputs = {
         "source_data": "clean samples [N, ...] to measure the features of all layers on; 32 are the authors'",
         "source_features": "these features themselves: {'mean': [L * W], 'std': [L * W]}",
         "draws": "recorded random draws: {'start': [1, prompts, W], 'population': [adaptations, population, D]}",
     }
-    remembers: ClassVar[Mapping[str, Reader]] = {
+    remembers = {
         **dict.fromkeys(("best", *Search._fields), tensor),
         **dict.fromkeys(("average", "latest"), Sized("features")),
         "turn": count,
@@ -65,10 +65,10 @@ class Foa(Method):
     def configure(self) -> None:
         vit = find_transformer(self.model)
         width = vit.cls_token.shape[-1]
-        shape, recorded = (self.hyper.prompts, width), self.hyper.draws
+        shape, rng = (self.hyper.prompts, width), self.generators["method"]
         reach = sqrt(6 / (3 * patch_side(vit) ** 2 + width))
-        drawn = (2 * torch.rand(shape, generator=self.generators["method"]) - 1) * reach
-        self.best = drawn if recorded is None else torch.as_tensor(recorded["start"]).reshape(shape).float()
+        drawn = self.drawn("start", lambda: (2 * torch.rand(shape, generator=rng) - 1) * reach)
+        self.best = drawn.reshape(shape).float()
         self._hold(cma.begin(prod(shape), self.hyper.spread))
         self.source: tuple[Tensor, Tensor] | None = None
         if self.hyper.source_features is not None:
@@ -96,7 +96,8 @@ class Foa(Method):
             self.average = torch.lerp(before, self.latest, rate)
         population = self.hyper.population
         search = cma.decompose(Search(*(getattr(self, name).double().cpu() for name in Search._fields)), population)
-        points = torch.cat([self.draw(search), self.best.detach().double().cpu().reshape(1, -1)])
+        drawn = self.drawn("population", lambda: cma.draw(search, population, self.generators["method"]), self.turn)
+        points = torch.cat([drawn.double(), self.best.detach().double().cpu().reshape(1, -1)])
         found = [self.judge(batch, point.reshape(self.best.shape).to(self.best)) for point in points]
         losses = torch.stack([loss for loss, _ in found]).double().cpu()
         self.turn += 1
@@ -106,12 +107,6 @@ class Foa(Method):
         self.best = points[int(losses.argmin())].reshape(self.best.shape).to(self.best)
         self.latest = torch.stack([mean for _, mean in found]).mean(0)
         return {"loss": float(losses.min()), "sigma": float(self.sigma)}
-
-    def draw(self, search: Search) -> Tensor:
-        recorded = self.hyper.draws
-        if recorded is None:
-            return cma.draw(search, self.hyper.population, self.generators["method"])
-        return torch.as_tensor(recorded["population"][self.turn]).double()
 
     @torch.no_grad()
     def judge(self, batch: MemoryBatch, prompts: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,17 +1,13 @@
 """LAME: neighbours in feature space agree on their classes; the network stays as it is (Boudiaf et al., CVPR 2022)."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
 
-from gotta.errors import unknown
 from gotta.methods.method import methods
-from gotta.methods.settings import Preset, Presets
+from gotta.methods.settings import Preset
 from gotta.methods.support import Reader
 from gotta.types import Prediction
 
-AFFINITIES = ("knn", "rbf", "linear")
 MOST_STEPS, ENOUGH = 100, 1e-8  # of the optimisation, which ends where the energy changes by no larger share
 
 
@@ -20,16 +16,12 @@ class Lame(Reader):
     """Smooths the source's predictions over a graph of the batch and of the memory's rows, which are only read."""
 
     uses_order = True
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset("the authors', from the paper", affinity="knn", k=5, symmetric=False),
         "rbf": Preset("the authors', from the defaults of their code", affinity="rbf"),
     }
+    choices = {"affinity": ("knn", "rbf", "linear")}
     native_labels = "filtered"
-
-    def check(self, model: nn.Module) -> None:
-        if self.hyper.affinity not in AFFINITIES:
-            raise unknown("affinity", self.hyper.affinity, AFFINITIES)
-        super().check(model)
 
     def predict(self, x: Tensor) -> Prediction:
         own = super().predict(x)

@@ -79,6 +79,7 @@ class Method:
     the settings of `presets` are in `self.hyper`, and networks and `remembers` are saved, loaded and reset.
     """
 
+    name: ClassVar[str] = "method"  # its class in lower case, unless it says otherwise
     native: ClassVar[Statistics] = Source()
     paired: ClassVar[Statistics] = Source()
     native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
@@ -91,12 +92,17 @@ class Method:
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives
     presets: ClassVar[Presets] = {"official": {}}  # the others name only what differs
+    choices: ClassVar[Mapping[str, Iterable[str]]] = {}  # what hyper-parameters that are names may be
     inputs: ClassVar[Texts] = {}  # optional arguments that are data or functions, and what they are
     known_quirks: ClassVar[Texts] = {}  # oddities of the published code that can be asked for, and their effect
     remembers: ClassVar[Mapping[str, Reader]] = {}  # attributes that are state, each with what reads it from a file
     # State that only `adapt` reads. Its changes are written to `undo_log`, which saves a copy of it.
     large: ClassVar[tuple[str, ...]] = ()
     passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek", "ahead")  # set for a while
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
 
     def __init__(
         self,
@@ -138,7 +144,7 @@ class Method:
         self.statistics.attach(self.predictor)
         if self.statistics.keeps_moments and type(self).adapt is not Method.adapt:
             raise GottaError(
-                f"method '{type(self).__name__.lower()}' adapts on samples, and with statistics="
+                f"method '{self.name}' adapts on samples, and with statistics="
                 f"'{self.statistics.name}' the memory holds none. Use a method that trains nothing, such as 'deskew', "
                 "or other statistics, such as 'class'."
             )
@@ -448,11 +454,12 @@ class Method:
         with torch.enable_grad(), self._training_mode(net, moving):
             return self.logits(x, net)
 
-    def descend(self, loss: Tensor) -> None:
-        """One step of the optimizer, or none where the loss is not finite."""
+    def descend(self, loss: Tensor) -> dict[str, float]:
+        """One step of the optimizer, or none where the loss is not finite. What `adapt` tells of it."""
         if torch.isfinite(loss):
             self.backward(loss)
             self.step()
+        return {"loss": float(loss.detach())}
 
     def backward(self, loss: Tensor) -> None:
         assert self.optimizer is not None
@@ -470,6 +477,16 @@ class Method:
         for parameter in self.trained.values():
             parameter.grad = torch.zeros_like(parameter)
         self.step()
+
+    def drawn(self, name: str, draw: Callable[[], Tensor], place: int | None = None) -> Tensor:
+        """A random draw, or what the caller has recorded in its stead (`draws`), at a place of it if there are many."""
+        if self.hyper.draws is None:
+            return draw()
+        recorded = self.hyper.draws.get(name, ())
+        if not len(recorded) or (place is not None and place >= len(recorded)):
+            where = "" if place is None else f" number {place}"
+            raise GottaError(f"draws has no '{name}'{where}. Record every draw, or leave draws out.")
+        return torch.as_tensor(recorded if place is None else recorded[place]).clone()
 
     def make_optimizer(self, parameters: list[nn.Parameter], weight_decay: float = 0.0) -> torch.optim.Optimizer:
         return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)

@@ -1,13 +1,10 @@
 """NEO: features are recentred before they are classified (arXiv 2510.05635). Our own lines, after its formula."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor
 
 from gotta.methods.method import methods
 from gotta.methods.support import OfFeatures
-from gotta.state import Reader, Sized, count
+from gotta.state import Sized, count
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -16,7 +13,7 @@ class Neo(OfFeatures):
     """logits = W (z - mu) + b, with mu the mean of all features so far. Nothing is trained; a memory has no effect."""
 
     uses_memory = False
-    remembers: ClassVar[Mapping[str, Reader]] = {"centre": Sized("features"), "seen": count}
+    remembers = {"centre": Sized("features"), "seen": count}
     centre: Tensor | None = None  # [D], of all samples so far
     seen = 0  # samples
 

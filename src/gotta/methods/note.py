@@ -1,15 +1,14 @@
 """NOTE: instance-aware normalisation, a balanced memory, gentle entropy minimisation (Gong et al., NeurIPS 2022)."""
 
 from math import prod, sqrt
-from typing import ClassVar
 
-import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.optim import Optimizer
 
-from gotta.methods.method import Method, methods
-from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Preset, Presets, Texts
+from gotta.methods.method import methods
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
 from gotta.statistics import Batch, Running
 from gotta.statistics.normalization import (
     ONE_VALUE,
@@ -23,29 +22,26 @@ from gotta.types import MemoryBatch
 
 
 @methods.register("note")
-class Note(Method):
+class Note(Trained):
     """One step on the entropy of the memory, whose forward also moves the running statistics that predict."""
 
     native = Batch()
     paired = Running(fed_by="memory", rate=0.01)
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset("the authors'", lr=1e-4, optimizer="adam", weight_decay=0.0, iabn=True, k=4.0),
         "imagenet-resnet50": Preset("the authors', who gave them for ResNet-18"),
         "imagenet-vit": Preset("chosen here: those of CIFAR"),
     }
-    known_quirks: ClassVar[Texts] = {"weight_decay": "a weight decay of 0 counts as not given, and 5e-4 is used"}
+    known_quirks = {"weight_decay": "a weight decay of 0 counts as not given, and 5e-4 is used"}
 
-    def configure(self) -> torch.optim.Optimizer:
+    def configure(self) -> Optimizer | None:
         if self.hyper.iabn:
             replace_batch_norms(self.model, lambda layer: IABN(layer, self.hyper.k))
-        decay = self.hyper.weight_decay or (5e-4 if "weight_decay" in self.quirks else 0.0)
-        return self.make_optimizer(train_affine(self.model, "note"), decay)
+        return super().configure()
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         probs = self.training_logits(batch.x).softmax(1)
-        loss = -(probs * (probs + 1e-6).log()).mean()  # over samples and classes: 1/C of the usual entropy
-        self.descend(loss)
-        return {"loss": float(loss.detach())}
+        return self.descend(-(probs * (probs + 1e-6).log()).mean())  # over classes, too: 1/C of the usual entropy
 
 
 class IABN(ReplacedBatchNorm):
@@ -77,18 +73,13 @@ class IABN(ReplacedBatchNorm):
 
     def _centre(self, x: Tensor) -> tuple[Tensor, Tensor]:
         if not self.sees_batch:
-            assert self.running_mean is not None
-            assert self.running_var is not None
-            return self.running_mean, self.running_var
+            return self.running
         if x.numel() == x.shape[1]:
             raise ValueError(f"{ONE_VALUE}, got input size {list(x.shape)}")
         mean, var = self.batch_moments(x, unbiased=True)
         if self.moves:
-            assert self.running_mean is not None
-            assert self.running_var is not None
-            assert self.momentum is not None
-            self.running_mean.lerp_(mean.detach(), self.momentum)
-            self.running_var.lerp_(var.detach(), self.momentum)
+            for own, new in zip(self.running, (mean, var), strict=True):
+                own.lerp_(new.detach(), self.rate)
         return mean, var
 
 

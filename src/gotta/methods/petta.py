@@ -1,20 +1,18 @@
 """PeTTA: RoTTA that notices when it strays from the source, and then learns less (Hoang et al., NeurIPS 2024)."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import Optimizer
 
 from gotta.errors import GottaError
 from gotta.methods.method import methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
-from gotta.methods.parts.teacher import follow, frozen_copy
+from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.rotta import Rotta
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, Sized
+from gotta.methods.settings import Preset
+from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -26,7 +24,7 @@ class Petta(Rotta):
     """
 
     needs_features = True
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "the authors'",
             lr=1e-3,
@@ -40,16 +38,16 @@ class Petta(Rotta):
         "imagenet-resnet50": Preset("the authors'", symmetric=False),
         "imagenet-vit": Preset("chosen here: those of ResNet-50", symmetric=False),
     }
-    inputs: ClassVar[Texts] = {
+    inputs = {
         **Rotta.inputs,
         "source_data": "clean samples [N, ...] to measure the features of each class on; 2000 are usual",
         "source_features": "these features themselves: {'mean': [C, D], 'var': [C, D]}",
     }
-    remembers: ClassVar[Mapping[str, Reader]] = {"centres": Sized("classes", "features")}
+    remembers = {"centres": Sized("classes", "features")}
     centres: Tensor | None = None
     _seen: Prediction | None = None
 
-    def configure(self) -> torch.optim.Optimizer:
+    def configure(self) -> Optimizer | None:
         optimizer = super().configure()
         self.anchor = frozen_copy(self.model)
         self.mean = self.var = None
@@ -82,10 +80,9 @@ class Petta(Rotta):
         held = 1.0 if strayed is None else strayed
         anchored = soft_cross_entropy(changed, source).mean()
         loss = learned + held * self.hyper.pull * self.distance() + self.hyper.anchor_weight * anchored
-        self.descend(loss)
-        names, share = self.trained, self.hyper.nu * (1.0 if strayed is None else 1 - strayed)
-        follow((self.teacher.get_parameter(name) for name in names), names.values(), share)
-        return {"loss": float(loss.detach()), **({} if strayed is None else {"strayed": strayed})}
+        measured = self.descend(loss)
+        self.move_teacher(self.hyper.nu * (1.0 if strayed is None else 1 - strayed))
+        return measured if strayed is None else {**measured, "strayed": strayed}
 
     def distance(self) -> Tensor:
         """How far the trained parameters have turned from the source's: minus the mean cosine."""

@@ -1,25 +1,21 @@
 """PL: pseudo-labels, trained on as if they were true where the model is confident (after Lee, 2013)."""
 
-from typing import ClassVar
+from torch.optim import Optimizer
 
-import torch
-
-from gotta.errors import unknown
-from gotta.methods.method import Method, methods
+from gotta.methods.method import methods
 from gotta.methods.parts.losses import confident, pseudo_label_loss
-from gotta.methods.parts.params import train_affine, train_all
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.statistics import Batch
+from gotta.methods.parts.params import train_all
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
 from gotta.types import MemoryBatch
 
 
 @methods.register("pl")
-class Pl(Method):
+class Pl(Trained):
     """One step on the cross-entropy with the own argmax, over the samples whose confidence is above the threshold."""
 
-    native = Batch()
-    paired = Batch()
-    presets: ClassVar[Presets] = {
+    choices = {"train": ("affine", "all")}
+    presets = {
         "official": Preset(
             "chosen here: no authors gave an online form", lr=1e-3, optimizer="adam", threshold=0.9, train="affine"
         ),
@@ -27,24 +23,17 @@ class Pl(Method):
         "imagenet-resnet50": Preset("those of the code of Alfarra et al. (2024)", lr=1e-2, optimizer="sgd"),
         "imagenet-vit": Preset("chosen here, after TENT's", lr=1e-3, optimizer="sgd"),
     }
-    known_quirks: ClassVar[Texts] = {
-        "step_on_empty": "without a confident sample the optimizer steps all the same, on momentum alone"
-    }
+    known_quirks = {"step_on_empty": "without a confident sample the optimizer steps all the same, on momentum alone"}
 
-    def configure(self) -> torch.optim.Optimizer:
-        if self.hyper.train not in ("affine", "all"):
-            raise unknown("train", self.hyper.train, ("affine", "all"))
-        everything = self.hyper.train == "all"
-        return self.make_optimizer(train_all(self.model) if everything else train_affine(self.model, "pl"))
+    def configure(self) -> Optimizer | None:
+        return self.make_optimizer(train_all(self.model)) if self.hyper.train == "all" else super().configure()
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)
         sure = confident(logits, self.hyper.threshold)
         measured = {"num_confident": float(sure.sum())}
         if sure.any():
-            loss = pseudo_label_loss(logits[sure])
-            self.descend(loss)
-            measured["loss"] = float(loss.detach())
+            measured |= self.descend(pseudo_label_loss(logits[sure]))
         elif "step_on_empty" in self.quirks:
             self.coast()
         return measured

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from gotta.methods.eata import IMAGENET, OFFICIAL, VIT, Eta
 from gotta.methods.method import methods
-from gotta.methods.settings import Presets, Texts
+from gotta.methods.settings import Texts
 
 
 @methods.register("rdumb")
@@ -12,7 +12,7 @@ class Rdumb(Eta):
     """ETA, and every 1000 adaptations back to the source. Any other method does the same with `reset_every`."""
 
     native_reset_every = 1000
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": OFFICIAL.but(
             "those of the code of Marsden et al. (2024): the authors' are for ImageNet", lr=1e-3, optimizer="adam"
         ),

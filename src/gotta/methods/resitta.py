@@ -1,13 +1,11 @@
 """ResiTTA: RoTTA on sure samples, with statistics pulled back to the source's (Zhou et al., ICASSP 2025)."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from gotta.methods.method import methods
 from gotta.methods.rotta import Rotta, SteadyBN
-from gotta.methods.settings import Preset, Presets, Texts
+from gotta.methods.settings import Preset
 from gotta.statistics.normalization import ReplacedBatchNorm
 from gotta.types import MemoryBatch
 
@@ -17,7 +15,7 @@ class Resitta(Rotta):
     """RoTTA's step with all samples alike; after it the running statistics of both networks go back by a share."""
 
     layer = SteadyBN
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "chosen here: the learning rate of RoTTA, the rest from the authors, who gave ImageNet's",
             lr=1e-3,
@@ -29,7 +27,7 @@ class Resitta(Rotta):
         "imagenet-vit": Preset("chosen here: those of ResNet-50", lr=1e-6),
     }
 
-    known_quirks: ClassVar[Texts] = {"creeping_variance": "eps is added to the running variance with each adaptation"}
+    known_quirks = {"creeping_variance": "eps is added to the running variance with each adaptation"}
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         measured = super().adapt(batch)
@@ -43,16 +41,15 @@ class Resitta(Rotta):
     @torch.no_grad()
     def settle(self, layer: ReplacedBatchNorm, name: str) -> None:
         """A step of gradient descent on the squared distance of mean and deviation to the source's."""
-        assert layer.running_mean is not None
-        assert layer.running_var is not None
+        running_mean, running_var = layer.running
         source = (self.source_state[f"{name}.{part}"] for part in ("running_mean", "running_var"))
-        mean, var = (value.to(layer.running_mean) for value in source)
+        mean, var = (value.to(running_mean) for value in source)
         share = 2 * self.hyper.pull
-        deviation = (layer.running_var + layer.eps).sqrt()
+        deviation = (running_var + layer.eps).sqrt()
         deviation = deviation - share * (deviation - (var + layer.eps).sqrt())
-        layer.running_mean.sub_(share * (layer.running_mean - mean))
+        running_mean.sub_(share * (running_mean - mean))
         added = 0.0 if "creeping_variance" in self.quirks else layer.eps
-        layer.running_var.copy_((deviation**2 - added).clamp(min=0))
+        running_var.copy_((deviation**2 - added).clamp(min=0))
 
     def weigh(self, batch: MemoryBatch) -> Tensor:
         return torch.ones(len(batch))

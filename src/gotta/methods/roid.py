@@ -1,36 +1,30 @@
 """ROID: weigh samples, pull the model to the source, correct by the batch's classes (Marsden et al., WACV 2024)."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.methods.method import Method, methods
+from gotta.methods.method import methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, soft_cross_entropy, soft_likelihood_ratio
-from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.teacher import follow
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, Sized
-from gotta.statistics import Batch
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
+from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction
 
 IMAGENET = Preset("the authors'", lr=2.5e-4, optimizer="nesterov")
 
 
 @methods.register("roid")
-class Roid(Method):
+class Roid(Trained):
     """One step on the soft likelihood ratio of certain and unusual samples, which should also survive augmentation.
 
     After it the trained parameters go a little back to the source. The classes of a batch correct its prediction.
     """
 
-    native = Batch()
-    paired = Batch()
     uses_order = True
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "the authors'",
             lr=1e-3,
@@ -45,15 +39,10 @@ class Roid(Method):
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": IMAGENET.but("the authors', who take one learning rate for all networks"),
     }
-    inputs: ClassVar[Texts] = {"augment": "in place of the random augmentation: a function of the batch"}
-    known_quirks: ClassVar[Texts] = {
-        "scaled_logits": "the correction multiplies logits by the prior, not probabilities"
-    }
-    remembers: ClassVar[Mapping[str, Reader]] = {"mean_probs": Sized("classes")}
+    inputs = {"augment": "in place of the random augmentation: a function of the batch"}
+    known_quirks = {"scaled_logits": "the correction multiplies logits by the prior, not probabilities"}
+    remembers = {"mean_probs": Sized("classes")}
     mean_probs: Tensor | None = None
-
-    def configure(self) -> torch.optim.Optimizer:
-        return self.make_optimizer(train_affine(self.model, "roid"))
 
     def predict(self, x: Tensor) -> Prediction:
         """What the network says, times the classes of the batch; the smaller the batch, the flatter that prior."""
@@ -76,11 +65,10 @@ class Roid(Method):
             changed = augment(batch.x[kept], self.hyper.augment, self.generators["augment"], fine=False)
             other = self.training_logits(changed, moving=False)
             loss = loss + 0.5 * soft_cross_entropy(other, logits) + 0.5 * soft_cross_entropy(logits, other)
-        loss = (weight * loss).sum() / len(batch)
-        self.descend(loss)
+        measured = self.descend((weight * loss).sum() / len(batch))
         source = (self.source_state[name].to(parameter) for name, parameter in self.trained.items())
         follow(self.trained.values(), source, 1 - self.hyper.momentum)
-        return {"loss": float(loss.detach()), "kept": float(kept.sum())}
+        return {**measured, "kept": float(kept.sum())}
 
     def weigh(self, logits: Tensor) -> Tensor:
         """exp(unusual x certain / temperature), both from 0 to 1 in D; 0 where it is less unusual than the mean.

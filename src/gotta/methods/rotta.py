@@ -6,13 +6,14 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from gotta.methods.method import Method, methods
+from gotta.methods.method import methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
-from gotta.methods.parts.params import train_affine
-from gotta.methods.parts.teacher import follow, frozen_copy
-from gotta.methods.settings import Preset, Presets, Texts
+from gotta.methods.parts.teacher import frozen_copy
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Taught
 from gotta.statistics import Running
 from gotta.statistics.normalization import ReplacedBatchNorm, replace_batch_norms, widen
 from gotta.types import MemoryBatch
@@ -32,13 +33,10 @@ class RobustBN(ReplacedBatchNorm):
         seen = x if self.through_statistics else x.detach()
         mean, var = self.batch_moments(widen(seen))
         if self.moves:
-            assert self.running_mean is not None
-            assert self.running_var is not None
-            assert self.momentum is not None
-            mean = (1 - self.momentum) * self.running_mean + self.momentum * mean
-            var = (1 - self.momentum) * self.running_var + self.momentum * var
-            self.running_mean.copy_(mean.detach())
-            self.running_var.copy_(var.detach())
+            (old_mean, old_var), rate = self.running, self.rate
+            mean = (1 - rate) * old_mean + rate * mean
+            var = (1 - rate) * old_var + rate * var
+            self.keep(mean, var)
         scale = (var + self.eps).rsqrt()
         return self.scaled(x, scale, -mean * scale)
 
@@ -50,48 +48,32 @@ class SteadyBN(RobustBN):
 
 
 @methods.register("rotta")
-class Rotta(Method):
+class Rotta(Taught):
     """The student sees the memory augmented and learns what the teacher says of it; fresh samples count most."""
 
-    native = Running(fed_by="memory", rate=0.05)
-    paired = Running(fed_by="memory", rate=0.05)
-    presets: ClassVar[Presets] = {
+    native = paired = Running(fed_by="memory", rate=0.05)
+    presets = {
         "official": Preset("the authors'", lr=1e-3, optimizer="adam", nu=0.001),
         "imagenet-resnet50": Preset("chosen here: those of CIFAR"),
         "imagenet-vit": Preset("chosen here: those of CIFAR"),
     }
-    inputs: ClassVar[Texts] = {
-        "augment": "in place of the random augmentation of what the student sees: a function of the batch"
-    }
+    inputs = {"augment": "in place of the random augmentation of what the student sees: a function of the batch"}
 
     layer: ClassVar[type[RobustBN]] = RobustBN
 
-    def configure(self) -> torch.optim.Optimizer:
+    def configure(self) -> Optimizer | None:
         replace_batch_norms(self.model, self.layer)
         self.teacher = frozen_copy(self.model)
-        return self.make_optimizer(train_affine(self.model, type(self).__name__.lower()))
-
-    def networks(self) -> dict[str, nn.Module]:
-        return {"model": self.model, "teacher": self.teacher}
-
-    def changing(self) -> list[Tensor]:
-        names = self.trained
-        return [*names.values(), *(self.teacher.get_parameter(name) for name in names)]
-
-    @property
-    def predictor(self) -> nn.Module:
-        return self.teacher
+        return super().configure()
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         with torch.no_grad():
             target = self.training_logits(batch.x, self.teacher).detach()
         changed = augment(batch.x, self.hyper.augment, self.generators["augment"])
         student = self.training_logits(changed)
-        loss = (self.weigh(batch).to(student) * soft_cross_entropy(student, target)).mean()
-        self.descend(loss)
-        names = self.trained
-        follow((self.teacher.get_parameter(name) for name in names), names.values(), self.hyper.nu)
-        return {"loss": float(loss.detach())}
+        measured = self.descend((self.weigh(batch).to(student) * soft_cross_entropy(student, target)).mean())
+        self.move_teacher(self.hyper.nu)
+        return measured
 
     def weigh(self, batch: MemoryBatch) -> Tensor:
         """exp(-a) / (1 + exp(-a)) of the age a in units of the capacity."""

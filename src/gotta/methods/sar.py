@@ -1,28 +1,25 @@
 """SAR: reliable and sharpness-aware entropy minimisation, with recovery (Niu et al., ICLR 2023)."""
 
-from collections.abc import Mapping
 from math import log
-from typing import ClassVar
 
 import torch
 
-from gotta.methods.method import Method, methods
-from gotta.methods.parts.losses import choose_entropy, margin
-from gotta.methods.parts.params import load_plain_state, near_the_top, train_affine
+from gotta.methods.method import methods
+from gotta.methods.parts.losses import margin
+from gotta.methods.parts.params import load_plain_state
 from gotta.methods.parts.sam import displace
-from gotta.methods.settings import Preset, Presets, Texts
-from gotta.state import Reader, number, optional
-from gotta.statistics import Batch
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
+from gotta.state import number, optional
 from gotta.types import MemoryBatch
 
 
 @methods.register("sar")
-class Sar(Method):
+class Sar(Trained):
     """One step on the entropy of reliable samples at the worst nearby point; back to the source once it is too low."""
 
-    native = Batch()
-    paired = Batch()
-    presets: ClassVar[Presets] = {
+    spares_top = True
+    presets = {
         "official": Preset(
             "chosen here: the authors' are for ImageNet only",
             lr=1e-3,
@@ -36,17 +33,13 @@ class Sar(Method):
         "imagenet-resnet50": Preset("the authors'", lr=2.5e-4, e_margin=0.4 * log(1000)),
         "imagenet-vit": Preset("the authors'", lr=1e-3, e_margin=0.4 * log(1000)),
     }
-    known_quirks: ClassVar[Texts] = {
+    known_quirks = {
         "keep_ema": "a recovery keeps the small average that caused it, so the next batches recover again",
         "keep_momentum": "a recovery keeps the optimizer's momentum",
         "step_on_empty": "without a reliable sample the optimizer steps all the same, on momentum alone",
     }
-    remembers: ClassVar[Mapping[str, Reader]] = {"ema": optional(number)}
+    remembers = {"ema": optional(number)}
     ema: float | None = None
-
-    def configure(self) -> torch.optim.Optimizer:
-        self.entropy = choose_entropy(self.hyper.loss)
-        return self.make_optimizer(train_affine(self.model, "sar", near_the_top(self.model)))
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)

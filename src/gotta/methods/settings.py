@@ -30,7 +30,7 @@ class Preset(Values):
 def preset_of(cls: type["Method"], preset: str) -> Values:
     """Every setting of a preset. What it does not name is as in `official`."""
     if not isinstance(preset, str) or preset not in cls.presets:
-        raise unknown(f"preset of method '{cls.__name__.lower()}'", preset, cls.presets)
+        raise unknown(f"preset of method '{cls.name}'", preset, cls.presets)
     return {**cls.presets["official"], **cls.presets[preset]}
 
 
@@ -40,9 +40,11 @@ def hyper_parameters(cls: type["Method"], preset: str = "official", given: Mappi
     known = {**chosen, **dict.fromkeys(cls.inputs)}
     for name, value in (given or {}).items():
         if name not in known:
-            raise unknown(f"argument of method '{cls.__name__.lower()}'", name, known)
+            raise unknown(f"argument of method '{cls.name}'", name, known)
         if name in chosen:
             _check(name, value, chosen[name])
+        if name in cls.choices and value not in cls.choices[name]:
+            raise unknown(name, value, cls.choices[name])
         known[name] = value
     return known
 
@@ -55,7 +57,7 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     names: list[Any] = list(quirks or ()) if several else [quirks]
     for name in names:
         if not isinstance(name, str) or name not in cls.known_quirks:
-            raise unknown(f"quirk of method '{cls.__name__.lower()}'", name, [*cls.known_quirks, "published"])
+            raise unknown(f"quirk of method '{cls.name}'", name, [*cls.known_quirks, "published"])
     return frozenset(names)
 
 
@@ -70,9 +72,7 @@ def check_reset_every(method: "Method", every: Any) -> int | None:
     if every is None:
         return None
     if not method.adapts:
-        raise GottaError(
-            f"reset_every has no effect with method '{type(method).__name__.lower()}', which never adapts."
-        )
+        raise GottaError(f"reset_every has no effect with method '{method.name}', which never adapts.")
     return int(every)
 
 

@@ -1,24 +1,17 @@
 """SHOT, online: information maximisation and pseudo-labels (Liang et al., ICML 2020; the online form of TEA)."""
 
-from typing import ClassVar
-
-import torch
-
-from gotta.methods.method import Method, methods
+from gotta.methods.method import methods
 from gotta.methods.parts.losses import confident, entropy, pseudo_label_loss
-from gotta.methods.parts.params import train_affine
-from gotta.methods.settings import Preset, Presets
-from gotta.statistics import Batch
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Trained
 from gotta.types import MemoryBatch
 
 
 @methods.register("shot")
-class Shot(Method):
+class Shot(Trained):
     """One step on: each prediction certain, all together diverse, and confident ones as their own labels."""
 
-    native = Batch()
-    paired = Batch()
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset(
             "chosen here, after TEA's code: the authors' are for an offline form",
             lr=1e-3,
@@ -33,9 +26,6 @@ class Shot(Method):
         ),
     }
 
-    def configure(self) -> torch.optim.Optimizer:
-        return self.make_optimizer(train_affine(self.model, "shot"))
-
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         logits = self.training_logits(batch.x)
         mean = logits.softmax(1).mean(0)
@@ -43,5 +33,4 @@ class Shot(Method):
         sure = confident(logits, self.hyper.threshold)
         if self.hyper.beta > 0 and sure.any():
             loss = loss + self.hyper.beta * pseudo_label_loss(logits[sure])
-        self.descend(loss)
-        return {"loss": float(loss.detach()), "num_confident": float(sure.sum())}
+        return {**self.descend(loss), "num_confident": float(sure.sum())}

@@ -21,7 +21,7 @@ class OfFeatures(Method):
     def check(self, model: nn.Module) -> None:
         if not has_features(model):
             raise GottaError(
-                f"method '{type(self).__name__.lower()}' needs features, and this model has none to take: expected "
+                f"method '{self.name}' needs features, and this model has none to take: expected "
                 "features(x) and classify(features), or a linear layer at its end."
             )
 
@@ -30,8 +30,7 @@ class OfFeatures(Method):
         """The logits of features [N, D]."""
         classifier = find_classifier(self.predictor, features.shape[1])
         if classifier is None:
-            name = type(self).__name__.lower()
-            raise GottaError(f"method '{name}' needs a linear classifier at the end of the network.")
+            raise GottaError(f"method '{self.name}' needs a linear classifier at the end of the network.")
         return self._read(classifier(features))
 
 

@@ -1,7 +1,6 @@
 """T3A: each class becomes the mean direction of its surest samples (Iwasawa and Matsuo, NeurIPS 2021)."""
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -11,7 +10,7 @@ from gotta.errors import GottaError
 from gotta.heads import find_head
 from gotta.methods.method import methods
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Preset, Presets
+from gotta.methods.settings import Preset
 from gotta.methods.support import Reader, find_classifier, most_certain
 from gotta.types import Prediction
 
@@ -26,7 +25,7 @@ class T3a(Reader):
     Its own memory keeps the surest samples of each class: `composed` with `lambda_t=0`.
     """
 
-    presets: ClassVar[Presets] = {
+    presets = {
         "official": Preset("the middle of the authors' 1, 5, 20, 50 and 100, which they choose among", shots=20),
     }
 

@@ -1,48 +1,42 @@
 """TRIBE: statistics in which all classes count alike, and a teacher held near the source (Su et al., AAAI 2024)."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.optim import Optimizer
 
 from gotta.errors import GottaError
 from gotta.heads import find_head
-from gotta.methods.method import Method, methods
+from gotta.methods.method import methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, margin
-from gotta.methods.parts.params import train_affine
 from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.settings import Preset, Presets, Texts
+from gotta.methods.settings import Preset
+from gotta.methods.trained import Taught
 from gotta.statistics import Running
 from gotta.statistics.normalization import ReplacedBatchNorm, has_batch_norm, replace_batch_norms, sample_moments, widen
 from gotta.types import MemoryBatch
 
 
 @methods.register("tribe")
-class Tribe(Method):
+class Tribe(Taught):
     """The student learns on augmented samples what the teacher says of sure ones; the teacher stays near the source.
 
     Student and teacher share their parameters and have statistics of their own, like the source, by class.
     """
 
-    native = Running(fed_by="memory", rate=0.01)
-    paired = Running(fed_by="memory", rate=0.01)
-    presets: ClassVar[Presets] = {
+    native = paired = Running(fed_by="memory", rate=0.01)
+    presets = {
         "official": Preset("the authors'", lr=1e-3, optimizer="adam", margin=0.05, share=0.0, anchor_weight=0.5),
         "cifar100": Preset("the authors', who also take rate=0.05", margin=0.2, share=0.1),
         "imagenet-resnet50": Preset("the authors', who also take rate=0.5", lr=5e-4, margin=0.4, share=0.5),
         "imagenet-vit": Preset("chosen here: those of ResNet-50", lr=5e-4, margin=0.4),
     }
-    inputs: ClassVar[Texts] = {
-        "augment": "in place of the random augmentation of what the student sees: a function of the batch"
-    }
-    known_quirks: ClassVar[Texts] = {
-        "step_on_empty": "without a sure sample the optimizer steps all the same, on momentum alone"
-    }
+    inputs = {"augment": "in place of the random augmentation of what the student sees: a function of the batch"}
+    known_quirks = {"step_on_empty": "without a sure sample the optimizer steps all the same, on momentum alone"}
 
-    def configure(self) -> torch.optim.Optimizer:
+    def configure(self) -> Optimizer | None:
         head = find_head(self.model)
         if head is None and has_batch_norm(self.model):
             raise GottaError(
@@ -50,20 +44,16 @@ class Tribe(Method):
             )
         classes = 1 if head is None else len(head.weight)  # type: ignore[arg-type]
         replace_batch_norms(self.model, lambda layer: BalancedBN(layer, classes, self.hyper.share))
-        parameters = train_affine(self.model, "tribe")
+        optimizer = super().configure()
         self.anchor, self.teacher = frozen_copy(self.model), frozen_copy(self.model)
         share_parameters(self.model, self.teacher)
-        return self.make_optimizer(parameters)
+        return optimizer
 
     def networks(self) -> dict[str, nn.Module]:
-        return {"model": self.model, "teacher": self.teacher, "anchor": self.anchor}
+        return {**super().networks(), "anchor": self.anchor}
 
     def changing(self) -> list[Tensor]:
         return list(self.trained.values())
-
-    @property
-    def predictor(self) -> nn.Module:
-        return self.teacher
 
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         teacher = self.told_logits(batch.x, batch, self.teacher)
@@ -76,8 +66,7 @@ class Tribe(Method):
         if sure.any():
             loss = F.cross_entropy(student[sure], teacher.detach()[sure].argmax(1))
             loss = loss + self.hyper.anchor_weight * F.mse_loss(teacher[sure], source[sure])
-            self.descend(loss)
-            measured["loss"] = float(loss.detach())
+            measured |= self.descend(loss)
         elif "step_on_empty" in self.quirks:
             self.coast()
         return measured
@@ -122,20 +111,15 @@ class BalancedBN(ReplacedBatchNorm):
             mean, var = self.batch_moments(widen(x))
         else:
             mean, var = self.move_classes(widen(x), label) if label is not None else self.move(widen(x))
-            assert self.running_mean is not None
-            assert self.running_var is not None
-            self.running_mean.copy_(mean.detach())
-            self.running_var.copy_(var.detach())
+            self.keep(mean, var)
         scale = (var + self.eps).rsqrt()
         return self.scaled(x, scale, -mean * scale)
 
     def move(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The running statistics, moved to the batch."""
         mean, var = self.batch_moments(x)
-        assert self.running_mean is not None
-        assert self.running_var is not None
-        assert self.momentum is not None
-        return torch.lerp(self.running_mean, mean, self.momentum), torch.lerp(self.running_var, var, self.momentum)
+        (old_mean, old_var), rate = self.running, self.rate
+        return torch.lerp(old_mean, mean, rate), torch.lerp(old_var, var, rate)
 
     def move_classes(self, x: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
         """Those of all classes together, after each class there has moved to its samples.
@@ -143,11 +127,10 @@ class BalancedBN(ReplacedBatchNorm):
         A sample counts by the rate, or by one over the samples of its class where these are too many for that. Classes
         that are not there take a share of the mean move of the others.
         """
-        assert self.momentum is not None
         classes = torch.bincount(label).nonzero().flatten()
         place = torch.searchsorted(classes, label)
         count = torch.bincount(place, minlength=len(classes)).to(x)[:, None]
-        rate = torch.where(count > 1 / self.momentum, 1 / count, self.momentum)
+        rate = torch.where(count > 1 / self.rate, 1 / count, self.rate)
         off = x - self.class_mean[label].to(x).reshape(len(x), -1, *([1] * (x.ndim - 2)))
         first, second = sample_moments(off)
         by_class = first.new_zeros(len(classes), first.shape[1])

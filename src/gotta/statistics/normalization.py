@@ -129,6 +129,24 @@ class ReplacedBatchNorm(_BatchNorm):
     def moves(self) -> bool:
         return self.training and self.track_running_stats and self.running_mean is not None
 
+    @property
+    def running(self) -> tuple[Tensor, Tensor]:
+        """Mean and variance of a layer that has them."""
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        return self.running_mean, self.running_var
+
+    @property
+    def rate(self) -> float:
+        """How far these move."""
+        assert self.momentum is not None
+        return self.momentum
+
+    def keep(self, mean: Tensor, var: Tensor) -> None:
+        """From now on these are the running ones."""
+        for own, new in zip(self.running, (mean, var), strict=True):
+            own.copy_(new.detach())
+
     def _check_input_dim(self, input: Tensor) -> None:
         """Any number of dimensions will do."""
 

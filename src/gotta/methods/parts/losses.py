@@ -7,8 +7,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.errors import unknown
-
 
 def entropy(logits: Tensor) -> Tensor:
     """H(softmax) of each row, exact: [B, C] to [B]."""
@@ -28,13 +26,6 @@ def opinion_entropy(logits: Tensor) -> Tensor:
 
 
 ENTROPIES: dict[str, Callable[[Tensor], Tensor]] = {"entropy": entropy, "come": opinion_entropy}
-
-
-def choose_entropy(name: str) -> Callable[[Tensor], Tensor]:
-    """What a method minimises and selects by: a function of logits [B, C] to [B]."""
-    if name not in ENTROPIES:
-        raise unknown("loss", name, ENTROPIES)
-    return ENTROPIES[name]
 
 
 def softened_entropy(logits: Tensor) -> Tensor:

@@ -1,0 +1,54 @@
+"""What methods that train share: which parameters, by which loss, and a teacher that predicts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from gotta.methods.method import Method
+from gotta.methods.parts.losses import ENTROPIES
+from gotta.methods.parts.params import near_the_top, train_affine
+from gotta.methods.parts.teacher import follow
+from gotta.statistics import Batch, Statistics
+
+
+class Trained(Method):
+    """Trains weight and bias of the normalisation layers, under the statistics of the batch, as most methods do.
+
+    `loss` of a preset says what `self.entropy` is, `weight_decay` what the optimizer takes off.
+    """
+
+    native: ClassVar[Statistics] = Batch()
+    paired: ClassVar[Statistics] = Batch()
+    spares_top: ClassVar[bool] = False  # whether layers near the output stay as they are
+    choices: ClassVar[Mapping[str, Iterable[str]]] = {"loss": ENTROPIES}
+    entropy: Callable[[Tensor], Tensor]  # of logits [B, C], what is minimised and selected by: [B]
+
+    def configure(self) -> Optimizer | None:
+        self.entropy = ENTROPIES[getattr(self.hyper, "loss", "entropy")]
+        skip = near_the_top(self.model) if self.spares_top else lambda name: False
+        decay = getattr(self.hyper, "weight_decay", 0.0) or (5e-4 if "weight_decay" in self.quirks else 0.0)
+        return self.make_optimizer(train_affine(self.model, self.name, skip), decay)
+
+
+class Taught(Trained):
+    """A student is trained, and its teacher predicts: a copy that follows it."""
+
+    teacher: nn.Module
+
+    def networks(self) -> dict[str, nn.Module]:
+        return {"model": self.model, "teacher": self.teacher}
+
+    def changing(self) -> list[Tensor]:
+        names = self.trained
+        return [*names.values(), *(self.teacher.get_parameter(name) for name in names)]
+
+    @property
+    def predictor(self) -> nn.Module:
+        return self.teacher
+
+    def move_teacher(self, share: float) -> None:
+        """Towards the student, by that share."""
+        names = self.trained
+        follow((self.teacher.get_parameter(name) for name in names), names.values(), share)
