@@ -116,8 +116,8 @@ def test_text_says_how_many_clips():
         ({"clips": 25}, "clips=25, but there are only 24. Use clips <= 24"),
         ({"limit": 5}, "limit=5 counts images, and this data set has clips. Use clips="),
         ({"clips": 5, "per_class": 2}, "per_class and clips both choose images"),
-        ({"clips": 0}, "clips must be a whole number at least 1, got 0"),
-        ({"frames": 1.5}, "frames must be a whole number at least 1, got 1.5"),
+        ({"clips": 0}, r"clips must be a whole number of at least 1 \(got 0\)"),
+        ({"frames": 1.5}, r"frames must be a whole number of at least 1 \(got 1.5\)"),
     ],
 )
 def test_mistakes(changes, message):

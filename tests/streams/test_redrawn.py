@@ -86,5 +86,5 @@ def test_clips_are_not_redrawn() -> None:
 
 
 def test_redraws_must_be_a_count() -> None:
-    with pytest.raises(GottaError, match="redraws must be a whole number at least 1, got 0"):
+    with pytest.raises(GottaError, match=r"redraws must be a whole number of at least 1 \(got 0\)"):
         stream(redraws=0)

@@ -43,7 +43,7 @@ def test_what_cannot_be_walked_is_told():
         walk(["snow-1+fog-0", "snow-0+fog-1"], 0)
     with pytest.raises(GottaError, match="transitions=3 is for schedule 'walk', not 'continual'"):
         Stream(FakeDataset(balanced(2, 2)), StreamSpec(transitions=3))
-    with pytest.raises(GottaError, match="transitions must be a whole number at least 1, got 0"):
+    with pytest.raises(GottaError, match=r"transitions must be a whole number of at least 1 \(got 0\)"):
         Stream(FakeDataset(balanced(2, 2), NAMES), StreamSpec(schedule="walk", transitions=0))
 
 

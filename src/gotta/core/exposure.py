@@ -1,12 +1,12 @@
 """Limited exposure: which batches of a stream a method may adapt to. All of them are predicted and scored."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gotta.errors import GottaError
+from gotta.limits import Count, Share, check_fields
 from gotta.seeds import generator
 from gotta.streams import Stream
 
@@ -21,18 +21,12 @@ class Exposure:
     counts as a whole, so that never more samples than these are adapted to.
     """
 
-    expose_every: int | None = None
-    expose_share: float | None = None
-    expose_first: int | None = None
+    expose_every: Count | None = None
+    expose_share: Share | None = None
+    expose_first: Count | None = None
 
     def __post_init__(self) -> None:
-        for name in ("expose_every", "expose_first"):
-            value: Any = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise GottaError(f"{name} must be a whole number of at least 1 (got {value!r}).")
-        share: Any = self.expose_share
-        if share is not None and (isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1):
-            raise GottaError(f"expose_share must be a number above 0 and at most 1 (got {share!r}).")
+        check_fields(self)
 
     @property
     def is_limited(self) -> bool:

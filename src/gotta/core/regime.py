@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from gotta.errors import GottaError
+from gotta.limits import Within, check_fields
 
 MOST = 1_000_000  # samples in one step
+Samples = Annotated[int, Within(1, MOST)]
 Reset = Literal["never", "each_domain", "each_batch"]
 Score = Literal["before", "after"]
 
@@ -15,22 +16,13 @@ Score = Literal["before", "after"]
 class Regime:
     """`adapt_every` counts offered samples; None adapts after every batch."""
 
-    batch_size: int = 64
-    adapt_every: int | None = None
+    batch_size: Samples = 64
+    adapt_every: Samples | None = None
     reset: Reset = "never"
     score: Score = "before"
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "adapt_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise GottaError(f"{name}={value} is too small. Expected at least 1.")
-            if value is not None and value > MOST:
-                raise GottaError(f"{name}={value} is too large. Expected at most {MOST:,}.")
-        if self.reset not in ("never", "each_domain", "each_batch"):
-            raise GottaError(f"reset='{self.reset}' is unknown. Known: each_batch, each_domain, never.")
-        if self.score not in ("before", "after"):
-            raise GottaError(f"score='{self.score}' is unknown. Known: after, before.")
+        check_fields(self)
 
 
 def steps_of_m(capacity: int | None, reset: Reset = "never", score: Score = "before") -> Regime:

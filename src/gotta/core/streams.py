@@ -14,6 +14,7 @@ from torch import Tensor
 
 from gotta.cost import Tally
 from gotta.errors import GottaError
+from gotta.limits import Count, Positive, check_fields
 from gotta.memory import Memory
 from gotta.methods.method import Ahead
 from gotta.methods.parts.calls import join_outputs
@@ -44,15 +45,12 @@ class Limits:
     The others are written into the folder `aside`, or dropped where there is none.
     """
 
-    streams: int = 1000
-    idle: float | None = None
+    streams: Count = 1000
+    idle: Positive | None = None
     aside: Path | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.streams, bool) or not isinstance(self.streams, int) or self.streams < 1:
-            raise GottaError(f"streams must be a whole number >= 1: how many are held at once (got {self.streams!r}).")
-        if self.idle is not None and (not isinstance(self.idle, int | float) or not self.idle > 0):
-            raise GottaError(f"idle must be seconds, greater than 0, or None (got {self.idle!r}).")
+        check_fields(self)
         if self.aside is not None and not isinstance(self.aside, Path):
             raise GottaError(f"aside must be a folder for streams that make room, or None (got {self.aside!r:.80}).")
 

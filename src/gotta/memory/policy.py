@@ -1,15 +1,15 @@
 """What a policy is: hyper-parameters, and one method that decides where a new sample goes."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from functools import cache
-from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gotta.errors import GottaError
+from gotta.limits import check_fields
 from gotta.memory.table import Table
 from gotta.registry import Registry, has_method
 
@@ -86,6 +86,10 @@ class Policy:
     refresh_every: ClassVar[int | None] = None
     holds_batch: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        """Of a dataclass: its hyper-parameters are what their types say."""
+        check_fields(self)
+
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
         raise NotImplementedError
 
@@ -126,22 +130,7 @@ def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:
             f"arguments {sorted(arguments)} given with a finished policy. Set them when building the policy."
         )
     if isinstance(policy, Policy):
-        declared: Iterable[Any] = fields(policy) if is_dataclass(policy) else ()
-        for field in declared:
-            value = getattr(policy, field.name)
-            if field.type is float or (field.type == float | None and value is not None):
-                at_least(field.name, value, -inf)
         return policy
     if isinstance(policy, type) or not callable(getattr(policy, "place", None)):
         raise GottaError(f"a policy is an object with place(table, new, rng) -> slot; got {policy!r}.")
     return Adopted(policy)
-
-
-def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise GottaError(f"{name}={value!r} is unknown. Expected one of {', '.join(known)}.")
-
-
-def at_least(name: str, value: float, low: float) -> None:
-    if not (isinstance(value, int | float) and value >= low):
-        raise GottaError(f"{name} must be a number{f' >= {low}' if low > -inf else ''}, got {value!r}.")

@@ -15,13 +15,13 @@ from gotta import seeds
 from gotta.cost import Cost
 from gotta.errors import GottaError, unknown
 from gotta.heads import find_width
+from gotta.limits import Count, require
 from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import (
     Presets,
     Texts,
-    check_number_of_adaptations,
     check_reset_every,
     choose_quirks,
     hyper_parameters,
@@ -55,7 +55,7 @@ class Methods(Registry[type["Method"]]):
             own = {argument: value for argument, value in arguments.items() if argument not in signature}
             hyper_parameters(cls, arguments.get("preset", "official"), own)
             choose_quirks(cls, arguments.get("quirks", ()))
-        check_number_of_adaptations(arguments.get("reset_every"))
+        require("reset_every", arguments.get("reset_every"), Count | None)
 
 
 methods = Methods("method", "gotta.methods", lambda cls: issubclass(cls, Method), "a subclass of gotta.methods.Method")
@@ -455,7 +455,7 @@ class Method:
             return self.logits(x, net)
 
     def descend(self, loss: Tensor) -> dict[str, float]:
-        """One step of the optimizer, or none where the loss is not finite. What `adapt` tells of it."""
+        """One step of the optimizer, or none where the loss is not finite. What `adapt` gives back."""
         if torch.isfinite(loss):
             self.backward(loss)
             self.step()

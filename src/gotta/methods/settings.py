@@ -1,11 +1,11 @@
 """A method's settings: a named preset, changed by arguments, and the oddities of published code one may ask for."""
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
-from numbers import Integral, Real
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from gotta.errors import GottaError, unknown
+from gotta.limits import Count, NotNegative, require
 
 if TYPE_CHECKING:
     from gotta.methods.method import Method
@@ -61,14 +61,9 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     return frozenset(names)
 
 
-def check_number_of_adaptations(every: Any) -> None:
-    if every is not None and (isinstance(every, bool) or not isinstance(every, Integral) or int(every) < 1):
-        raise GottaError(f"reset_every must be a whole number of at least 1 (got {every!r}).")
-
-
 def check_reset_every(method: "Method", every: Any) -> int | None:
     """So many adaptations between two returns to the source; a method that never adapts has none to count."""
-    check_number_of_adaptations(every)
+    require("reset_every", every, Count | None)
     if every is None:
         return None
     if not method.adapts:
@@ -78,12 +73,7 @@ def check_reset_every(method: "Method", every: Any) -> int | None:
 
 def _check(name: str, value: Any, usual: Any) -> None:
     """One clear message instead of a strange number later."""
-    if isinstance(usual, bool | str):
-        if not isinstance(value, type(usual)):
-            raise GottaError(f"{name} must be of type {type(usual).__name__}, such as {usual!r} (got {value!r}).")
-    elif usual is None and value is None:
-        return
-    elif isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or float(value) < 0:
-        raise GottaError(f"{name}={value!r} is not usable. Expected a number of 0 or more.")
-    elif isinstance(usual, int) and (not isinstance(value, Integral) or int(value) < 1):
-        raise GottaError(f"{name} must be a whole number of at least 1 (got {value!r}).")
+    if isinstance(usual, str) and not isinstance(value, str):
+        raise GottaError(f"{name} must be a name, such as {usual!r} (got {value!r}).")
+    kinds: dict[type, Any] = {bool: bool, int: Count, float: NotNegative, NoneType: NotNegative | None}
+    require(name, value, kinds.get(type(usual)))

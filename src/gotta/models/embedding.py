@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gotta.errors import GottaError
+from gotta.limits import Positive, require
 from gotta.models.backbone import Backbone, Input
 from gotta.models.checkpoint import read_safetensors
 from gotta.models.foreign import Foreign
@@ -98,8 +99,7 @@ def check_head(head: Any, scale: float | None) -> Tensor:
             f"head must be a matrix of finite numbers, a class embedding [D] in each row (got {list(weight.shape)} of "
             f"{weight.dtype})."
         )
-    if scale is not None and not scale > 0:
-        raise GottaError(f"scale must be greater than 0 (got {scale}).")
+    require("scale", scale, Positive | None)
     return weight
 
 
@@ -125,8 +125,7 @@ def check_names(head: str | None, scale: float | None) -> None:
     """Complain of what cannot be meant, without reading anything."""
     if head is None and scale is not None:
         raise GottaError(f"scale={scale} is for a head of class embeddings, and there is none. Give head=FILE.")
-    if scale is not None and not scale > 0:
-        raise GottaError(f"scale must be greater than 0 (got {scale}).")
+    require("scale", scale, Positive | None)
     if head is not None and head != CLASSIFIER and not head.endswith(".safetensors"):
         raise GottaError(
             f"head='{head}' is not a head. Expected a .safetensors file with a matrix of class embeddings, or "

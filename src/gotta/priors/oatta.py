@@ -1,13 +1,15 @@
 """A rival: which class follows which is learned, as in OATTA. Our reading of its formula."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.errors import GottaError
+from gotta.limits import Positive, Within, require
 from gotta.priors.prior import Floats, Prior, Starts, priors
+
+OfOneSample = Annotated[float, Within(0, 1, above=True, below=True)]
 
 
 class Following(NamedTuple):
@@ -28,11 +30,9 @@ class Oatta(Prior):
     """
 
     def __init__(self, share: float = 0.002, start: float = 1.0, weigh: float = 0.02, gate: float = 0.0) -> None:
-        for name, value in (("share", share), ("weigh", weigh)):
-            if not 0 < value < 1:
-                raise GottaError(f"{name} of the prior oatta is {value}. Expected a share of one sample, such as 0.02.")
-        if not start > 0:
-            raise GottaError(f"start of the prior oatta is {start}. Expected a count above 0, such as 1.")
+        require("share of the prior oatta", share, OfOneSample)
+        require("weigh of the prior oatta", weigh, OfOneSample)
+        require("start of the prior oatta", start, Positive)
         self.share, self.start, self.weigh, self.gate = share, start, weigh, gate
 
     def begin(self, classes: int) -> Following:

@@ -5,11 +5,9 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from gotta.errors import GottaError, unknown
+from gotta.limits import Share, check_fields
 from gotta.statistics.interface import Lent, Statistics, statistics
 from gotta.statistics.normalization import batch_statistics, own_levels
-
-FEEDERS = ("batch", "memory")
 
 
 @statistics.register("running")
@@ -18,13 +16,10 @@ class Running(Statistics):
     """An average that moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's."""
 
     fed_by: Literal["batch", "memory"] = "memory"
-    rate: float = 0.05
+    rate: Share = 0.05
 
     def __post_init__(self) -> None:
-        if self.fed_by not in FEEDERS:
-            raise unknown("fed_by", self.fed_by, FEEDERS)
-        if not 0 < self.rate <= 1:
-            raise GottaError(f"rate must be greater than 0 and at most 1 (got {self.rate}).")
+        check_fields(self)
 
     def levels_for(self, net: nn.Module) -> tuple[Tensor, Tensor]:
         return own_levels(net)

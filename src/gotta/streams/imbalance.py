@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike
 from gotta.streams.order import Rng, check_labels
 from gotta.types import IntArray
 
-HEADS = ("first", "random")
-
 
 def thin_classes(labels: ArrayLike, imbalance: float, rng: Rng, head: str = "first") -> IntArray:
     """The positions of the labels that stay, class by class: of each class random ones, as many as `class_sizes` says.

@@ -8,11 +8,13 @@ of seed 0 is not the one that RoTTA's `np.random.seed(0)` gives.
 
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError
+from gotta.limits import Count, Positive, Within, require
 from gotta.registry import Functions
 from gotta.types import IntArray
 
@@ -20,7 +22,8 @@ Rng = np.random.RandomState | np.random.Generator
 Floats = NDArray[np.float64]
 ORDERS: Functions[IntArray] = Functions("order", "gotta.streams", "labels")
 
-UNDERFLOW = ("published", "one_slot")
+Underflow = Literal["published", "one_slot"]
+FromOne = Annotated[float, Within(1)]
 MOST_SLOTS = 100
 USUAL_RUN = 10.0
 MOST_ATTEMPTS = 1000
@@ -93,10 +96,9 @@ def dirichlet(
     """
     label, classes = check_labels(labels, num_classes)
     slots = min(classes, MOST_SLOTS) if slots is None else slots
-    _at_least(slots, 1, "slots")
-    _positive(gamma, "gamma")
-    if underflow not in UNDERFLOW:
-        raise unknown("underflow", underflow, UNDERFLOW)
+    require("slots", slots, Count)
+    require("gamma", gamma, Positive)
+    require("underflow", underflow, Underflow)
     shares = rng.dirichlet(np.full(slots, gamma), classes)  # [C, S]
     target = None if underflow == "published" else lambda: _below(rng, slots)
     rank = np.empty((slots, classes), np.int64)
@@ -128,10 +130,9 @@ def runs(
     label, classes = check_labels(labels, num_classes)
     slots = min(classes, MOST_SLOTS) if slots is None else slots
     length = USUAL_RUN if run_length is None else run_length
-    _at_least(slots, 1, "slots")
-    _positive(gamma, "gamma")
-    if not 1 <= length < np.inf:
-        raise GottaError(f"run_length must be a number of at least 1, got {length}.")
+    require("slots", slots, Count)
+    require("gamma", gamma, Positive)
+    require("run_length", length, FromOne)
     members = _members(label, classes)
     shares = rng.dirichlet(np.full(slots, gamma), classes)  # [C, S]
     _repair(shares, members, lambda: _below(rng, slots))
@@ -184,7 +185,7 @@ def note_chunks(
     label: IntArray, beta: float, rng: Rng, classes: int, min_chunk: int = 10
 ) -> tuple[list[IntArray], list[IntArray], int]:
     """For each class its shuffled items and the chunk of each of them; and how many rounds of draws were needed."""
-    _positive(beta, "beta")
+    require("beta", beta, Positive)
     way_out = "Use more images, a larger beta, a smaller min_chunk, or order 'dirichlet'."
     if min_chunk * classes > len(label):
         raise GottaError(
@@ -223,7 +224,7 @@ def duplicate(order: ArrayLike, times: int) -> IntArray:
     >>> duplicate([4, 2], 2).tolist()
     [4, 4, 2, 2]
     """
-    _at_least(times, 1, "duplicates")
+    require("duplicates", times, Count)
     return np.repeat(_array(order), times)
 
 
@@ -327,13 +328,3 @@ def _int64(values: NDArray[np.integer]) -> IntArray:
 
 def _below(rng: Rng, n: int) -> int:
     return int(rng.randint(n)) if isinstance(rng, np.random.RandomState) else int(rng.integers(n))
-
-
-def _positive(value: float, name: str) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise GottaError(f"{name} must be a number above 0, got {value}. Smaller values give longer runs of one class.")
-
-
-def _at_least(value: int, least: int, name: str) -> None:
-    if value < least:
-        raise GottaError(f"{name} must be at least {least}, got {value}.")

@@ -1,10 +1,13 @@
 """What a corruption may be asked for: every mistake becomes one clear error before anything is done."""
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gotta.data.corruptions.severities import SEVERITIES, TABLES, Parameters
 from gotta.errors import GottaError, unknown
+from gotta.limits import Within, require
 from gotta.types import Images, IntArray
 
 _SMALLEST_SIDE = 8
@@ -47,6 +50,5 @@ def check_index(index: ArrayLike | None, count: int) -> IntArray:
 
 
 def check_seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise GottaError(f"seed must be a whole number from 0 up, got {seed!r}.")
+    require("seed", seed, Annotated[int, Within(0)])
     return int(seed)

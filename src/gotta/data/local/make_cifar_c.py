@@ -16,6 +16,7 @@ from gotta.data.corruptions.inputs import check_images, check_seed, find_paramet
 from gotta.errors import GottaError
 from gotta.files import check_writable, write_atomically
 from gotta.json_yaml import read_json
+from gotta.limits import Count, require
 from gotta.types import Images
 from gotta.workers import run_in_order
 
@@ -45,8 +46,7 @@ def make_cifar_c(
     images, target = check_images(images), _check_labels(labels, len(images))
     for name in corruptions:
         find_parameters(name, 1, table)
-    if workers < 1:
-        raise GottaError(f"workers must be at least 1, got {workers}.")
+    require("workers", workers, Count)
     seed = check_seed(seed)
     folder = Path(out_dir)
     check_writable(folder / RECORD)

@@ -19,6 +19,7 @@ from gotta.data.readers.pictures import Fit, Pictures, noise_index
 from gotta.data.sets.image_sets import tiny_pictures
 from gotta.errors import GottaError, unknown
 from gotta.files import check_writable, write_atomically
+from gotta.limits import Count, require
 from gotta.types import IntArray
 from gotta.workers import run_in_order
 
@@ -74,8 +75,7 @@ def make_imagenet_c(
             find_parameters(name, severity, table)
     if format not in FORMATS:
         raise unknown("format", str(format), FORMATS)
-    if workers < 1:
-        raise GottaError(f"workers must be at least 1, got {workers}.")
+    require("workers", workers, Count)
     fit = Fit(size, round(size * 8 / 7) if resize is None else resize)
     pictures = tiny_pictures(Path(source))
     job = Job(pictures, Path(out_dir), fit, format, table, check_seed(seed))

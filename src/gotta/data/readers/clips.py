@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gotta.data.content import Content
 from gotta.errors import GottaError, unknown
+from gotta.limits import Count, require
 from gotta.types import Images, IntArray
 
 SPLITS = ("held_out", "train", "all")
@@ -81,8 +82,7 @@ def position_in_clip(clips: IntArray) -> IntArray:
 
 def every(clips: Clips, step: int) -> Clips:
     """The first frame of each clip and every `step`-th after it."""
-    if step < 1:
-        raise GottaError(f"every={step} takes no frame. Expected 1 for all frames, 2 for every second one, ...")
+    require("every", step, Count)
     return clips if step == 1 else clips.rows(np.flatnonzero(position_in_clip(clips.clips) % step == 0))
 
 

@@ -3,12 +3,15 @@
 They are foreign to a network of any classes, need no file and no licence, and are the same on every machine.
 """
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.weather import plasma
 from gotta.errors import GottaError
+from gotta.limits import Count, Within, require
 from gotta.types import Images, IntArray
 
 KINDS = ("clouds", "stripes", "checks", "rings", "noise")
@@ -19,8 +22,8 @@ Floats = NDArray[np.float64]
 
 def make_patterns(number: int = 500, side: int = 32, seed: int = 0) -> tuple[Images, IntArray]:
     """Images [number, side, side, 3] and their kinds, in turn: each a field of values between two random colours."""
-    if number < 1 or side < 8:
-        raise GottaError(f"patterns need number >= 1 and side >= 8 (got number={number}, side={side}).")
+    require("number", number, Count)
+    require("side", side, Annotated[int, Within(8)])
     draws = Draws(seed, "patterns", 0, np.arange(number))
     kind = np.arange(number) % len(KINDS)
     cloud = plasma(1 << (side - 1).bit_length(), 1.6, draws)[:, :side, :side].astype(np.float64)

@@ -14,6 +14,7 @@ from PIL import Image, ImageOps
 from gotta.data.archives import LARGEST, UNREADABLE, read_zip_member
 from gotta.errors import GottaError
 from gotta.json_yaml import read_bytes
+from gotta.limits import Count, check_fields
 from gotta.types import Images, IntArray
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".webp"}
@@ -27,13 +28,11 @@ class Fit:
     An image that is this square already stays as it is.
     """
 
-    size: int
-    resize: int | None = None
+    size: Count
+    resize: Count | None = None
 
     def __post_init__(self) -> None:
-        for side in (self.size, self.resize or self.size):
-            if isinstance(side, bool) or not isinstance(side, int) or side < 1:
-                raise GottaError(f"images cannot have a side of {side} pixels. Expected 1 or more.")
+        check_fields(self)
         if self.resize is not None and self.resize < self.size:
             raise GottaError(f"resize={self.resize} leaves no square of side {self.size}. Expected resize >= size.")
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gotta.data.readers.clips import Clips
-from gotta.errors import GottaError
+from gotta.limits import Count, require
 from gotta.seeds import generator
 from gotta.types import Images, IntArray
 
@@ -35,8 +35,7 @@ class Camera:
 
 def pseudo_video(images: Images, labels: IntArray, classes: tuple[str, ...], frames: int = 32, seed: int = 0) -> Clips:
     """One clip of so many frames from each still image, in the order of the images; a frame is made when asked for."""
-    if frames < 1:
-        raise GottaError(f"frames={frames} makes no clip. Expected 1 or more.")
+    require("frames", frames, Count)
     swings = generator(seed, "pseudo-video").random((len(images), 3, len(REACH)))
     clips = np.repeat(np.arange(len(images), dtype=np.int64), frames)
     return Clips(Camera(images, swings, frames), np.repeat(labels, frames), clips, classes)

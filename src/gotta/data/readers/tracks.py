@@ -12,6 +12,7 @@ from PIL import Image
 from gotta.data.readers.clips import Clips
 from gotta.data.readers.pictures import Fit, decode, is_image
 from gotta.errors import GottaError
+from gotta.limits import Count, NotNegative, require
 from gotta.types import Images, IntArray
 
 Boxes = NDArray[np.float64]  # [N, 4]: x, y, width, height in pixels
@@ -49,7 +50,7 @@ def is_tracks(root: Path) -> bool:
 def read_tracks(root: str | Path, size: int) -> Clips:
     """The clips of `<root>/<class>/<track>/<frame>`, each frame fitted by its shorter side, the centre kept."""
     root = Path(root)
-    _check_size(size)
+    require("size", size, Count)
     tracks = [(track.parent.name, track) for folder in _folders(root) for track in _folders(folder)]
     if not tracks:
         raise GottaError(f"no tracks at {root}. Expected {root}/<class>/<track>/<frame>, frames as .jpg or .png.")
@@ -70,9 +71,8 @@ def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = 
     `margin` times the box's width or height and ended where the picture ends, and brought to size x size.
     """
     root = Path(root)
-    _check_size(size)
-    if not 0 <= margin < float("inf"):
-        raise GottaError(f"margin must be 0 or more, such as 0.1 of a box (got {margin}).")
+    require("size", size, Count)
+    require("margin", margin, NotNegative)
     listed = dict(_videos(root / classes))
     missing = [str(path) for video in listed for path in _parts(root, video) if not path.exists()]
     if missing:
@@ -168,8 +168,3 @@ def _text(path: Path, expected: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise GottaError(f"cannot read {path}: {reason}. Expected {expected}.") from None
-
-
-def _check_size(size: int) -> None:
-    if size < 1:
-        raise GottaError(f"frames cannot have a side of {size} pixels. Expected 1 or more.")

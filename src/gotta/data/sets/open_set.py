@@ -14,6 +14,7 @@ from gotta.data.readers.bundled import bundled
 from gotta.data.readers.patterns import KINDS, make_patterns, scramble
 from gotta.data.readers.pictures import Fit, Pictures
 from gotta.errors import GottaError
+from gotta.limits import Count, require
 from gotta.types import FOREIGN, Dataset, Images, IntArray
 
 
@@ -67,8 +68,7 @@ def open_set(
     known: str = "cifar10-mini", foreign: str = "patterns", number: int = 500, table: str = "cifar", seed: int = 0
 ) -> OpenSet:
     """A data set by name with foreign images: those of another one by name, or of your folder `<class>/<image>`."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise GottaError(f"number must be a whole number of foreign images, at least 1 (got {number!r}).")
+    require("number", number, Count)
     own: Dataset = DATASETS.get(known)()
     side = own.images(own.domains[0], np.array([0])).shape[1]
     return OpenSet(own, _foreign_images(foreign, number, side), table, seed)

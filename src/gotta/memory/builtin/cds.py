@@ -1,11 +1,12 @@
 """Cosine Diversity Sampling."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, at_least, one_of, policies, reject
+from gotta.limits import Count, NotNegative
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance, score
 from gotta.memory.rules.neighbours import Neighbours
 from gotta.memory.table import IntArray, Table
@@ -25,22 +26,15 @@ class CDS(Policy):
     `subset` compares the newcomer with that many random rows of the class in the first test; None means with all.
     """
 
-    epsilon: float = 0.005
-    subset: int | None = None
+    epsilon: NotNegative = 0.005
+    subset: Count | None = None
     lambda_t: float = 1.0
     lambda_u: float = 1.0
-    quota: str = "real"
-    ties: str = "score"
-    one_row: str = "cstu"
+    quota: balance.Quota = "real"
+    ties: Literal["score", "earlier", "later"] = "score"
+    one_row: Literal["cstu", "compare"] = "cstu"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
-
-    def __post_init__(self) -> None:
-        one_of("quota", self.quota, balance.QUOTAS)
-        one_of("ties", self.ties, ("score", "earlier", "later"))
-        one_of("one_row", self.one_row, ("cstu", "compare"))
-        at_least("epsilon", self.epsilon, 0.0)
-        at_least("subset", 1 if self.subset is None else self.subset, 1)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         weights = self.lambda_t, self.lambda_u

@@ -1,12 +1,13 @@
 """A policy put together from named rules, for ablations: who competes, who would leave, and when that happens."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from gotta.memory.builtin.fps import AGAINST
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, at_least, one_of, policies, reject
+from gotta.limits import NotNegative
+from gotta.memory.builtin.fps import Against
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
@@ -28,24 +29,16 @@ class Composed(Policy):
     cstu = quota, worst, better. fps = quota, nearest, diverse.
     """
 
-    allocate: str = "quota"
-    evict: str = "worst"
-    admit: str = "better"
-    epsilon: float = 0.005
+    allocate: Literal["all", "largest", "quota"] = "quota"
+    evict: Literal["oldest", "random", "worst", "nearest"] = "worst"
+    admit: Literal["always", "coin", "better", "diverse"] = "better"
+    epsilon: NotNegative = 0.005
     lambda_t: float = 1.0
     lambda_u: float = 1.0
-    quota: str = "real"
-    against: str = "all"
+    quota: balance.Quota = "real"
+    against: Against = "all"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
-
-    def __post_init__(self) -> None:
-        one_of("allocate", self.allocate, ("all", "largest", "quota"))
-        one_of("evict", self.evict, ("oldest", "random", "worst", "nearest"))
-        one_of("admit", self.admit, ("always", "coin", "better", "diverse"))
-        one_of("quota", self.quota, balance.QUOTAS)
-        one_of("against", self.against, AGAINST)
-        at_least("epsilon", self.epsilon, 0.0)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = self.rivals(table, new)

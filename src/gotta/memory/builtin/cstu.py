@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, one_of, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance, score
 from gotta.memory.table import Table
 
@@ -19,12 +19,9 @@ class CSTU(Policy):
 
     lambda_t: float = 1.0
     lambda_u: float = 1.0
-    quota: str = "real"
+    quota: balance.Quota = "real"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
-
-    def __post_init__(self) -> None:
-        one_of("quota", self.quota, balance.QUOTAS)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = balance.rivals(table, new.label, self.quota)

@@ -1,15 +1,16 @@
 """Farthest Point Sampling: the paper's online nearest-neighbour diversity filter with eviction; and FPSD."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from gotta.memory.policy import REJECT, Candidate, Decision, Policy, Reason, at_least, one_of, policies, reject
+from gotta.limits import NotNegative
+from gotta.memory.policy import REJECT, Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
-AGAINST = ("all", "remaining")
+Against = Literal["all", "remaining"]
 
 
 @policies.register("fps")
@@ -25,20 +26,14 @@ class FPS(Policy):
     that both are gone.
     """
 
-    epsilon: float = 0.005
+    epsilon: NotNegative = 0.005
     lambda_t: float = 1.0
     lambda_u: float = 1.0
-    quota: str = "real"
-    against: str = "all"
-    order: str = "check_first"
+    quota: balance.Quota = "real"
+    against: Against = "all"
+    order: Literal["check_first", "evict_first"] = "check_first"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
-
-    def __post_init__(self) -> None:
-        one_of("quota", self.quota, balance.QUOTAS)
-        one_of("against", self.against, AGAINST)
-        one_of("order", self.order, ("check_first", "evict_first"))
-        at_least("epsilon", self.epsilon, 0.0)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         weights = self.lambda_t, self.lambda_u

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, one_of, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance, geometry
 from gotta.memory.table import Floats, Table
 
@@ -21,13 +21,10 @@ class Herding(Policy):
     first leaves.
     """
 
-    quota: str = "real"
+    quota: balance.Quota = "real"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "embedding")
     keeps: ClassVar[tuple[str, ...]] = ("mean",)
-
-    def __post_init__(self) -> None:
-        one_of("quota", self.quota, balance.QUOTAS)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rivals = balance.rivals(table, new.label, self.quota)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from gotta.errors import GottaError
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, one_of, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import balance, geometry, score
 from gotta.memory.table import Table
 
@@ -24,12 +24,12 @@ class KCenter(Policy):
     by: str = "pseudo"
     lambda_t: float = 1.0
     lambda_u: float = 1.0
-    quota: str = "real"
+    quota: balance.Quota = "real"
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
 
     def __post_init__(self) -> None:
-        one_of("quota", self.quota, balance.QUOTAS)
+        super().__post_init__()
         if self.by != "pseudo":
             raise GottaError(f"by={self.by!r}: a memory has predicted labels only. Use by='pseudo'.")
 

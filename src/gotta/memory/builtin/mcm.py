@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, at_least, policies, reject
+from gotta.limits import Count, NotNegative
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
 from gotta.memory.rules import geometry, score
 from gotta.memory.table import Floats, IntArray, Table
 
@@ -22,17 +23,13 @@ class MCM(Policy):
     or of its own if that is one, leaves if its H is larger than the newcomer's.
     """
 
-    clusters: int = 4
-    radius: float = 0.25
+    clusters: Count = 4
+    radius: NotNegative = 0.25
     lambda_t: float = 1.0
     lambda_u: float = 1.0
 
     needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
     keeps: ClassVar[tuple[str, ...]] = ("descriptor", "group")
-
-    def __post_init__(self) -> None:
-        at_least("clusters", self.clusters, 1)
-        at_least("radius", self.radius, 0.0)
 
     def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
         rows, weights = table.order, (self.lambda_t, self.lambda_u)

@@ -1,15 +1,16 @@
 """Which class a sample competes in, and which rows are in that competition."""
 
 from math import inf
+from typing import Literal
 
 import numpy as np
 
 from gotta.memory.table import Table
 
-QUOTAS = ("real", "floor", "ceil", "none")
+Quota = Literal["real", "floor", "ceil", "none"]
 
 
-def limit(capacity: int, num_classes: int, quota: str) -> float:
+def limit(capacity: int, num_classes: int, quota: Quota) -> float:
     """A class has room while it holds fewer rows than this.
 
     `real` is CSTU's capacity / num_classes unrounded. `floor` is at least 1, or no class could ever enter.
@@ -21,7 +22,7 @@ def limit(capacity: int, num_classes: int, quota: str) -> float:
     return -(-capacity // num_classes) if quota == "ceil" else inf
 
 
-def rivals(table: Table, label: int, quota: str = "real") -> list[int] | None:
+def rivals(table: Table, label: int, quota: Quota = "real") -> list[int] | None:
     """None if there is room; otherwise the classes whose rows the newcomer must compete with.
 
     A class that is full competes within itself, also while the memory has room. A class with room in a full memory
