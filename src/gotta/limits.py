@@ -4,7 +4,6 @@ With `| None` a setting may be left open. What is none of these is not looked at
 """
 
 from dataclasses import dataclass, fields
-from functools import cache
 from math import inf, isfinite
 from numbers import Integral, Real
 from types import NoneType
@@ -39,8 +38,7 @@ Share = Annotated[float, Within(0, 1, above=True)]
 
 def find_mistakes(record: Any) -> list[str]:
     """What is wrong with the fields of a dataclass, each in a sentence."""
-    cls: Any = type(record)
-    kinds: dict[str, Any] = _kinds(cls)
+    kinds = kinds_of(type(record))
     told = (find_mistake(name, getattr(record, name), kind) for name, kind in kinds.items())
     return [sentence for sentence in told if sentence]
 
@@ -82,7 +80,7 @@ def find_mistake(name: str, value: Any, kind: Any) -> str:
     return "" if right else f"{name} must be {expected} (got {value!r:.80})."
 
 
-@cache
-def _kinds(cls: Any) -> dict[str, Any]:
+def kinds_of(cls: type[Any]) -> dict[str, Any]:
+    """The type of each field of a dataclass."""
     hints = get_type_hints(cls, include_extras=True)
     return {field.name: hints[field.name] for field in fields(cls)}

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from gotta.checks.suite import Properties
+from gotta.checks.suite import Suite
 
 
-def keep_property(monkeypatch: pytest.MonkeyPatch, properties: Properties[Any, Any], words: str) -> None:
+def keep_property(monkeypatch: pytest.MonkeyPatch, suite: Suite[Any, Any], words: str) -> None:
     """Of these, only what has the words in its title is tried while the test runs."""
-    kept = {title: holds for title, holds in properties._held.items() if words in title}
+    kept = {title: holds for title, holds in suite.properties.items() if words in title}
     assert kept, words
-    monkeypatch.setattr(properties, "_held", kept)
+    monkeypatch.setattr(suite, "properties", kept)

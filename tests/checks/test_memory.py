@@ -10,7 +10,6 @@ import pytest
 from checks.one_property import keep_property
 
 from gotta.checks import memory as checks
-from gotta.checks.memory_properties import PROPERTIES
 from gotta.errors import GottaError
 from gotta.memory import REJECT, Candidate, Decision, Policy, Table, policies
 
@@ -198,7 +197,7 @@ def test_a_right_policy_without_the_base_class_passes() -> None:
 
 @pytest.mark.parametrize("policy", WRONG, ids=lambda policy: policy.__name__)
 def test_wrong_policies_are_caught(policy: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_property(monkeypatch, PROPERTIES, WRONG[policy])
+    keep_property(monkeypatch, checks.SUITE, WRONG[policy])
     report = checks.run(policy, examples=8)
     assert not report.passed
     assert any(WRONG[policy] in failure.property for failure in report.failures), str(report)
@@ -206,7 +205,7 @@ def test_wrong_policies_are_caught(policy: type, monkeypatch: pytest.MonkeyPatch
 
 
 def test_check_raises_with_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_property(monkeypatch, PROPERTIES, "never holds more")
+    keep_property(monkeypatch, checks.SUITE, "never holds more")
     with pytest.raises(AssertionError, match="FAIL  never holds more"):
         checks.check(OffByOne, examples=2)
 
@@ -214,7 +213,7 @@ def test_check_raises_with_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("policy", [OffByOne, CountsOnItself, OwnGenerator], ids=lambda policy: policy.__name__)
 def test_without_hypothesis(policy: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    keep_property(monkeypatch, PROPERTIES, WRONG[policy])
+    keep_property(monkeypatch, checks.SUITE, WRONG[policy])
     assert not checks.run(policy, examples=12).passed
     assert checks.run("fifo", examples=4).passed
 

@@ -8,7 +8,6 @@ from checks.one_property import keep_property
 from torch import nn
 
 from gotta.checks import method as checks
-from gotta.checks.method_properties import PROPERTIES
 from gotta.errors import GottaError
 from gotta.methods import Method, methods
 from gotta.methods.parts.losses import entropy
@@ -158,7 +157,7 @@ def test_a_right_method_passes_and_settings_reach_it():
 
 @pytest.mark.parametrize("method", WRONG, ids=lambda method: method.__name__)
 def test_wrong_methods_are_caught(method, monkeypatch):
-    keep_property(monkeypatch, PROPERTIES, WRONG[method])
+    keep_property(monkeypatch, checks.SUITE, WRONG[method])
     report = checks.run(method, examples=6)
     assert any(WRONG[method] in failure.property for failure in report.failures), str(report)
     assert all("Case(" in failure.message for failure in report.failures)

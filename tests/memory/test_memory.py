@@ -148,7 +148,7 @@ def test_bad_arguments() -> None:
         Memory("fsp", 4, 2)
     with pytest.raises(GottaError, match="Did you mean 'epsilon'"):
         Memory("fps", 4, 2, epsilom=1.0)
-    with pytest.raises(GottaError, match="quota='half'"):
+    with pytest.raises(GottaError, match="quota 'half' is unknown"):
         Memory("fps", 4, 2, quota="half")
     with pytest.raises(GottaError, match="finished policy"):
         Memory(policies.build("fps"), 4, 2, epsilon=1.0)

@@ -119,7 +119,7 @@ def test_it_is_saved_and_goes_on(tmp_path) -> None:
         (torch.zeros(3), None, "a matrix of finite numbers"),
         (torch.full((2, WIDTH), torch.nan), None, "a matrix of finite numbers"),
         ("clip", None, "a matrix of class embeddings"),
-        (HEAD, 0.0, "scale must be greater than 0"),
+        (HEAD, 0.0, "scale must be a number above 0"),
         (None, 3.0, "there is none"),
         (HEAD[:, :4], None, r"Expected features \[B, 4\]"),
     ],

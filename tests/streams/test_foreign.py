@@ -51,7 +51,7 @@ def test_the_seed_moves_them():
 
 @pytest.mark.parametrize("share", [-0.1, 1, 1.5, True, "much", float("nan")])
 def test_a_share_that_is_none_is_refused(share):
-    with pytest.raises(GottaError, match="foreign must be a share from 0 to below 1, got"):
+    with pytest.raises(GottaError, match="foreign must be a number of at least 0 and below 1"):
         stream(share)
 
 

@@ -227,7 +227,7 @@ def test_note_gives_up_with_a_way_out(monkeypatch):
 
 def test_duplicates_stand_next_to_each_other():
     assert duplicate(np.array([7, 3]), 3).tolist() == [7, 7, 7, 3, 3, 3]
-    with pytest.raises(GottaError, match="duplicates must be at least 1, got 0"):
+    with pytest.raises(GottaError, match=r"duplicates must be a whole number of at least 1 \(got 0\)"):
         duplicate(np.array([7]), 0)
 
 
@@ -240,10 +240,10 @@ def test_class_runs():
 @pytest.mark.parametrize(
     ("labels", "arguments", "message"),
     [
-        ([0, 1], {"gamma": 0.0}, "gamma must be a number above 0, got 0.0"),
+        ([0, 1], {"gamma": 0.0}, r"gamma must be a number above 0 \(got 0.0\)"),
         ([0, 1], {"gamma": -1.0}, "gamma"),
         ([0, 1], {"gamma": float("nan")}, "gamma"),
-        ([0, 1], {"slots": 0}, "slots must be at least 1, got 0"),
+        ([0, 1], {"slots": 0}, r"slots must be a whole number of at least 1 \(got 0\)"),
         ([0, 1], {"underflow": "oneslot"}, "Did you mean 'one_slot'"),
         ([0, 3], {"num_classes": 3}, r"label 3 lies outside 0\.\.2"),
         ([0, -1], {}, "label -1"),

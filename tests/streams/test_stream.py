@@ -267,7 +267,7 @@ def test_columns_cannot_be_changed_by_accident():
     ("arguments", "message"),
     [
         ({"domains": "snwo"}, r"domain 'snwo-5' is unknown\. Did you mean 'snow-"),
-        ({"order": "dirichle", "batch_size": 0}, "(?s)Did you mean 'dirichlet'.*batch_size"),
+        ({"order": "dirichle", "batch_size": 0}, "(?s)batch_size.*Did you mean 'dirichlet'"),
         ({"schedule": "one"}, "visits one domain, got 3"),
         ({"per_class": 13}, "class 0 has only 12 images. Use per_class <= 12"),
         ({"order": "note", "limit": 20}, "there are 20"),

@@ -3,25 +3,22 @@
 Its pixels are asked for in small random requests, so that a large data set is checked as fast as a small one.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from gotta.checks.findings import Report, Result
-from gotta.checks.suite import Pick, Properties, raise_unless_passed
+from gotta.checks.suite import Result, Suite
 from gotta.data import DATASETS, dataset
 from gotta.errors import GottaError
+from gotta.limits import Within
 from gotta.registry import build_part
 from gotta.safe_text import one_line
 from gotta.streams import Stream, StreamSpec
 from gotta.streams.foreign import foreign_rows
 from gotta.types import FOREIGN, Dataset, IntArray
 
-EXAMPLES = 12
-MOST_ROWS = 5
 READING = ("memory", "files", "corrupting")
 FACTS = "has integer labels[N] from 0 to num_classes - 1, and domains that are different names"
 
@@ -30,47 +27,64 @@ FACTS = "has integer labels[N] from 0 to num_classes - 1, and domains that are d
 class Case:
     """A request for some images, by numbers that are brought into the data set's range."""
 
-    domain: int
-    count: int
-    seed: int
+    count: Annotated[int, Within(1, 5)]
+    domain: Annotated[int, Within(0, 999)]
+    seed: Annotated[int, Within(0, 2**16)]
 
     def of(self, data: Dataset) -> tuple[str, IntArray]:
         rows = np.random.default_rng(self.seed).integers(len(data.labels), size=self.count)
         return data.domains[self.domain % len(data.domains)], rows
 
 
-def draw(pick: Pick) -> Case:
-    return Case(domain=pick(0, 999), count=pick(1, MOST_ROWS), seed=pick(0, 2**16))
-
-
-def run(
-    data: Any, *, examples: int = EXAMPLES, seed: int = 0, settings: Mapping[str, Any] | None = None, **more: Any
-) -> Report:
-    """Check a data set: a registered name, `module:Class`, a class or a finished one. A bad one does not raise.
-
-    `settings` and `more` are its arguments.
-    """
-    arguments = {**(settings or {}), **more}
-    name = data if isinstance(data, str) else getattr(data, "__name__", type(data).__name__)
+def find(data: Any, arguments: dict[str, Any]) -> Any:
     if isinstance(data, str):
         built: Any = dataset(data, **arguments)
     else:
         built = build_part("data set", data, **arguments) if isinstance(data, type) else data
     if not callable(getattr(built, "images", None)):
+        name = data if isinstance(data, str) else getattr(data, "__name__", type(data).__name__)
         raise GottaError(f"data set '{name}' has no images to ask for. Expected {DATASETS.expected}.")
-    facts = _check_facts(built)
-    if not facts.passed:
-        return Report("data set", name, (facts,))
-    return Report("data set", name, (facts, *PROPERTIES.check(built, draw, _size, examples, seed)))
+    return built
 
 
-def check(data: Any, **options: Any) -> None:
-    """The same for use in a test: raises AssertionError with the report unless every property holds."""
-    raise_unless_passed(run(data, **options))
+class OfDataSets(Suite[Any, Case]):
+    """The rest is tried where the plain facts hold."""
+
+    def try_all(self, subject: Any, name: str, examples: int, seed: int) -> list[Result]:
+        try:
+            _facts_hold(subject)
+        except (Exception, SystemExit) as error:  # whatever a data set of the caller's own raises
+            return [Result(FACTS, False, f"{type(error).__name__}: {error}")]
+        return [Result(FACTS, True), *super().try_all(subject, name, examples, seed)]
 
 
-PROPERTIES: Properties[Any, Case] = Properties()
-named = PROPERTIES.named
+def _facts_hold(data: Any) -> None:
+    labels, classes, domains = data.labels, data.num_classes, data.domains
+    assert isinstance(labels, np.ndarray), f"labels are a {type(labels).__name__}, expected a NumPy array"
+    assert labels.ndim == 1, f"labels of shape {labels.shape}, expected [N]"
+    assert labels.dtype.kind in "iu", f"labels of type {labels.dtype}, expected whole numbers"
+    assert len(labels), "there are no images"
+    assert isinstance(classes, int | np.integer), f"num_classes={classes!r}, expected a whole number"
+    own = np.setdiff1d(np.arange(len(labels)), foreign_rows(data))
+    assert (labels[foreign_rows(data)] == FOREIGN).all(), f"foreign images with another label than {FOREIGN}"
+    low, high = labels[own].min(), labels[own].max()
+    assert 0 <= low <= high < classes, f"labels from {low} to {high}, expected 0 to {classes - 1}"
+    assert not isinstance(domains, str), "domains are one text, expected a sequence of names"
+    assert len(domains), "there are no domains"
+    odd = [name for name in domains if not isinstance(name, str) or not name or one_line(name) != name]
+    assert not odd, f"domains that are not names: {odd[:3]!r}"
+    assert len(set(domains)) == len(domains), "two domains have one name"
+    reading = getattr(data, "reading", READING[0])
+    assert reading in READING, f"reading={reading!r}, expected one of {', '.join(READING)}"
+    clips = getattr(data, "clips", None)
+    if clips is not None:
+        assert len(clips) == len(labels), f"{len(clips)} clips for {len(labels)} frames"
+        per_clip = {(int(clip), int(label)) for clip, label in zip(clips, labels, strict=True)}
+        assert len(per_clip) == len({clip for clip, _ in per_clip}), "a clip has frames of two classes"
+
+
+SUITE = OfDataSets("data set", Case, find, examples=12)
+named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 
 @named("gives uint8 images [n, H, W, 3], of one size in all domains, as many as asked for, or none")
@@ -136,40 +150,3 @@ def makes_a_stream(data: Any, case: Case) -> None:
     for step in stream:
         assert 0 <= step.x.min() <= step.x.max() <= 1, "images that are not from 0 to 1"
         assert np.array_equal(step.truth.label, np.asarray(data.labels)[step.truth.index]), "labels of other images"
-
-
-def _size(case: Case) -> tuple[int, ...]:
-    return case.count, case.domain, case.seed
-
-
-def _check_facts(data: Any) -> Result:
-    try:
-        _facts_hold(data)
-    except (Exception, SystemExit) as error:  # whatever a data set of the caller's own raises
-        return Result(FACTS, False, f"{type(error).__name__}: {error}")
-    return Result(FACTS, True)
-
-
-def _facts_hold(data: Any) -> None:
-    labels, classes, domains = data.labels, data.num_classes, data.domains
-    assert isinstance(labels, np.ndarray), f"labels are a {type(labels).__name__}, expected a NumPy array"
-    assert labels.ndim == 1, f"labels of shape {labels.shape}, expected [N]"
-    assert labels.dtype.kind in "iu", f"labels of type {labels.dtype}, expected whole numbers"
-    assert len(labels), "there are no images"
-    assert isinstance(classes, int | np.integer), f"num_classes={classes!r}, expected a whole number"
-    own = np.setdiff1d(np.arange(len(labels)), foreign_rows(data))
-    assert (labels[foreign_rows(data)] == FOREIGN).all(), f"foreign images with another label than {FOREIGN}"
-    low, high = labels[own].min(), labels[own].max()
-    assert 0 <= low <= high < classes, f"labels from {low} to {high}, expected 0 to {classes - 1}"
-    assert not isinstance(domains, str), "domains are one text, expected a sequence of names"
-    assert len(domains), "there are no domains"
-    odd = [name for name in domains if not isinstance(name, str) or not name or one_line(name) != name]
-    assert not odd, f"domains that are not names: {odd[:3]!r}"
-    assert len(set(domains)) == len(domains), "two domains have one name"
-    reading = getattr(data, "reading", READING[0])
-    assert reading in READING, f"reading={reading!r}, expected one of {', '.join(READING)}"
-    clips = getattr(data, "clips", None)
-    if clips is not None:
-        assert len(clips) == len(labels), f"{len(clips)} clips for {len(labels)} frames"
-        per_clip = {(int(clip), int(label)) for clip, label in zip(clips, labels, strict=True)}
-        assert len(per_clip) == len({clip for clip, _ in per_clip}), "a clip has frames of two classes"

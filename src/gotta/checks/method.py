@@ -1,57 +1,316 @@
 """What any method must satisfy, with any memory, on small networks: `run("my_module:MyMethod")` gives a report."""
 
-import inspect
-from collections.abc import Mapping
-from typing import Any
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
-from gotta.checks.findings import Report
-from gotta.checks.method_cases import KINDS, Case, draw, size
-from gotta.checks.method_properties import PROPERTIES, Subject
-from gotta.checks.suite import Refused, raise_unless_passed
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gotta.checks.suite import Refused, Suite, no_global_randomness
+from gotta.core.adapted import Adapted
+from gotta.core.pairing import choose_statistics
 from gotta.errors import GottaError
+from gotta.limits import Within, kinds_of
+from gotta.memory import Memory, policies
 from gotta.methods import Method, methods
+from gotta.statistics import Statistics
 
-EXAMPLES = 6
+
+class ChannelNorm(nn.LayerNorm):
+    """LayerNorm over the channels of images."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
-def run(
-    method: str | type[Method],
-    *,
-    examples: int = EXAMPLES,
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-    **more: Any,
-) -> Report:
-    """Check a method: a registered name, `module:Class` or a class. A bad one does not raise.
+NORMS: dict[str, Callable[[int], nn.Module]] = {
+    "batch": nn.BatchNorm2d,
+    "group": lambda channels: nn.GroupNorm(4, channels),
+    "layer": ChannelNorm,
+    "none": lambda channels: nn.Identity(),
+}
 
-    `settings` and `more` are its hyper-parameters.
-    """
-    arguments = {**(settings or {}), **more}
+
+class TinyNet(nn.Module):
+    """Two convolutions and a linear layer, with any normalisation between."""
+
+    def __init__(self, norm: Callable[[int], nn.Module], num_classes: int) -> None:
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(3, 8, 3, padding=1, bias=False), norm(8)
+        self.conv2, self.norm2 = nn.Conv2d(8, 16, 3, stride=2, padding=1, bias=False), norm(16)
+        self.fc = nn.Linear(16, num_classes)
+
+    def features(self, x: Tensor) -> Tensor:
+        x = F.relu(self.norm1(self.conv1(x)))
+        return F.relu(self.norm2(self.conv2(x))).mean((2, 3))
+
+    def classify(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.fc(features)
+        return logits
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classify(self.features(x))
+
+
+class TinyBlock(nn.Module):
+    """A layer of a transformer without what makes it large."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm1, self.mix = nn.LayerNorm(width), nn.Linear(width, width)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        seen = self.norm1(tokens)
+        out: Tensor = tokens + self.mix(seen + seen.mean(1, keepdim=True))
+        return out
+
+
+class TinyTransformer(nn.Module):
+    """Four patches of an image of 8 x 8 pixels and a class token, which is classified; named as in timm."""
+
+    def __init__(self, num_classes: int, width: int = 8) -> None:
+        super().__init__()
+        self.patch_embed = nn.Conv2d(3, width, 4, 4)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
+        self.pos_embed = nn.Parameter(0.1 * torch.randn(1, 5, width))
+        self.blocks = nn.Sequential(TinyBlock(width), TinyBlock(width))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, num_classes)
+
+    def features(self, x: Tensor) -> Tensor:
+        tokens = self.patch_embed(x).flatten(2).transpose(1, 2)
+        tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], 1) + self.pos_embed
+        out: Tensor = self.norm(self.blocks(tokens))[:, 0]
+        return out
+
+    def classify(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.head(features)
+        return logits
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.classify(self.features(x))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, a memory and a stream, as a few words and numbers."""
+
+    batches: Annotated[int, Within(2, 5)]
+    batch_size: Annotated[int, Within(1, 12)]
+    norm: Literal["batch", "group", "layer", "none", "tokens"]
+    policy: Annotated[int, Within(0, 999)]  # none, fifo, fps, and then the others
+    capacity: Annotated[int, Within(1, 12)]
+    num_classes: Annotated[int, Within(2, 10)]
+    seed: Annotated[int, Within(0, 2**16)]
+
+    @property
+    def memory(self) -> str:
+        first = ["none", "fifo", "fps"]
+        known = [*first, *(name for name in policies.names() if name not in first)]
+        return known[self.policy % len(known)]
+
+    def net(self) -> nn.Module:
+        with torch.random.fork_rng():
+            torch.manual_seed(self.seed)
+            transformer = self.norm == "tokens"
+            net = TinyTransformer(self.num_classes) if transformer else TinyNet(NORMS[self.norm], self.num_classes)
+            for buffer in net.buffers():  # statistics as if from training
+                if buffer.dtype.is_floating_point:
+                    buffer.add_(0.1 * torch.rand_like(buffer))
+        return net.eval()
+
+    def stream(self) -> list[Tensor]:
+        rng = torch.Generator().manual_seed(self.seed + 1)
+        return [torch.rand(self.batch_size, 3, 8, 8, generator=rng) for _ in range(self.batches)]
+
+
+class Subject:
+    """The method under test, built anew for every model."""
+
+    def __init__(self, cls: type[Method], arguments: dict[str, Any]) -> None:
+        self._cls, self._arguments = cls, arguments
+
+    def build(self, case: Case, seed: int = 0) -> Adapted:
+        """The case's network adapted by this method. A network that it refuses is not for it."""
+        has_memory = case.memory != "none"
+        memory = Memory(case.memory, case.capacity if has_memory else None, case.num_classes, seed=seed)
+        try:
+            method = self._cls(model=case.net(), statistics=self.choose(has_memory), seed=seed, **self._arguments)
+        except GottaError as error:
+            raise Refused(str(error)) from error
+        if method.needs_batch and case.batch_size == 1:
+            raise Refused("a batch of one sample has no statistics")
+        return Adapted(method, memory, case.capacity if has_memory else None, self._cls.native_score)
+
+    def choose(self, has_memory: bool) -> Statistics:
+        return choose_statistics(self._cls, has_memory, "paper", self._arguments.get("preset", "official"))
+
+
+def find(method: str | type[Method], arguments: dict[str, Any]) -> Subject:
     cls = methods.take(method) if isinstance(method, str) else method
-    if not (inspect.isclass(cls) and issubclass(cls, Method)):
+    if not (isinstance(cls, type) and issubclass(cls, Method)):
         raise GottaError(f"{method!r} is not a method. Expected a subclass of gotta.methods.Method.")
-    name = method if isinstance(method, str) else cls.__name__
     if isinstance(method, str):
         methods.check_arguments(method, arguments)
     subject = Subject(cls, arguments)
-    _find_network(subject, name)
-    return Report("method", name, tuple(PROPERTIES.check(subject, draw, size, examples, seed)))
-
-
-def check(method: str | type[Method], **options: Any) -> None:
-    """The same for use in a test: raises AssertionError with the report unless every property holds."""
-    raise_unless_passed(run(method, **options))
+    _find_network(subject, method if isinstance(method, str) else cls.__name__)
+    return subject
 
 
 def _find_network(subject: Subject, name: str) -> None:
     """A method may refuse networks, but not all: there would be nothing to check."""
     refusals = []
-    for norm in KINDS:
+    for norm in get_args(kinds_of(Case)["norm"]):
         try:
-            subject.build(Case(norm, "none", 4, 3, 2, 4, 0))
+            subject.build(Case(2, 4, norm, 0, 4, 3, 0))
             return
         except Refused as error:
             refusals.append(str(error))
         except (Exception, SystemExit) as error:  # whatever a method of the caller's own raises
             raise GottaError(f"method '{name}' cannot be built: {type(error).__name__}: {error}.") from error
     raise GottaError(f"method '{name}' takes none of the networks it is checked on: {refusals[0]}")
+
+
+SUITE = Suite("method", Case, find, examples=6)
+named, run, check = SUITE.named, SUITE.run, SUITE.check
+
+
+@named("gives finite logits [B, C] without a graph, whatever the memory, the batch and the network")
+def gives_logits(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    for x in case.stream():
+        logits = model.step(x).prediction.logits
+        expected = (case.batch_size, case.num_classes)
+        assert tuple(logits.shape) == expected, f"logits of shape {tuple(logits.shape)}, expected {expected}"
+        assert bool(torch.isfinite(logits).all()), "logits that are not finite"
+        assert not logits.requires_grad, "logits with a graph, which would keep the memory of every step"
+
+
+@named("a prediction changes nothing but generators that it draws from (and statistics, where `follow` says so)")
+def predict_changes_nothing(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    for x in case.stream():
+        before = model.method.state_dict()
+        first, again = (model.method.predict(x).logits for _ in range(2))
+        after = model.method.state_dict()
+        drawn = not _equal_states(before.pop("generators"), after.pop("generators"))
+        assert drawn or torch.equal(first, again), "two predictions of one batch differ, and nothing was drawn for them"
+        if not model.method.statistics.follow:
+            same(before, after, "predict() changed")
+        model.step(x)
+
+
+@named("adapting moves only the parameters that are announced as `trained`, and statistics only where they count")
+def adapts_what_it_announced(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    method = model.method
+    trained, modes = set(method.trained), [module.training for module in model.model.modules()]
+    start = {name: value.clone() for name, value in model.model.state_dict().items()}
+    for x in case.stream():
+        diagnostics = model.step(x).diagnostics
+        assert all(isinstance(name, str) and isinstance(value, int | float) for name, value in diagnostics.items()), (
+            f"adapt() returned {diagnostics}, expected numbers by name"
+        )
+    moved = {name for name, value in model.model.state_dict().items() if not torch.equal(value, start[name])}
+    parameters = {name for name, _ in model.model.named_parameters()}
+    stray = (moved & parameters) - trained
+    assert not stray, f"moved without being announced: {', '.join(sorted(stray))}"
+    stray = moved - parameters
+    assert not stray or method.moves_statistics or method.statistics.follow, (
+        f"buffers moved: {', '.join(sorted(stray))}"
+    )
+    assert set(method.trained) == trained, "what is trained changed on the way"
+    assert [module.training for module in model.model.modules()] == modes, "a network was left in another mode"
+
+
+@named("reset goes back bit for bit, and the same stream then gives the same logits")
+def reset_is_new(subject: Subject, case: Case) -> None:
+    model = subject.build(case)
+    start = model.method.state_dict()
+    first = [model(x) for x in case.stream()]
+    model.reset()
+    same(start, model.method.state_dict(), "after reset() differ")
+    second = [model(x) for x in case.stream()]
+    assert all(map(torch.equal, first, second)), "after reset() the same stream gives other logits"
+
+
+@named("a saved state is tensors and plain values, stays as it was, and goes on identically in a new model")
+def state_goes_on(subject: Subject, case: Case) -> None:
+    one, two = subject.build(case), subject.build(case, seed=1)
+    stream = case.stream()
+    half = len(stream) // 2
+    for x in stream[:half]:
+        one(x)
+    saved = one.method.state_dict()
+    kept = deepcopy(saved)
+    json.dumps([value for value in flat(saved).values() if not isinstance(value, Tensor)])
+    two.method.load_state_dict(saved)
+    two.memory.load_state_dict(one.memory.state_dict())
+    two.offered, two.turns, two.adaptations = one.offered, one.turns, one.adaptations
+    for x in stream[half:]:
+        assert torch.equal(one(x), two(x)), "a loaded method goes on with other logits"
+    same(one.method.state_dict(), two.method.state_dict(), "after going on from a saved state differ")
+    same(kept, saved, "after it was saved, there changed")
+
+
+@named("same seed, same logits; no global randomness")
+def repeatable(subject: Subject, case: Case) -> None:
+    with no_global_randomness():
+        first, second = ([model(x) for x in case.stream()] for model in (subject.build(case), subject.build(case)))
+    assert all(map(torch.equal, first, second)), "two models with one seed and one stream differ"
+
+
+@named("works alike for callers without gradients, and for a deep copy")
+def works_without_gradients(subject: Subject, case: Case) -> None:
+    expected = list(map(subject.build(case), case.stream()))
+    for quiet in (torch.no_grad, torch.inference_mode):
+        model = subject.build(case)
+        with quiet():
+            got = [model(x) for x in case.stream()]
+        assert all(map(torch.equal, expected, got)), f"other logits inside torch.{quiet.__name__}"
+    model = deepcopy(subject.build(case))
+    assert all(torch.equal(a, model(x)) for a, x in zip(expected, case.stream(), strict=True)), "a copy differs"
+
+
+@named("leaves the batches as they were, and counts each of its forward passes")
+def counts_forwards(subject: Subject, case: Case) -> None:
+    model, passes = subject.build(case), [0]
+
+    def count(*_: Any) -> None:
+        passes[0] += 1
+
+    for net in model.method.networks().values():
+        net.register_forward_pre_hook(count)
+    for x in case.stream():
+        passes[0], before = 0, x.clone()
+        cost = model.step(x).cost
+        assert torch.equal(x, before), "a batch was changed"
+        counted = sum(tally["forwards"] for tally in cost.values())
+        assert counted >= passes[0], f"{passes[0]} forward passes, {counted} counted: use self.logits()"
+
+
+def flat(value: Any, path: str = "") -> dict[str, Any]:
+    """Every leaf of a nested state, by its path; anything but dicts and lists of plain values is refused."""
+    if isinstance(value, Mapping):
+        return {k: v for key, inner in value.items() for k, v in flat(inner, f"{path}/{key}").items()}
+    if isinstance(value, list):
+        return {k: v for place, inner in enumerate(value) for k, v in flat(inner, f"{path}/{place}").items()}
+    assert value is None or isinstance(value, Tensor | int | float | bool | str), f"{path} is a {type(value).__name__}"
+    return {path: value}
+
+
+def same(expected: Any, got: Any, message: str) -> None:
+    a, b = flat(expected), flat(got)
+    different = [path for path in a.keys() | b.keys() if path not in a or path not in b or not _equal(a[path], b[path])]
+    assert not different, f"{message}: {', '.join(sorted(different)[:4])}"
+
+
+def _equal_states(a: Any, b: Any) -> bool:
+    return all(_equal(value, flat(b).get(path)) for path, value in flat(a).items())
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else bool(type(a) is type(b) and a == b)

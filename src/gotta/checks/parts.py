@@ -1,12 +1,11 @@
 """Parts of every kind by their names: which kind is meant, and the suite for it."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from gotta.checks import dataset, memory, method, prior, stream
 from gotta.checks import statistics as statistics_suite
-from gotta.checks.findings import Report
+from gotta.checks.suite import Report, Suite
 from gotta.data import DATASETS
 from gotta.errors import GottaError, unknown
 from gotta.memory import policies
@@ -19,14 +18,9 @@ from gotta.streams import ORDERS, SCHEDULES
 KINDS: dict[str, Registry[Any]] = {
     registry.kind: registry for registry in (methods, policies, statistics, priors, DATASETS, ORDERS, SCHEDULES)
 }
-SUITES: dict[str, Callable[..., Report]] = {
-    "method": method.run,
-    "memory": memory.run,
-    "statistics": statistics_suite.run,
-    "prior": prior.run,
-    "data set": dataset.run,
-    "order": partial(stream.run, "order"),
-    "schedule": partial(stream.run, "schedule"),
+SUITES: dict[str, Suite[Any, Any]] = {
+    **{module.SUITE.kind: module.SUITE for module in (method, memory, statistics_suite, prior, dataset)},
+    **stream.SUITES,
 }
 
 
@@ -66,8 +60,7 @@ def check_part(
     settings: Mapping[str, Any] | None = None,
 ) -> Report:
     """Check a part of any kind by its name or `module:Class`; `examples` as many as usual for its kind."""
-    limits = {} if examples is None else {"examples": examples}
-    return SUITES[find_kind(name, kind)](name, seed=seed, settings=settings, **limits)
+    return SUITES[find_kind(name, kind)].run(name, examples=examples, seed=seed, settings=settings)
 
 
 def _join_names(kinds: list[str]) -> str:

@@ -1,33 +1,30 @@
 """What any prior must satisfy, on random streams of logits: `run("my_module:MyPrior")` gives a report."""
 
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.checks.findings import Report
-from gotta.checks.method_properties import same
-from gotta.checks.suite import Pick, Properties, no_global_randomness, raise_unless_passed
+from gotta.checks.method import same
+from gotta.checks.suite import Suite, no_global_randomness
 from gotta.errors import GottaError
+from gotta.limits import Within
 from gotta.priors import Prior, priors
 from gotta.types import Prediction
-
-EXAMPLES = 15
 
 
 @dataclass(frozen=True)
 class Case:
     """A stream of logits in which a class stays for a while, cut into batches."""
 
-    classes: int
-    batches: int
-    batch_size: int
-    run_length: int
-    seed: int
+    batches: Annotated[int, Within(2, 6)]
+    batch_size: Annotated[int, Within(1, 12)]
+    classes: Annotated[int, Within(2, 12)]
+    run_length: Annotated[int, Within(1, 30)]
+    seed: Annotated[int, Within(0, 2**16)]
 
     def stream(self) -> list[Tensor]:
         rng = np.random.default_rng(self.seed)
@@ -35,14 +32,6 @@ class Case:
         label = rng.integers(self.classes, size=1 + count // self.run_length).repeat(self.run_length)[:count]
         logits = rng.normal(size=(count, self.classes)) + 2 * np.eye(self.classes)[label]
         return list(torch.split(torch.from_numpy(logits).float(), self.batch_size))
-
-
-def draw(pick: Pick) -> Case:
-    return Case(pick(2, 12), pick(2, 6), pick(1, 12), pick(1, 30), pick(0, 2**16))
-
-
-def size(case: Case) -> tuple[int, ...]:
-    return case.batches * case.batch_size, case.classes, case.run_length, case.seed
 
 
 class Subject:
@@ -55,8 +44,17 @@ class Subject:
         return deepcopy(self._prior) if isinstance(self._prior, Prior) else self._prior(**self._arguments)
 
 
-PROPERTIES: Properties[Subject, Case] = Properties()
-named = PROPERTIES.named
+def find(prior: Any, arguments: dict[str, Any]) -> Subject:
+    found = priors.take(prior) if isinstance(prior, str) else prior
+    if not (isinstance(found, Prior) or (isinstance(found, type) and issubclass(found, Prior))):
+        raise GottaError(f"{prior!r} is not a prior. Expected {priors.expected}.")
+    if isinstance(prior, str):
+        priors.check_arguments(prior, arguments)
+    return Subject(found, arguments)
+
+
+SUITE = Suite("prior", Case, find, examples=15)
+named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 
 def follow(prior: Prior, stream: list[Tensor]) -> list[Tensor]:
@@ -126,25 +124,3 @@ def repeatable(subject: Subject, case: Case) -> None:
     prior.reset()
     assert all(map(torch.equal, first, second)), "two priors and one stream differ"
     assert all(map(torch.equal, first, follow(prior, case.stream()))), "after reset() it answers otherwise"
-
-
-def run(
-    prior: Any, *, examples: int = EXAMPLES, seed: int = 0, settings: Mapping[str, Any] | None = None, **more: Any
-) -> Report:
-    """Check a prior: a registered name, `module:Class`, a class, or a finished prior. A bad one does not raise.
-
-    `settings` and `more` are its arguments.
-    """
-    arguments = {**(settings or {}), **more}
-    found = priors.take(prior) if isinstance(prior, str) else prior
-    if not (isinstance(found, Prior) or (isinstance(found, type) and issubclass(found, Prior))):
-        raise GottaError(f"{prior!r} is not a prior. Expected {priors.expected}.")
-    name = prior if isinstance(prior, str) else getattr(prior, "__name__", repr(prior))
-    if isinstance(prior, str):
-        priors.check_arguments(prior, arguments)
-    return Report("prior", name, tuple(PROPERTIES.check(Subject(found, arguments), draw, size, examples, seed)))
-
-
-def check(prior: Any, **options: Any) -> None:
-    """The same for use in a test: raises AssertionError with the report unless every property holds."""
-    raise_unless_passed(run(prior, **options))

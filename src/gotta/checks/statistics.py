@@ -1,23 +1,18 @@
 """What any statistics must satisfy, with methods that train and that do not: `run("my_module:MyStatistics")`."""
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
 import torch
 
-from gotta.checks.findings import Report
-from gotta.checks.method_cases import Case, draw, size
-from gotta.checks.method_properties import PROPERTIES as OF_METHODS
-from gotta.checks.method_properties import Subject as MethodSubject
-from gotta.checks.method_properties import same
-from gotta.checks.suite import Properties, raise_unless_passed
+from gotta.checks.method import SUITE as OF_METHODS
+from gotta.checks.method import Case, same
+from gotta.checks.method import Subject as MethodSubject
+from gotta.checks.suite import Suite
 from gotta.core.adapted import Adapted
 from gotta.errors import GottaError
 from gotta.methods import Method, methods
 from gotta.statistics import Statistics, statistics
-
-EXAMPLES = 6
 
 
 class Subject(MethodSubject):
@@ -36,8 +31,18 @@ class Subject(MethodSubject):
         return self.made
 
 
-PROPERTIES: Properties[Subject, Case] = Properties()
-named = PROPERTIES.named
+def find(part: Any, arguments: dict[str, Any]) -> Subject:
+    found = statistics.take(part) if isinstance(part, str) else part
+    if isinstance(part, str):
+        statistics.check_arguments(part, arguments)
+    made = found(**arguments) if isinstance(found, type) and issubclass(found, Statistics) else found
+    if not isinstance(made, Statistics):
+        raise GottaError(f"{part!r} are not statistics. Expected {statistics.expected}.")
+    return Subject(made)
+
+
+SUITE = Suite("statistics", Case, find, examples=6)
+named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 
 @named("a network that is lent them gets its own back, and its modes, even if the forward fails")
@@ -64,29 +69,5 @@ def gives_back(subject: Subject, case: Case) -> None:
         assert [module.training for module in net.modules()] == modes, "a network was left in another mode"
 
 
-def run(
-    part: Any, *, examples: int = EXAMPLES, seed: int = 0, settings: Mapping[str, Any] | None = None, **more: Any
-) -> Report:
-    """Check statistics: a registered name, `module:Class`, a class, or a finished object. Bad ones do not raise.
-
-    `settings` and `more` are their arguments.
-    """
-    arguments = {**(settings or {}), **more}
-    found = statistics.take(part) if isinstance(part, str) else part
-    if isinstance(part, str):
-        statistics.check_arguments(part, arguments)
-    made = found(**arguments) if isinstance(found, type) and issubclass(found, Statistics) else found
-    if not isinstance(made, Statistics):
-        raise GottaError(f"{part!r} are not statistics. Expected {statistics.expected}.")
-    name = part if isinstance(part, str) else getattr(part, "__name__", repr(part))
-    subject = Subject(made)
-    results = [
-        *PROPERTIES.check(subject, draw, size, examples, seed),
-        *OF_METHODS.check(subject, draw, size, examples, seed),
-    ]
-    return Report("statistics", name, tuple(results))
-
-
-def check(part: Any, **options: Any) -> None:
-    """The same for use in a test: raises AssertionError with the report unless every property holds."""
-    raise_unless_passed(run(part, **options))
+for title, holds in OF_METHODS.properties.items():
+    SUITE.named(title)(holds)

@@ -1,18 +1,24 @@
-"""How properties are tried: on random cases, reporting the smallest one that fails."""
+"""What every suite of checks is: properties that are tried on random cases, reporting the smallest one that fails.
+
+A case is a dataclass whose types say what its fields may be (`gotta.limits`), the simplest first; a property is a
+function of a part and a case that raises where the part breaks it.
+"""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from dataclasses import astuple, dataclass
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 import torch
 
-from gotta.checks.findings import Report, Result
+from gotta.limits import kinds_of
 
 SHRINK_ATTEMPTS = 10
 Subject = TypeVar("Subject")
 Case = TypeVar("Case")
+Holds = Callable[[Subject, Case], None]
 Pick = Callable[[int, int], int]  # a whole number between two bounds
 
 
@@ -20,38 +26,122 @@ class Refused(Exception):
     """A part may say of a case that it is not for it; then there is nothing to see."""
 
 
-class Properties(Generic[Subject, Case]):
-    """The properties of one kind of part: functions that raise where a part breaks them, by their titles."""
+@dataclass(frozen=True)
+class Result:
+    """One property: whether it held in every case, and if not, in which one it failed and how."""
 
-    def __init__(self) -> None:
-        self._held: dict[str, Callable[[Subject, Case], None]] = {}
+    property: str
+    passed: bool
+    message: str = ""
 
-    def named(self, title: str) -> Callable[[Callable[[Subject, Case], None]], Callable[[Subject, Case], None]]:
-        def keep(holds: Callable[[Subject, Case], None]) -> Callable[[Subject, Case], None]:
-            self._held[title] = holds
+
+@dataclass(frozen=True)
+class Report:
+    """All properties of one part."""
+
+    kind: str
+    name: str
+    results: tuple[Result, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(result.passed for result in self.results)
+
+    @property
+    def failures(self) -> tuple[Result, ...]:
+        return tuple(result for result in self.results if not result.passed)
+
+    def __str__(self) -> str:
+        held = len(self.results) - len(self.failures)
+        lines = [f"{self.kind} {self.name}: {held} of {len(self.results)} properties hold"]
+        for result in self.results:
+            lines.append(f"  {'ok  ' if result.passed else 'FAIL'}  {result.property}")
+            lines += [f"        {line}" for line in result.message.splitlines()]
+        return "\n".join(lines)
+
+
+class Suite(Generic[Subject, Case]):
+    """The properties of one kind of part, by their titles.
+
+    `find` makes of what the caller names, and its arguments, the part to try; it raises where the caller is mistaken.
+    """
+
+    def __init__(
+        self, kind: str, case: type[Case], find: Callable[[Any, dict[str, Any]], Subject], examples: int
+    ) -> None:
+        self.kind, self.case, self.find, self.examples = kind, case, find, examples
+        self.properties: dict[str, Holds[Subject, Case]] = {}
+
+    def named(self, title: str) -> Callable[[Holds[Subject, Case]], Holds[Subject, Case]]:
+        def keep(holds: Holds[Subject, Case]) -> Holds[Subject, Case]:
+            self.properties[title] = holds
             return holds
 
         return keep
 
-    def check(
+    def run(
         self,
-        subject: Subject,
-        draw: Callable[[Pick], Case],
-        size: Callable[[Case], Any],
-        examples: int,
-        seed: int,
-    ) -> list[Result]:
-        """Try each on random cases."""
-        return [
-            check_one(title, lambda case, holds=holds: holds(subject, case), draw, size, examples, seed)  # type: ignore[misc]
-            for title, holds in self._held.items()
-        ]
+        part: Any,
+        *,
+        examples: int | None = None,
+        seed: int = 0,
+        settings: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Report:
+        """Check a part: a registered name, `module:Class`, a class, or a finished object. A bad one does not raise.
+
+        `settings` and `more` are its arguments.
+        """
+        name = part if isinstance(part, str) else str(getattr(part, "__name__", part))
+        subject = self.find(part, {**(settings or {}), **more})
+        return Report(self.kind, name, tuple(self.try_all(subject, name, examples or self.examples, seed)))
+
+    def check(self, part: Any, **options: Any) -> None:
+        """The same for use in a test: raises AssertionError with the report unless every property holds."""
+        report = self.run(part, **options)
+        if not report.passed:
+            raise AssertionError(str(report))
+
+    def try_all(self, subject: Subject, name: str, examples: int, seed: int) -> list[Result]:
+        return [self._try(title, holds, subject, examples, seed) for title, holds in self.properties.items()]
+
+    def _try(self, title: str, holds: Holds[Subject, Case], subject: Subject, examples: int, seed: int) -> Result:
+        """Try a property on random cases; report the smallest on which it fails."""
+        found: dict[Any, str] = {}
+        tried_since = 0
+
+        def attempt(case: Case) -> None:
+            """Raises where the property fails, so that a smaller case is tried, until enough of those were tried."""
+            nonlocal tried_since
+            tried_since += bool(found)
+            if tried_since > SHRINK_ATTEMPTS:
+                return
+            try:
+                holds(subject, case)
+            except Refused:
+                return
+            except (Exception, SystemExit) as error:  # whatever a part of the caller's own raises
+                found[case] = f"{case}\n{type(error).__name__}: {error}"
+                raise AssertionError from error
+
+        try:
+            for_all_cases(attempt, lambda pick: draw(self.case, pick), examples, seed)
+        except Exception:
+            if not found:
+                raise
+        return Result(title, False, found[min(found, key=astuple)]) if found else Result(title, True)
 
 
-def raise_unless_passed(report: Report) -> None:
-    """For use in a test."""
-    if not report.passed:
-        raise AssertionError(str(report))
+def draw(case: type[Case], pick: Pick) -> Case:
+    """A case whose fields are picked from what their types allow."""
+    fields: dict[str, Any] = {}
+    for name, kind in kinds_of(case).items():
+        choices = get_args(kind)
+        if get_origin(kind) is Literal:
+            fields[name] = choices[pick(0, len(choices) - 1)]
+        else:
+            fields[name] = pick(int(choices[1].least), int(choices[1].most))
+    return case(**fields)
 
 
 @contextmanager
@@ -62,42 +152,6 @@ def no_global_randomness() -> Iterator[None]:
     assert random.getstate() == states[0], "Python's global generator was used"
     assert repr(np.random.get_state()) == states[1], "NumPy's global generator was used"  # noqa: NPY002
     assert torch.equal(torch.get_rng_state(), states[2]), "torch's global generator was used"
-
-
-def check_one(
-    title: str,
-    holds: Callable[[Case], None],
-    draw: Callable[[Pick], Case],
-    size: Callable[[Case], Any],
-    examples: int,
-    seed: int,
-) -> Result:
-    """Try a property on random cases; report the smallest on which it fails."""
-    found: dict[Case, str] = {}
-    tried_since = 0
-
-    def attempt(case: Case) -> None:
-        """Raises where the property fails, so that a smaller case is tried next, until enough of those were tried."""
-        nonlocal tried_since
-        tried_since += bool(found)
-        if tried_since > SHRINK_ATTEMPTS:
-            return
-        try:
-            holds(case)
-        except Refused:
-            return
-        except (Exception, SystemExit) as error:  # whatever a part of the caller's own raises
-            found[case] = f"{case}\n{type(error).__name__}: {error}"
-            raise AssertionError from error
-
-    try:
-        for_all_cases(attempt, draw, examples, seed)
-    except Exception:
-        if not found:
-            raise
-    if not found:
-        return Result(title, True)
-    return Result(title, False, found[min(found, key=size)])
 
 
 def for_all_cases(attempt: Callable[[Case], None], draw: Callable[[Pick], Case], examples: int, seed: int) -> None:

@@ -9,7 +9,8 @@ and `redrawn(copy)` is the same data set with other random draws.
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from copy import copy as shallow
+from typing import Any, Self
 
 import numpy as np
 
@@ -80,51 +81,78 @@ def check_request(domain: str, indices: IntArray, domains: Sequence[str], count:
     return rows
 
 
-def check_table(table: str, seed: int) -> None:
-    if table not in TABLES:
-        raise unknown("table of severities", str(table), TABLES)
-    check_seed(seed)
+def count_classes(labels: IntArray, num_classes: int | None = None) -> int:
+    """How many there are, unless it is said. Raises where a label is none of them."""
+    if labels.ndim != 1:
+        raise GottaError(f"labels have shape {list(labels.shape)}. Expected a whole number for each image.")
+    low, high = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
+    count = high + 1 if num_classes is None else num_classes
+    if not 0 <= low <= high < count:
+        raise GottaError(f"labels go from {low} to {high}. Expected 0 to {count - 1}.")
+    return count
 
 
-class Corrupted:
-    """Clean images, corrupted when asked for; an image's noise depends on the image, never on its company."""
+class Corrupting:
+    """Clean images, corrupted when asked for; an image's noise depends on the image, never on its company.
+
+    A data set of this kind says with `read` what the clean images are.
+    """
+
+    reading = "corrupting"
+
+    def __init__(self, labels: IntArray, num_classes: int, table: str, seed: int) -> None:
+        if table not in TABLES:
+            raise unknown("table of severities", str(table), TABLES)
+        self.labels, self.num_classes, self.table, self.seed = labels, num_classes, table, check_seed(seed)
+        self.domains: Sequence[str] = corrupted_domains()
+
+    def read(self, rows: IntArray) -> Images:
+        raise NotImplementedError
+
+    def named(self, rows: IntArray, corruption: str) -> IntArray:
+        """The numbers that the random draws of images go by."""
+        return rows
+
+    def redrawn(self, copy: int) -> Self:
+        """The same images with other random draws, where their corruption has any."""
+        other = shallow(self)
+        other.seed = derive_seed(self.seed, copy)
+        return other
+
+    def images(self, domain: str, indices: IntArray) -> Images:
+        rows = check_request(domain, indices, self.domains, len(self.labels))
+        clean = self.read(rows)
+        if domain == CLEAN or not len(rows):
+            return clean
+        name, _, severity = domain.rpartition("-")
+        return corrupt(clean, name, int(severity), self.table, self.seed, index=self.named(rows, name))
+
+
+class Corrupted(Corrupting):
+    """Clean images in memory; of few of them what was corrupted is kept."""
 
     def __init__(self, images: Images, labels: IntArray, num_classes: int, table: str = "cifar", seed: int = 0) -> None:
         if len(images) != len(labels):
             raise GottaError(f"{len(images)} images and {len(labels)} labels do not belong together.")
-        if len(labels) and not 0 <= labels.min() <= labels.max() < num_classes:
-            raise GottaError(f"labels go from {labels.min()} to {labels.max()}. Expected 0 to {num_classes - 1}.")
-        check_table(table, seed)
-        self.clean, self.labels, self.num_classes = images, labels, num_classes
-        self.table, self.seed = table, seed
+        super().__init__(labels, count_classes(labels, num_classes), table, seed)
+        self.clean, self._made = images, dict[str, tuple[Images, np.ndarray]]()
         self.reading = "memory" if len(images) <= KEEP else "corrupting"
-        self.domains: Sequence[str] = corrupted_domains()
-        self._made: dict[str, tuple[Images, np.ndarray]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_made": {}}
 
-    def redrawn(self, copy: int) -> "Corrupted":
-        """The same images with other random draws, where their corruption has any."""
-        return Corrupted(self.clean, self.labels, self.num_classes, self.table, derive_seed(self.seed, copy))
-
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         yield from (self.clean, self.labels)
 
-    def images(self, domain: str, indices: IntArray) -> Images:
-        indices = check_request(domain, indices, self.domains, len(self.clean))
-        if len(indices) == 0:
-            return self.clean[:0]
-        if domain == CLEAN:
-            return self.clean[indices]
-        if len(self.clean) > KEEP:
-            return self._corrupt(domain, indices)
-        pixels, done = self._made.setdefault(domain, (np.empty_like(self.clean), np.zeros(len(self.clean), bool)))
-        missing = np.unique(indices[~done[indices]])
-        if len(missing):
-            pixels[missing], done[missing] = self._corrupt(domain, missing), True
-        return pixels[indices]
+    def read(self, rows: IntArray) -> Images:
+        return self.clean[rows]
 
-    def _corrupt(self, domain: str, indices: IntArray) -> Images:
-        name, _, severity = domain.rpartition("-")
-        return corrupt(self.clean[indices], name, int(severity), self.table, self.seed, index=indices)
+    def images(self, domain: str, indices: IntArray) -> Images:
+        if domain == CLEAN or len(self.clean) > KEEP:
+            return super().images(domain, indices)
+        rows = check_request(domain, indices, self.domains, len(self.clean))
+        pixels, done = self._made.setdefault(domain, (np.empty_like(self.clean), np.zeros(len(self.clean), bool)))
+        missing = np.unique(rows[~done[rows]])
+        if len(missing):
+            pixels[missing], done[missing] = super().images(domain, missing), True
+        return pixels[rows]

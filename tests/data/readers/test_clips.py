@@ -48,7 +48,7 @@ def test_every_counts_from_the_first_frame_of_each_clip():
     thin = every(clips_of((2,), frames=5), 2)
     assert thin.frames(np.arange(len(thin))).ravel().tolist() == [0, 2, 4, 5, 7, 9]
     assert thin.clips.tolist() == [0, 0, 0, 1, 1, 1]
-    with pytest.raises(GottaError, match="every=0 takes no frame"):
+    with pytest.raises(GottaError, match="every must be a whole number of at least 1"):
         every(thin, 0)
 
 

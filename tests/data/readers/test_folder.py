@@ -107,7 +107,7 @@ def test_broken_image_is_named(tmp_path, suffix, share):
 
 def test_impossible_side(tmp_path):
     photo(tmp_path / "a" / "1.png")
-    with pytest.raises(GottaError, match="side of 0 pixels"):
+    with pytest.raises(GottaError, match="size must be a whole number of at least 1"):
         image_folder(tmp_path, 0)
 
 

@@ -115,9 +115,9 @@ def test_bad_annotations(tmp_path, file, content, message):
 
 
 def test_bad_arguments(tmp_path):
-    with pytest.raises(GottaError, match="margin must be 0 or more"):
+    with pytest.raises(GottaError, match="margin must be a number of at least 0"):
         read_boxes(tmp_path, 8, margin=-1)
     with pytest.raises(GottaError, match=r"cannot read .*classes.txt"):
         read_boxes(tmp_path, 8)
-    with pytest.raises(GottaError, match="side of 0 pixels"):
+    with pytest.raises(GottaError, match="size must be a whole number of at least 1"):
         read_tracks(tmp_path, 0)

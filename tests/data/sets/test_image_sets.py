@@ -61,8 +61,8 @@ def test_images_of_other_shapes_are_fitted(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"size": 0}, "side of 0"),
-        ({"size": "big"}, "side of big"),
+        ({"size": 0}, "size must be a whole number"),
+        ({"size": "big"}, "size must be a whole number"),
         ({"table": "imagnet"}, "Did you mean 'imagenet'"),
         ({"seed": -2}, "seed must be"),
         ({"subset": "./gone.txt"}, "nothing at 'gone.txt'"),

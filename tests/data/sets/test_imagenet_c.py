@@ -245,7 +245,7 @@ def test_what_was_made_otherwise_is_never_overwritten(tmp_path):
         ({"severities": (6,)}, "severity must be"),
         ({"format": "jpg"}, "Did you mean 'jpeg'"),
         ({"workers": 0}, "at least 1"),
-        ({"size": 0}, "side of 0"),
+        ({"size": 0}, "size must be a whole number"),
         ({"resize": 8}, "resize=8 leaves no square"),
         ({"seed": -1}, "seed"),
     ],

@@ -58,7 +58,7 @@ def test_foreign_images_may_be_those_of_a_folder(tmp_path):
         ({"foreign": "paterns"}, "data set 'paterns' is unknown. Did you mean 'patterns'"),
         ({"known": "cifar11-mini"}, "data set 'cifar11-mini' is unknown"),
         ({"known": "cifar10-mini-video"}, "foreign images cannot be mixed into a video"),
-        ({"number": 0}, r"number must be a whole number of foreign images, at least 1 \(got 0\)"),
+        ({"number": 0}, r"number must be a whole number of at least 1 \(got 0\)"),
         ({"foreign": "scrambled", "number": 501}, "number=501 foreign images, but 'scrambled' has only 500"),
         ({"foreign": "no/such/folder"}, "no/such/folder"),
         ({"foreign": "json:loads"}, "is code that is not registered, so it was not imported"),

@@ -34,5 +34,5 @@ def test_composed_spells_the_named_ones(name: str, num_classes: int, capacity: i
 
 
 def test_composed_refuses_unknown_rules() -> None:
-    with pytest.raises(GottaError, match="evict='best'"):
+    with pytest.raises(GottaError, match="evict 'best' is unknown"):
         Memory("composed", 4, 2, evict="best")

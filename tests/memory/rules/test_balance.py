@@ -1,4 +1,5 @@
 from math import inf
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -27,9 +28,9 @@ def test_a_class_with_room_in_a_full_memory_must_beat_the_worst_of_the_largest()
 
 
 def test_limit() -> None:
-    assert [balance.limit(10, 3, quota) for quota in balance.QUOTAS] == [10 / 3, 3, 4, inf]
-    assert [balance.limit(8, 10, quota) for quota in balance.QUOTAS] == [0.8, 1, 1, inf]
-    assert [balance.limit(32, 16, quota) for quota in balance.QUOTAS] == [2, 2, 2, inf]
+    assert [balance.limit(10, 3, quota) for quota in get_args(balance.Quota)] == [10 / 3, 3, 4, inf]
+    assert [balance.limit(8, 10, quota) for quota in get_args(balance.Quota)] == [0.8, 1, 1, inf]
+    assert [balance.limit(32, 16, quota) for quota in get_args(balance.Quota)] == [2, 2, 2, inf]
 
 
 def test_rivals() -> None:

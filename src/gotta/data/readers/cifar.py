@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from PIL import Image
 
 from gotta.data.archives import LARGEST, UNREADABLE, read_tar_member, tar_members
 from gotta.data.readers.cifar_pickle import ROW, read_batch
+from gotta.data.readers.pictures import decode
 from gotta.errors import GottaError
 from gotta.json_yaml import parse_json, read_bytes
 from gotta.types import Images, IntArray
@@ -157,11 +157,7 @@ def from_planes(rows: Images) -> Images:
 
 
 def _sheet(path: Path, name: str, data: bytes) -> Images:
-    try:
-        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
-            sheet = np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise GottaError(f"{path}: {name} is not a readable image: {error}. Download it again.") from None
+    sheet = np.asarray(decode(io.BytesIO(data), f"{path}: {name}"))
     if sheet.shape[1] != 32 * 32:
         raise GottaError(f"{path}: {name} is {sheet.shape[1]} pixels wide. Expected 1024, one image per row.")
     return sheet

@@ -5,10 +5,10 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from gotta.data.archives import UNREADABLE, read_zip_member
 from gotta.data.readers.clips import Clips, Stored, in_part
+from gotta.data.readers.pictures import decode
 from gotta.errors import GottaError
 from gotta.types import Images
 
@@ -56,11 +56,7 @@ def _is_sheet(name: str) -> bool:
 
 def _frames(what: str, data: bytes) -> Images:
     """[T, S, S, 3] from a sheet of S x TS pixels."""
-    try:
-        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
-            sheet = np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise GottaError(f"{what} is not a readable image: {error}. Fetch the file again.") from None
+    sheet = np.asarray(decode(io.BytesIO(data), what))
     side, width = sheet.shape[:2]
     if width % side:
         raise GottaError(f"{what} is {width} x {side} pixels. Expected square frames side by side.")

@@ -8,19 +8,15 @@ from PIL import Image
 from torch import Tensor
 
 from gotta.data.content import Content
-from gotta.data.corruptions import corrupt
-from gotta.data.corruptions.draws import derive_seed
-from gotta.data.dataset import CLEAN, check_request, check_table, corrupted_domains
+from gotta.data.dataset import Corrupting, count_classes
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 
 PROBED = 16  # images that tell one version of a data set from another, beside all labels
 
 
-class Items:
+class Items(Corrupting):
     """Images one by one from a function of their number, with labels. Noise depends on the number of an image alone."""
-
-    reading = "corrupting"
 
     def __init__(
         self,
@@ -30,33 +26,15 @@ class Items:
         table: str = "imagenet",
         seed: int = 0,
     ) -> None:
-        check_table(table, seed)
-        self.image, self.table, self.seed = image, table, seed
-        self.labels = np.asarray(labels, np.int64)
-        if self.labels.ndim != 1 or not len(self.labels) or self.labels.min() < 0:
-            raise GottaError("the labels must be whole numbers from 0 on, one for each image.")
-        self.num_classes = int(self.labels.max()) + 1 if num_classes is None else num_classes
-        if self.labels.max() >= self.num_classes:
-            raise GottaError(f"labels go up to {self.labels.max()}. Expected 0 to {self.num_classes - 1}.")
-        self.domains: Sequence[str] = corrupted_domains()
+        found = np.asarray(labels, np.int64)
+        super().__init__(found, count_classes(found, num_classes), table, seed)
+        self.image = image
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         rows = np.linspace(0, len(self.labels) - 1, min(PROBED, len(self.labels))).astype(np.int64)
-        yield from (self.labels, self._read(rows))
+        yield from (self.labels, self.read(rows))
 
-    def redrawn(self, copy: int) -> "Items":
-        """The same images with other random draws, where their corruption has any."""
-        return Items(self.image, self.labels, self.num_classes, self.table, derive_seed(self.seed, copy))
-
-    def images(self, domain: str, indices: IntArray) -> Images:
-        indices = check_request(domain, indices, self.domains, len(self.labels))
-        clean = self._read(indices)
-        if domain == CLEAN or not len(indices):
-            return clean
-        name, _, severity = domain.rpartition("-")
-        return corrupt(clean, name, int(severity), self.table, self.seed, index=indices)
-
-    def _read(self, rows: IntArray) -> Images:
+    def read(self, rows: IntArray) -> Images:
         found = [to_pixels(self.image(int(row))) for row in rows]
         if len({pixels.shape for pixels in found}) > 1:
             sizes = sorted({pixels.shape[:2] for pixels in found})

@@ -1,14 +1,11 @@
 """Data sets of image files by class, corrupted when asked for: a folder of one's own, and Tiny-ImageNet."""
 
 from collections.abc import Iterator, Sequence
-from copy import copy as shallow
 from pathlib import Path, PurePosixPath
 
 from gotta.data.classes import chosen, number_classes
 from gotta.data.content import Content
-from gotta.data.corruptions import corrupt
-from gotta.data.corruptions.draws import derive_seed
-from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
+from gotta.data.dataset import DATASETS, Corrupting
 from gotta.data.home import find
 from gotta.data.readers.pictures import Fit, Pictures, archive_names, noise_index
 from gotta.errors import GottaError
@@ -18,10 +15,8 @@ TINY = "tiny-imagenet-200"
 ANNOTATIONS = "val/val_annotations.txt"
 
 
-class CorruptedFiles:
+class CorruptedFiles(Corrupting):
     """Image files, decoded and corrupted when asked for. An image's noise depends on its class and file name alone."""
-
-    reading = "corrupting"
 
     def __init__(
         self,
@@ -32,28 +27,17 @@ class CorruptedFiles:
         class_index: str | None = None,
         num_classes: int | None = None,
     ) -> None:
-        check_table(table, seed)
-        self.pictures, self.fit, self.table, self.seed = pictures, fit, table, seed
-        self.labels, self.num_classes = number_classes(pictures.labels, pictures.classes, class_index, num_classes)
-        self.domains: Sequence[str] = corrupted_domains()
+        super().__init__(*number_classes(pictures.labels, pictures.classes, class_index, num_classes), table, seed)
+        self.pictures, self.fit = pictures, fit
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         yield from (self.labels, self.pictures.files())
 
-    def redrawn(self, copy: int) -> "CorruptedFiles":
-        """The same images with other random draws, where their corruption has any."""
-        other = shallow(self)
-        other.seed = derive_seed(self.seed, copy)
-        return other
+    def read(self, rows: IntArray) -> Images:
+        return self.pictures.read(rows, self.fit)
 
-    def images(self, domain: str, indices: IntArray) -> Images:
-        indices = check_request(domain, indices, self.domains, len(self.labels))
-        clean = self.pictures.read(indices, self.fit)
-        if domain == CLEAN or not len(indices):
-            return clean
-        name, _, severity = domain.rpartition("-")
-        noise = noise_index([self.pictures.names[row] for row in indices])
-        return corrupt(clean, name, int(severity), self.table, self.seed, index=noise)
+    def named(self, rows: IntArray, corruption: str) -> IntArray:
+        return noise_index([self.pictures.names[row] for row in rows])
 
 
 @DATASETS.register("folder")

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gotta.data.dataset import DATASETS, Corrupted
+from gotta.data.dataset import DATASETS, Corrupted, count_classes
 from gotta.data.home import find
-from gotta.data.readers.items import Items
 from gotta.errors import GottaError
 
 
@@ -15,7 +14,7 @@ def npz(path: str, num_classes: int | None = None, table: str = "cifar", seed: i
     """An .npz file with the arrays `images` [N, H, W, 3] of bytes and `labels` [N]; corrupted when asked for."""
     file = find("an .npz file of images and labels", path)
     images, labels = read_npz(Path(file))
-    return Corrupted(images, labels, Items(lambda row: None, labels, num_classes).num_classes, table, seed)
+    return Corrupted(images, labels, count_classes(labels, num_classes), table, seed)
 
 
 def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:

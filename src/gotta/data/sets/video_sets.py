@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gotta.data.content import Content
-from gotta.data.corruptions import corrupt
-from gotta.data.dataset import CLEAN, DATASETS, check_request, check_table, corrupted_domains
+from gotta.data.dataset import DATASETS, Corrupting
 from gotta.data.home import find
 from gotta.data.readers import clips as clips_
 from gotta.data.readers.bundled import bundled
@@ -22,37 +21,29 @@ PER_FRAME = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise", "
 GTSRB = "gtsrb_tracks.zip"
 
 
-class Video:
+class Video(Corrupting):
     """Frames as rows, and `clips[row]`. A clip has one corruption with all of its frames.
 
     What a corruption draws of the scene or the lens (ice, fog, a direction, a distortion) is drawn once
     per clip; noise and snow are drawn anew for every frame. The draws depend on the clip or the frame alone.
     """
 
-    reading, is_video = "corrupting", True
+    is_video = True
 
     def __init__(self, clips: Clips, table: str = "cifar", seed: int = 0) -> None:
-        check_table(table, seed)
-        self._clips, self.table, self.seed = clips, table, seed
-        self.labels, self.clips, self.classes = clips.labels, clips.clips, clips.classes
-        self.num_classes = len(clips.classes)
-        self.domains: Sequence[str] = corrupted_domains()
+        super().__init__(clips.labels, len(clips.classes), table, seed)
+        self._clips, self.clips, self.classes = clips, clips.clips, clips.classes
         _, first, of_row = np.unique(self.clips, return_index=True, return_inverse=True)
         self._first_row: IntArray = first[of_row].astype(np.int64)  # of the clip of each row
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         yield from (self.labels, self.clips, *frames_content(self._clips.frames))
 
-    def images(self, domain: str, indices: IntArray) -> Images:
-        rows = check_request(domain, indices, self.domains, len(self.labels))
-        if not len(rows):
-            return self._clips.frames(np.array([0]))[:0]
-        frames = self._clips.frames(rows)
-        if domain == CLEAN:
-            return frames
-        name, _, severity = domain.rpartition("-")
-        drawn_by = rows if name in PER_FRAME else self._first_row[rows]
-        return corrupt(frames, name, int(severity), self.table, self.seed, index=drawn_by)
+    def read(self, rows: IntArray) -> Images:
+        return self._clips.frames(rows) if len(rows) else self._clips.frames(np.array([0]))[:0]
+
+    def named(self, rows: IntArray, corruption: str) -> IntArray:
+        return rows if corruption in PER_FRAME else self._first_row[rows]
 
 
 @DATASETS.register("gtsrb")
