@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gotta.errors import GottaError
 from gotta.limits import check_fields
-from gotta.memory.table import Table
+from gotta.memory.table import Table as Table
 from gotta.registry import Registry, has_method
 
 policies: Registry[Any] = Registry(
@@ -20,6 +20,7 @@ policies: Registry[Any] = Registry(
     "a class with place(self, table, new, rng)",
 )
 
+Rng = np.random.Generator
 REJECT = NOTHING = -1
 NO_DESCRIPTOR: NDArray[np.float64] = np.empty(0)
 
@@ -90,7 +91,7 @@ class Policy:
         """Of a dataclass: its hyper-parameters are what their types say."""
         check_fields(self)
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision | int:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision | int:
         raise NotImplementedError
 
     def __repr__(self) -> str:

@@ -1,13 +1,9 @@
 """Class-balanced first in, first out."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies
 from gotta.memory.rules import balance
-from gotta.memory.table import Table
 
 
 @policies.register("cbfifo")
@@ -17,9 +13,9 @@ class CBFIFO(Policy):
     class is among them, the oldest row of that class.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("label",)
+    needs = ("label",)
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         rivals = balance.rivals(table, new.label, quota="none")
         if rivals is None:
             return Decision(table.free(), Reason.ROOM)

@@ -1,15 +1,13 @@
 """Cosine Diversity Sampling."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import numpy as np
+from typing import Literal
 
 from gotta.limits import Count, NotNegative
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance, score
 from gotta.memory.rules.neighbours import Neighbours
-from gotta.memory.table import IntArray, Table
+from gotta.memory.table import IntArray
 
 
 @policies.register("cds")
@@ -34,9 +32,9 @@ class CDS(Policy):
     ties: Literal["score", "earlier", "later"] = "score"
     one_row: Literal["cstu", "compare"] = "cstu"
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+    needs = ("label", "uncertainty", "embedding")
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         weights = self.lambda_t, self.lambda_u
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
@@ -64,7 +62,7 @@ class CDS(Policy):
             return reject(Reason.REDUNDANT)
         return Decision(slot, Reason.REPLACED_REDUNDANT)
 
-    def sample(self, size: int, rng: np.random.Generator) -> IntArray:
+    def sample(self, size: int, rng: Rng) -> IntArray:
         """The positions to compare with in the first test."""
         assert self.subset is not None
         return rng.choice(size, min(self.subset, size), replace=False)

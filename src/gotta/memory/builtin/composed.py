@@ -1,15 +1,12 @@
 """A policy put together from named rules, for ablations: who competes, who would leave, and when that happens."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import numpy as np
+from typing import Literal
 
 from gotta.limits import NotNegative
 from gotta.memory.builtin.fps import Against
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance, geometry, score
-from gotta.memory.table import Table
 
 
 @policies.register("composed")
@@ -38,9 +35,9 @@ class Composed(Policy):
     quota: balance.Quota = "real"
     against: Against = "all"
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+    needs = ("label", "uncertainty", "embedding")
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         rivals = self.rivals(table, new)
         if rivals is None:
             accept = Decision(table.free(), Reason.ROOM)
@@ -65,13 +62,13 @@ class Composed(Policy):
         held: list[int] = table.count.nonzero()[0].tolist()
         return held if table.full else None
 
-    def coin(self, table: Table, new: Candidate, rivals: list[int], rng: np.random.Generator) -> bool:
+    def coin(self, table: Table, new: Candidate, rivals: list[int], rng: Rng) -> bool:
         """Reservoir sampling's: the share of what was offered that is stored, of all or of the newcomer's class."""
         if self.allocate == "all":
             return bool(rng.random() <= table.capacity / (table.clock + 1))
         return rivals != [new.label] or bool(rng.random() <= table.holds(new.label) / table.offered(new.label))
 
-    def victim(self, table: Table, new: Candidate, rivals: list[int], rng: np.random.Generator) -> Decision:
+    def victim(self, table: Table, new: Candidate, rivals: list[int], rng: Rng) -> Decision:
         if self.evict == "oldest":
             first = [int(table.members(label)[0]) for label in rivals]
             return Decision(min(first, key=table.born.__getitem__), Reason.REPLACED_OLDEST)

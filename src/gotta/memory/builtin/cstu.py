@@ -1,13 +1,9 @@
 """Category-balanced Sampling with Timeliness and Uncertainty (RoTTA)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance, score
-from gotta.memory.table import Table
 
 
 @policies.register("cstu")
@@ -21,9 +17,9 @@ class CSTU(Policy):
     lambda_u: float = 1.0
     quota: balance.Quota = "real"
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
+    needs = ("label", "uncertainty")
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
             return Decision(table.free(), Reason.ROOM)

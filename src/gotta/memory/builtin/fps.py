@@ -1,14 +1,11 @@
 """Farthest Point Sampling: the paper's online nearest-neighbour diversity filter with eviction; and FPSD."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import numpy as np
+from typing import Literal
 
 from gotta.limits import NotNegative
-from gotta.memory.policy import REJECT, Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import REJECT, Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance, geometry, score
-from gotta.memory.table import Table
 
 Against = Literal["all", "remaining"]
 
@@ -33,9 +30,9 @@ class FPS(Policy):
     against: Against = "all"
     order: Literal["check_first", "evict_first"] = "check_first"
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+    needs = ("label", "uncertainty", "embedding")
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         weights = self.lambda_t, self.lambda_u
         partition = table.members(new.label)
         nearest, distance, next_distance = geometry.two_nearest(table, partition, new.embedding)
@@ -65,4 +62,4 @@ class FPS(Policy):
 class FPSD(FPS):
     """FPS in a memory that refreshes its stored predictions every 10 adaptations: a name, not another rule."""
 
-    refresh_every: ClassVar[int | None] = 10
+    refresh_every = 10

@@ -1,13 +1,12 @@
 """Herding (Welling 2009), kept up online: rows whose mean is the mean of everything that was offered."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance, geometry
-from gotta.memory.table import Floats, Table
+from gotta.memory.table import Floats
 
 
 @policies.register("herding")
@@ -23,10 +22,10 @@ class Herding(Policy):
 
     quota: balance.Quota = "real"
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "embedding")
-    keeps: ClassVar[tuple[str, ...]] = ("mean",)
+    needs = ("label", "embedding")
+    keeps = ("mean",)
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
             return Decision(table.free(), Reason.ROOM)

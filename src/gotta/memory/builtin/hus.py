@@ -2,13 +2,9 @@
 
 from dataclasses import dataclass
 from math import log10
-from typing import ClassVar
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance
-from gotta.memory.table import Table
 
 PUBLISHED = {10: 0.99, 100: 0.66, 1000: 0.33}  # thresholds by the number of classes
 
@@ -25,10 +21,10 @@ class HUS(Policy):
 
     threshold: float | None = None
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "embedding")
-    needs_probs: ClassVar[bool] = True
+    needs = ("label", "embedding")
+    needs_probs = True
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         if new.embedding.max() < self.threshold_for(table.num_classes):
             return reject(Reason.UNCERTAIN)
         rivals = balance.rivals(table, new.label, quota="none")

@@ -1,14 +1,12 @@
 """Greedy k-centre coreset of each class (Gonzalez 1985), kept up online."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from gotta.errors import GottaError
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance, geometry, score
-from gotta.memory.table import Table
 
 
 @policies.register("kcenter")
@@ -26,14 +24,14 @@ class KCenter(Policy):
     lambda_u: float = 1.0
     quota: balance.Quota = "real"
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty", "embedding")
+    needs = ("label", "uncertainty", "embedding")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.by != "pseudo":
             raise GottaError(f"by={self.by!r}: a memory has predicted labels only. Use by='pseudo'.")
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         weights = self.lambda_t, self.lambda_u
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:

@@ -2,13 +2,9 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import ClassVar
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance
-from gotta.memory.table import Table
 
 
 @policies.register("lowentropy")
@@ -20,9 +16,9 @@ class LowEntropy(Policy):
 
     margin: float = 0.4
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
+    needs = ("label", "uncertainty")
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         if new.uncertainty >= self.margin * log(table.num_classes):
             return reject(Reason.UNCERTAIN)
         if not table.full:

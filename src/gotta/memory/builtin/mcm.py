@@ -1,14 +1,13 @@
 """Multi-Cluster Memory (Tseng et al., 2026), from what its authors publish: no code is public."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from gotta.limits import Count, NotNegative
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import geometry, score
-from gotta.memory.table import Floats, IntArray, Table
+from gotta.memory.table import Floats, IntArray
 
 
 @policies.register("mcm")
@@ -28,10 +27,10 @@ class MCM(Policy):
     lambda_t: float = 1.0
     lambda_u: float = 1.0
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
-    keeps: ClassVar[tuple[str, ...]] = ("descriptor", "group")
+    needs = ("label", "uncertainty")
+    keeps = ("descriptor", "group")
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         rows, weights = table.order, (self.lambda_t, self.lambda_u)
         groups, own, join = self.assign(table, rows, new)
         if not table.full:

@@ -1,12 +1,8 @@
 """No memory: the current batch, whole."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies
-from gotta.memory.table import Table
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies
 
 
 @policies.register("none")
@@ -14,7 +10,7 @@ from gotta.memory.table import Table
 class NoMemory(Policy):
     """Adapt on the batch just observed: every row of it, in stream order, at age 0, whatever the capacity."""
 
-    holds_batch: ClassVar[bool] = True
+    holds_batch = True
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         return Decision(table.free(), Reason.ROOM)

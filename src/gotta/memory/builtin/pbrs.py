@@ -1,13 +1,9 @@
 """Prediction-Balanced Reservoir Sampling (NOTE)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 from gotta.memory.rules import balance
-from gotta.memory.table import Table
 
 
 @policies.register("pbrs")
@@ -17,9 +13,9 @@ class PBRS(Policy):
     largest class replaces a random row of its own class with probability stored / offered of that class.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("label",)
+    needs = ("label",)
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         rivals = balance.rivals(table, new.label, quota="none")
         if rivals is None:
             return Decision(table.free(), Reason.ROOM)

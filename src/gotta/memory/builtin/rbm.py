@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from typing import ClassVar
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
-from gotta.memory.table import Floats, Table
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.table import Floats
 
 
 @policies.register("rbm")
@@ -24,10 +21,10 @@ class RBM(Policy):
     alpha: float = 0.5
     momentum: float = 0.9
 
-    needs: ClassVar[tuple[str, ...]] = ("label", "uncertainty")
-    vectors: ClassVar[tuple[str, ...]] = ("moving_count",)
+    needs = ("label", "uncertainty")
+    vectors = ("moving_count",)
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         if new.uncertainty >= self.alpha * log(table.num_classes):
             return reject(Reason.UNCERTAIN)
         if not table.full:

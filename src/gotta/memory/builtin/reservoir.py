@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, policies, reject
-from gotta.memory.table import Table
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
 
 
 @policies.register("reservoir")
@@ -13,7 +10,7 @@ from gotta.memory.table import Table
 class Reservoir(Policy):
     """Keep a uniformly random subset of everything offered: sample n enters with probability capacity / n."""
 
-    def place(self, table: Table, new: Candidate, rng: np.random.Generator) -> Decision:
+    def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         if not table.full:
             return Decision(table.free(), Reason.ROOM)
         offered = table.clock + 1  # this sample included
