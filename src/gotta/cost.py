@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import reduce
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from gotta.errors import unknown
 
@@ -13,8 +13,7 @@ PHASES = ("predict", "observe", "adapt", "refresh", "guard")
 OUTSIDE = "other"  # what is counted while no phase is open
 
 
-@dataclass
-class Tally:
+class Tally(NamedTuple):
     """What one phase has cost. Samples are those that went through its forward passes."""
 
     seconds: float = 0.0
@@ -22,28 +21,15 @@ class Tally:
     backwards: int = 0
     samples: int = 0
 
-    def add(self, other: "Tally") -> None:
-        self.seconds += other.seconds
-        self.forwards += other.forwards
-        self.backwards += other.backwards
-        self.samples += other.samples
-
-    def __bool__(self) -> bool:
-        return bool(self.seconds or self.forwards or self.backwards or self.samples)
-
-    def copy(self) -> "Tally":
-        return Tally(self.seconds, self.forwards, self.backwards, self.samples)
-
-    def as_dict(self) -> dict[str, Any]:
-        return dict(vars(self))  # a fraction of the time that `asdict` takes, in every step
+    def plus(self, other: "Tally", sign: int = 1) -> "Tally":
+        return Tally._make(mine + sign * theirs for mine, theirs in zip(self, other, strict=True))
 
 
 class Cost:
     """A stopwatch with counters for each phase. Time in a nested phase belongs to the inner one alone."""
 
     def __init__(self) -> None:
-        self._total = _tallies()
-        self._recent = _tallies()
+        self._spent = self._told = dict.fromkeys((*PHASES, OUTSIDE), Tally())  # in all; when `take` was called last
         self._open: list[str] = []
         self._since = 0.0
 
@@ -61,55 +47,50 @@ class Cost:
 
     def count(self, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
         """Add passes to the phase that is open."""
-        name = self._open[-1] if self._open else OUTSIDE
-        self._recent[name].add(Tally(0.0, forwards, backwards, samples))
+        self._add(self._open[-1] if self._open else OUTSIDE, Tally(0.0, forwards, backwards, samples))
 
     def add(self, name: str, seconds: float, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
         """Add to a phase what somebody else has measured."""
-        self._recent[_check(name)].add(Tally(seconds, forwards, backwards, samples))
+        self._add(_check(name), Tally(seconds, forwards, backwards, samples))
 
     def take(self) -> dict[str, dict[str, Any]]:
         """What has been spent since the last call, for the phases that spent something."""
         self._charge()
-        spent = {name: tally for name, tally in self._recent.items() if tally}
-        for name, tally in spent.items():
-            self._total[name].add(tally)
-            self._recent[name] = Tally()
-        return {name: tally.as_dict() for name, tally in spent.items()}
+        recent = {name: tally.plus(self._told[name], -1) for name, tally in self._spent.items()}
+        self._told = self._spent
+        return {name: tally._asdict() for name, tally in recent.items() if any(tally)}
 
     def record(self) -> Callable[[], None]:
         """A call after which nothing has been spent since now, and the same phases are open."""
-        recent, total, opened = _copied(self._recent), _copied(self._total), len(self._open)
+        spent, told, opened = self._spent, self._told, len(self._open)
 
         def back() -> None:
-            self._recent, self._total = _copied(recent), _copied(total)
+            self._spent, self._told = spent, told
             del self._open[opened:]
 
         return back
 
     def restart(self, spent: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from what somebody has spent before, by phase."""
-        self._total, self._recent = _tallies(), _tallies()
-        for name, tally in spent.items():
-            self._total[_check(name)].add(Tally(**tally))
+        before = {_check(name): Tally(**tally) for name, tally in spent.items()}
+        self._spent = self._told = {**dict.fromkeys(self._spent, Tally()), **before}
 
     def summary(self) -> dict[str, Any]:
         """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""
         self._charge()
-        both = _tallies()
-        total = Tally()
-        for name, tally in both.items():
-            tally.add(self._total[name])
-            tally.add(self._recent[name])
-            total.add(tally)
-        return {**{name: tally.as_dict() for name, tally in both.items()}, "total": total.as_dict(), **peak_memory()}
+        total = reduce(Tally.plus, self._spent.values())
+        phases = {name: tally._asdict() for name, tally in {**self._spent, "total": total}.items()}
+        return {**phases, **peak_memory()}
+
+    def _add(self, name: str, more: Tally) -> None:
+        self._spent = {**self._spent, name: self._spent[name].plus(more)}
 
     def _charge(self) -> None:
         """Give the time since the last look at the clock to the phase that was open."""
         _finish_device_work()
         now = perf_counter()
         if self._open:
-            self._recent[self._open[-1]].seconds += now - self._since
+            self._add(self._open[-1], Tally(now - self._since))
         self._since = now
 
 
@@ -148,11 +129,3 @@ def _finish_device_work() -> None:
     cuda = _cuda()
     if cuda is not None:
         cuda.synchronize()
-
-
-def _copied(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
-    return {name: tally.copy() for name, tally in tallies.items()}
-
-
-def _tallies() -> dict[str, Tally]:
-    return {name: Tally() for name in (*PHASES, OUTSIDE)}

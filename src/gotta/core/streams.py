@@ -315,13 +315,13 @@ def join(outcomes: Mapping[Key, Outcome], order: Sequence[int]) -> Outcome:
     cost: dict[str, Tally] = {}
     for part in parts:
         for phase, spent in part.cost.items():
-            cost.setdefault(phase, Tally()).add(Tally(**spent))
+            cost[phase] = cost.get(phase, Tally()).plus(Tally(**spent))
     undone = max((part.diagnostics.get("undone", 0.0) for part in parts), default=0.0)
     return Outcome(
         _join_predictions([part.prediction for part in parts], place),
         torch.cat([part.slots for part in parts])[place],
         sum(part.adaptations for part in parts),
-        {phase: tally.as_dict() for phase, tally in cost.items()},
+        {phase: tally._asdict() for phase, tally in cost.items()},
         {"undone": undone} if undone else {},
         join_outputs([part.output for part in parts], [len(part.slots) for part in parts], place),
         {key: part.diagnostics for key, part in outcomes.items()},

@@ -4,7 +4,7 @@ import json
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from gotta.errors import GottaError
 from gotta.json_yaml import open_plain, parse_json
 from gotta.memory.intake import Columns
 from gotta.memory.table import IntArray
-
-if TYPE_CHECKING:
-    pass
 
 OFFER, READ, REFRESH = 0, 1, 2
 FORMAT = 1

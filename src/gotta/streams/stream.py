@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from inspect import signature
@@ -108,20 +108,19 @@ class Stream:
     @cached_property
     def hash(self) -> str:
         """A hash of everything the stream shows: the same in every process and on every machine."""
-        digest = sha256()
         cuts = np.array([batch.start for batch in self.batches])
-        for column in (self.label, self.index, self.domain, cuts):
-            digest.update(f"{len(column)}:".encode() + column.astype("<i8").tobytes())
-        digest.update(json.dumps([*self.domains, self.batch_size]).encode())
-        return digest.hexdigest()
+        return self._digest([*self.domains, self.batch_size], cuts)
 
     @cached_property
     def order_hash(self) -> str:
         """A hash of the samples in their order, however they are cut: equal where two runs can be compared in pairs."""
+        return self._digest(self.domains)
+
+    def _digest(self, told: Sequence[object], *columns: IntArray) -> str:
         digest = sha256()
-        for column in (self.label, self.index, self.domain):
+        for column in (self.label, self.index, self.domain, *columns):
             digest.update(f"{len(column)}:".encode() + column.astype("<i8").tobytes())
-        digest.update(json.dumps(self.domains).encode())
+        digest.update(json.dumps(told).encode())
         return digest.hexdigest()
 
     @cached_property

@@ -50,9 +50,9 @@ def make_cifar_c(
     seed = check_seed(seed)
     folder = Path(out_dir)
     check_writable(folder / RECORD)
-    recipe = {"table": table, "seed": seed, "images": _fingerprint(images)}
     shape = (len(SEVERITIES) * len(images), *images.shape[1:])
-    open_names = [n for n in dict.fromkeys(corruptions) if not _is_there(folder, n, shape, recipe)]
+    open_names = [name for name in dict.fromkeys(corruptions) if not _is_there(folder / f"{name}.npy", shape)]
+    check_record(folder, {"table": table, "seed": seed, "images": _fingerprint(images)})
     _write_labels(folder / "labels.npy", np.tile(target, len(SEVERITIES)))
     count = len(images)
     report = counter(shape[0] * len(set(corruptions)), progress)
@@ -67,7 +67,6 @@ def make_cifar_c(
                     report(stop - start)
                 rows.flush()
                 del rows
-                _record(folder, name, recipe)
     return folder
 
 
@@ -109,21 +108,14 @@ def _fingerprint(images: Images) -> str:
     return hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
 
 
-def _is_there(folder: Path, name: str, shape: tuple[int, ...], recipe: dict[str, Any]) -> bool:
-    """Whether the file is complete; a complete one that was made otherwise is an error, never overwritten."""
-    found = _shape_of(folder / f"{name}.npy")
-    if found is None:
-        return False
-    made = read_record(folder).get(name, recipe)
-    if not isinstance(made, dict):
-        raise GottaError(f"'{folder / RECORD}' does not say how {name} was made. Remove it if you know.")
-    if found == shape and made == recipe:
-        return True
-    different = ", ".join(key for key in recipe if made.get(key) != recipe[key]) or f"shape {list(found)}"
-    raise GottaError(
-        f"'{folder / name}.npy' exists and was made with another {different}. Expected shape {list(shape)}, table "
-        f"{recipe['table']}, seed {recipe['seed']} and the same images. Choose another folder or remove the file."
-    )
+def _is_there(path: Path, shape: tuple[int, ...]) -> bool:
+    """Whether the file is complete; a complete one of another shape is an error, never overwritten."""
+    found = _shape_of(path)
+    if found is not None and found != shape:
+        raise GottaError(
+            f"'{path}' has shape {list(found)}. Expected {list(shape)}. Choose another folder or remove the file."
+        )
+    return found is not None
 
 
 def _shape_of(path: Path) -> tuple[int, ...] | None:
@@ -158,8 +150,16 @@ def read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def _record(folder: Path, name: str, recipe: dict[str, Any]) -> None:
-    write_atomically(folder / RECORD, json.dumps(read_record(folder) | {name: recipe}, indent=1) + "\n")
+def check_record(folder: Path, recipe: dict[str, Any]) -> None:
+    """One recipe per folder, noted before the first image."""
+    made = read_record(folder)
+    different = [name for name in recipe if made and made.get(name) != recipe[name]]
+    if different:
+        raise GottaError(
+            f"'{folder}' was made with another {', '.join(different)}. Choose another folder, or make it as before."
+        )
+    if not made:
+        write_atomically(folder / RECORD, json.dumps(recipe, indent=1) + "\n")
 
 
 @contextmanager

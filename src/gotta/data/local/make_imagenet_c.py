@@ -1,7 +1,6 @@
 """Write a corrupted copy of images by class in the layout of ImageNet-C."""
 
 import hashlib
-import json
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,11 +13,11 @@ from PIL import Image
 
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_seed, find_parameters
-from gotta.data.local.make_cifar_c import RECORD, Progress, counter, read_record
+from gotta.data.local.make_cifar_c import RECORD, Progress, check_record, counter
 from gotta.data.readers.pictures import Fit, Pictures, noise_index
 from gotta.data.sets.image_sets import tiny_pictures
 from gotta.errors import GottaError, unknown
-from gotta.files import check_writable, write_atomically
+from gotta.files import check_writable
 from gotta.limits import Count, require
 from gotta.types import IntArray
 from gotta.workers import run_in_order
@@ -88,7 +87,7 @@ def make_imagenet_c(
         for label in range(len(rows))
     ]
     check_writable(job.folder / RECORD)
-    _check_record(job.folder, _recipe(job))
+    check_record(job.folder, _recipe(job))
     todo = [task for task in tasks if not _is_there(job, task, rows[task[2]])]
     report = counter(sum(len(rows[label]) for _, _, label in tasks), progress)
     report(sum(len(rows[label]) for _, _, label in set(tasks) - set(todo)))
@@ -149,15 +148,3 @@ def _check_names(job: Job, rows: Sequence[IntArray]) -> None:
 def _recipe(job: Job) -> dict[str, Any]:
     listed = hashlib.sha256("\n".join(job.pictures.names).encode()).hexdigest()
     return {**asdict(job.fit), "format": job.format, "table": job.table, "seed": job.seed, "images": listed}
-
-
-def _check_record(folder: Path, recipe: dict[str, Any]) -> None:
-    """One recipe per folder, noted before the first image."""
-    made = read_record(folder)
-    different = [name for name in recipe if made and made.get(name) != recipe[name]]
-    if different:
-        raise GottaError(
-            f"'{folder}' was made with another {', '.join(different)}. Choose another folder, or make it as before."
-        )
-    if not made:
-        write_atomically(folder / RECORD, json.dumps(recipe, indent=1) + "\n")
