@@ -79,8 +79,8 @@ def test_slots_tell_where_each_sample_went():
 
 
 def test_predictions_of_a_batch_come_before_its_adaptation():
-    model = adapt(seeded_net(), "tent", num_classes=CLASSES, lr=0.1)
-    after = adapt(seeded_net(), "tent", num_classes=CLASSES, lr=0.1, score="after")
+    model = adapt(seeded_net(), "tent", pairing="paper", num_classes=CLASSES, lr=0.1)
+    after = adapt(seeded_net(), "tent", pairing="paper", num_classes=CLASSES, lr=0.1, score="after")
     x = images(16)
     first, later = model(x), after(x)
     assert not torch.allclose(first, later)
@@ -217,7 +217,10 @@ def test_printing_says_what_adapts():
     assert "48 trained parameters" in text
     assert "0 of 6 rows" in text
     assert "FPS(" in text
-    model = adapt(seeded_net(), "tent", num_classes=CLASSES, guard="warn")
+    model = adapt(seeded_net(), "tent", num_classes=CLASSES)
+    model(images(8))
+    assert "0 adaptations in 8 samples, at home, where nothing is trained" in str(model)
+    model = adapt(seeded_net(), "tent", num_classes=CLASSES, pairing="paper", guard="warn")
     model(images(8))
     model.freeze()
     assert "1 forward, 1 backward" in str(model)
@@ -405,8 +408,8 @@ def test_the_state_dict_holds_the_network_and_one_tensor_of_the_rest():
 def test_channels_last(norm, memory):
     """Also what comes from images stored with the channels last: torch's GroupNorm needs help there."""
     net = seeded_net(norm)
-    held = (memory, None if memory == "none" else 8)
-    plain, model = adapt(net, "tent", *held), adapt(net.to(memory_format=torch.channels_last), "tent", *held)
+    held = {"memory": memory, "capacity": None if memory == "none" else 8, "pairing": "paper"}
+    plain, model = adapt(net, "tent", **held), adapt(net.to(memory_format=torch.channels_last), "tent", **held)
     for seed in range(4):
         x = images(8, seed)
         last = x.contiguous(memory_format=torch.channels_last)

@@ -19,7 +19,7 @@ KINDS = {
     "deskew": {},
     "gated": {"method": "norm", "statistics": "gated"},
     "moments": {"statistics": "moments", "memory": "fps", "capacity": 8},
-    "tent": {"method": "tent"},
+    "tent": {"method": "tent", "statistics": "source"},
     "running": {"method": "tent", "statistics": "running", "fed_by": "batch"},
     "norm": {"method": "norm", "memory": "fps", "capacity": 8, "pairing": "memory"},
     "rotta": {"method": "rotta", "memory": "fps", "capacity": 8},

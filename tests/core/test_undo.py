@@ -130,7 +130,7 @@ def test_weights_optimizer_and_teacher_that_are_not_finite_are_taken_back():
 @pytest.mark.parametrize("method", gotta.list_methods())
 @pytest.mark.parametrize("memory", ["none", "fps"])
 def test_a_step_that_fails_or_is_interrupted_changes_nothing(method, memory):
-    model = build(method, memory, adapt_every=4 if memory == "fps" else None)
+    model = build(method, memory, adapt_every=4 if memory == "fps" else None, pairing="paper")
     served(model, images())
     before = frozen_state(model)
     last = "adapt" if model.method.adapts else "follow"  # what is done last in a step
@@ -234,7 +234,7 @@ def test_the_cost_of_a_refused_batch_is_forgotten_and_that_of_an_undone_one_is_n
 
 
 def test_a_step_inside_a_step_is_refused():
-    model = build("rotta", augment=lambda x: model(x))
+    model = build("rotta", augment=lambda x: model(x), pairing="paper")
     with pytest.raises(GottaError, match="inside a step"):
         model(images())
 
@@ -335,7 +335,7 @@ def test_any_number_that_is_not_finite_is_found():
 
 
 def test_settings_of_the_optimizer_go_back_too():
-    model = gotta.adapt(seeded_net(), "tent")
+    model = gotta.adapt(seeded_net(), "tent", pairing="paper")
     model(images())
     group, step = model.method.optimizer.param_groups[0], model.method.adapt
     before = group["lr"]

@@ -43,7 +43,7 @@ def test_a_model_without_any_is_said_to_have_none():
 def test_after_a_reset_recorded_draws_begin_again():
     size = sum(parameter.numel() for parameter in seeded_net().parameters())
     mask = np.random.default_rng(0).random((2, size)) < 0.5
-    model = adapt(seeded_net(), "cotta", num_classes=10, lr=0.1, copies=1, draws={"restore_mask": mask})
+    model = adapt(seeded_net(), "cotta", pairing="paper", lr=0.1, copies=1, draws={"restore_mask": mask})
     batches = [torch.rand(8, 3, 8, 8, generator=torch.Generator().manual_seed(seed)) for seed in range(2)]
     first = [model(x) for x in batches]
     assert model.method.turn == 2
@@ -59,11 +59,11 @@ def note_copy(seen, copy, x):
 
 def test_at_the_threshold_the_batch_is_not_augmented():
     """As published: the average over augmented copies is for an anchor whose confidence is below it."""
-    confidence = adapt(seeded_net(), "cotta", num_classes=10).step(X).diagnostics["anchor_confidence"]
+    confidence = adapt(seeded_net(), "cotta", pairing="paper").step(X).diagnostics["anchor_confidence"]
     for threshold, copies in ((confidence, []), (np.nextafter(confidence, 1), [0, 1])):
         augmented = []
         turns = [partial(note_copy, augmented, copy) for copy in range(2)]
-        adapt(seeded_net(), "cotta", num_classes=10, copies=2, anchor_threshold=threshold, augment=turns)(X)
+        adapt(seeded_net(), "cotta", pairing="paper", copies=2, anchor_threshold=threshold, augment=turns)(X)
         assert augmented == copies
 
 

@@ -127,8 +127,8 @@ def test_a_preset_may_name_its_statistics_and_an_argument_wins():
 
 
 def test_the_entropy_margin_follows_the_number_of_classes():
-    model = adapt(seeded_net(), "eta", num_classes=CLASSES)
-    explicit = adapt(seeded_net(), "eta", num_classes=CLASSES, e_margin=0.4 * log(CLASSES))
+    model = adapt(seeded_net(), "eta", pairing="paper")
+    explicit = adapt(seeded_net(), "eta", pairing="paper", e_margin=0.4 * log(CLASSES))
     for x in (X, X.flip(3)):
         assert torch.equal(model(x), explicit(x))
 

@@ -115,10 +115,13 @@ class Adapted(Operated):
         self.sample = tuple(x.shape[1:])
         if self.classes is None:
             self.memory.expect(prediction.logits.shape[1])
-        before = self.adaptations
+        before, domain = self.adaptations, self.method.domain
         try:
             with phase("predict"):
                 prediction = self.method.follow(raw, starts)
+            if domain and self.method.domain != domain:  # weights of a domain that is left
+                undo.expect_adaptation()
+                self.method.start_over()
             slots, diagnostics = self._learn(x, prediction, undo)
             harm = undo.harm()
             after = prediction if harm or self.score == "before" else self._predict_again(x, starts)
@@ -139,7 +142,7 @@ class Adapted(Operated):
 
     def _predict(self, x: Tensor) -> Prediction:
         # Without a memory the batch that is predicted is the one to adapt on, so its forward serves both.
-        serves_both = not self.memory.lasts and self.adapt_every is None
+        serves_both = not self.memory.lasts and self.adapt_every is None and self.method.domain != 0
         return self.method.watch(x, self.method.predict_to_adapt if serves_both else self.method.predict)
 
     def _predict_again(self, x: Tensor, starts: Starts | None, followed: bool = True) -> Prediction:
@@ -156,7 +159,7 @@ class Adapted(Operated):
             with phase("observe"):
                 slots.append(self._observe(x[part], self.method.as_labels(prediction), part))
             self.offered += part.stop - part.start
-            if due:
+            if due and self.method.domain != 0:
                 diagnostics = self._take_turn(undo)
         if not self.observes:
             self.offered += len(x)

@@ -188,7 +188,7 @@ class Background(Adapted):
             behind = self.behind
             if is_on_stack(self.frame) or behind is None or not behind.waiting:
                 return False
-            before, batch = self.turns, behind.waiting[0]
+            before, batch = (self.turns, self.method.domain), behind.waiting[0]
             finished, recalled = batch is self.learned, None
             try:
                 self.frame = sys._getframe()
@@ -202,7 +202,8 @@ class Background(Adapted):
                 LOG.exception("a batch was predicted, and could not be learned from")
             finally:
                 self.frame = None
-            if finished or self.turns > before or self.method.moves_statistics or self.method.reads_memory:
+            moved = (self.turns, self.method.domain) != before
+            if finished or moved or self.method.moves_statistics or self.method.reads_memory:
                 behind.idle.wait(PATIENCE)
                 behind.front.take_over(self, recalled)
             behind.waiting.popleft()

@@ -23,7 +23,8 @@ def describe(adapted: "BetweenSteps") -> str:
         f"{sum(p.numel() for p in trained.values()):,} trained parameters of {everything:,}"
         + (f": {names}" if names else ""),
         f"memory={memory.policy!r}, {len(memory)} of {memory.capacity} rows" if memory.lasts else "memory=none",
-        f"{tell_number(adapted.adaptations, 'adaptation')} in {tell_number(adapted.offered, 'sample')}",
+        f"{tell_number(adapted.adaptations, 'adaptation')} in {tell_number(adapted.offered, 'sample')}"
+        + (", at home, where nothing is trained" if method.domain == 0 else ""),
         f"cost so far: {tell_number(spent['forwards'], 'forward')}, {tell_number(spent['backwards'], 'backward')}, "
         f"{spent['seconds']:.2f} s",
     ]

@@ -406,6 +406,14 @@ class Method:
         return type(self).adapt is not Method.adapt or (self.uses_memory and self.fed_by_memory)
 
     @property
+    def domain(self) -> int | None:
+        """The domain that it trains for, by number. At home, 0, the network is the source's, and nothing is trained.
+
+        None where it trains whatever comes: its statistics look for no domain, or there is no BatchNorm to tell.
+        """
+        return self.statistics.domain if type(self).adapt is not Method.adapt else None
+
+    @property
     def needs_batch(self) -> bool:
         """Whether predictions are normalised by the batch they are in, so that one sample alone will not do."""
         return self.statistics.needs_batch and has_batch_norm(self.model)

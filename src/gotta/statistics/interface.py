@@ -44,6 +44,11 @@ class Statistics(Stateful):
         """What they divide by, where they keep that themselves: exchanged as a whole when they move."""
         return None
 
+    @property
+    def domain(self) -> int | None:
+        """The domain that was found, by number: 0 at home, the source's; None where they do not look for one."""
+        return None
+
     def check(self, classes: int) -> None:
         """Raises unless what is known of classes is of so many."""
 

@@ -111,6 +111,15 @@ def test_every_part_has_its_version():
     assert parts == {kind: {"version": newer.get(kind, 1)} for kind in parts}
 
 
+@pytest.mark.parametrize(
+    ("method", "statistics", "waits"),
+    [("tent", "class", True), ("rotta", "gated", True), ("tent", "batch", False), ("deskew", "class", False)],
+)
+def test_training_that_waits_for_a_change_has_a_version_of_its_own(method, statistics, waits):
+    parts = spec(method={"name": method, "statistics": statistics}, memory={"name": "none"}).identity["parts"]
+    assert ("waiting" in parts) is waits
+
+
 def test_a_policy_of_the_users_is_its_arguments_and_its_file(mine):
     def made(**arguments):
         return spec(memory={"name": "mine_policy:Mine", "capacity": 8, **arguments})

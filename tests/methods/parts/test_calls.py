@@ -186,7 +186,7 @@ def test_samples_that_need_company_are_not_stored(stores):
 
 def test_a_method_that_looks_at_part_of_a_batch_says_so():
     net, place = seeded(TwoInputs), torch.rand(6, 2, generator=torch.Generator().manual_seed(1))
-    model = gotta.adapt(net, "tent", adapt_every=4)
+    model = gotta.adapt(net, "tent", adapt_every=4, pairing="paper")
     with pytest.raises(GottaError, match=r"looks at 4 samples.*place"):
         model(images(), place)
 
@@ -274,7 +274,7 @@ def test_one_output_is_refused():
 
 def test_save_and_load_keep_the_names(tmp_path):
     net = Wrapped(lambda z: {"y": z})
-    model = gotta.adapt(net, "tent", output="y")
+    model = gotta.adapt(net, "tent", output="y", pairing="paper")
     model(images())
     model.save(tmp_path / "state")
     again = gotta.load(tmp_path / "state", net)
@@ -283,7 +283,7 @@ def test_save_and_load_keep_the_names(tmp_path):
 
 def test_inference_mode_and_callers_tensors_stay():
     net, place = seeded(TwoInputs), torch.rand(6, 2, requires_grad=True)
-    model = gotta.adapt(net, "tent")
+    model = gotta.adapt(net, "tent", pairing="paper")
     with torch.inference_mode():
         model(images(), torch.rand(6, 2))
     kept = {"image": images(), "place": place}

@@ -103,6 +103,91 @@ def test_clean_samples_after_noisy_ones_bring_back_the_sources_level_bitwise():
     assert is_at_source(levels)
 
 
+def weights(model):
+    return torch.cat([value.flatten() for value in model.model.state_dict().values()])
+
+
+TRAINED = [
+    {"method": "tent"},
+    {"method": "tent", "statistics": "gated", "adapt_every": 32},
+    {"method": "rotta", "memory": "fps", "capacity": 16, "statistics": "class"},
+    {"method": "tent", "background": True},
+]
+
+
+@pytest.mark.parametrize("settings", TRAINED, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_training_waits_for_a_change_and_begins_anew_with_the_next(settings, tmp_path):
+    model, levels = make(**settings)
+    source = weights(model)
+    clean, noisy = images().clean, images().noisy
+    follow(model, clean[:128], 64)
+    model.save(tmp_path)  # where what waits behind is learned from first
+    assert model.adaptations == 0
+    assert torch.equal(weights(model), source)
+    model = gotta.load(tmp_path, network())
+    levels = model.method.statistics
+    follow(model, noisy[:128], 64)
+    model.save(tmp_path)
+    assert levels.away
+    assert model.adaptations > 0
+    assert not torch.equal(weights(model), source)
+    follow(model, clean[128:256], 64)
+    model.save(tmp_path)
+    assert not levels.away
+    assert torch.equal(weights(model), source)
+    adaptations = model.adaptations
+    follow(model, clean[256:320], 64)
+    model.save(tmp_path)
+    assert model.adaptations == adaptations
+
+
+def test_the_model_in_front_has_the_sources_weights_too_once_the_one_behind_is_home():
+    model, levels = make(method="tent", background=True)
+    source = weights(model)
+    for x in (images().noisy[:128], images().clean[128:256]):
+        follow(model, x, 64)
+        model.wait()
+        assert torch.equal(weights(model.behind.front), source) is not levels.away
+
+
+def test_each_found_domain_begins_with_the_sources_weights(monkeypatch):
+    model, levels = make(method="tent")
+    source, begun = weights(model), []
+    start_over = model.method.start_over
+    monkeypatch.setattr(model.method, "start_over", lambda: (start_over(), begun.append(weights(model))))
+    follow(model, images().noisy[:128], 64)
+    assert begun == []  # nothing was trained yet
+    follow(model, 0.25 * images().clean[128:192] + 0.6, 64)
+    assert levels.jumps == 2
+    assert [torch.equal(one, source) for one in begun] == [True]
+
+
+def test_a_step_that_fails_after_coming_home_is_taken_back_as_a_whole(monkeypatch):
+    model, levels = make(method="tent")
+    follow(model, images().noisy[:128], 64)
+    for part in images().clean[128:].split(64):
+        before, state = weights(model), model.method.state_dict()
+        copied = deepcopy(model)
+        copied(part)
+        if not copied.method.statistics.away:
+            break
+    assert torch.equal(weights(copied), weights(make(method="tent")[0]))
+    monkeypatch.setattr(model, "_learn", lambda *_: 1 / 0)
+    with pytest.raises(gotta.GottaError, match="division by zero"):
+        model(part)
+    assert levels.away
+    assert torch.equal(weights(model), before)
+    monkeypatch.undo()
+    torch.testing.assert_close(model.method.state_dict(), state, rtol=0, atol=0)
+
+
+def test_without_batch_norm_there_is_no_home_and_training_begins_at_once():
+    model = adapt(gotta.models.load("resnet20-gn"), "tent", statistics="class")
+    model(images().clean[:16])
+    assert model.adaptations == 1
+    assert model.method.domain is None
+
+
 @pytest.mark.parametrize(("at_home", "returns"), [(0.05, True), (0.5, False)])
 def test_samples_as_the_source_knows_them_bring_back_its_level_although_a_jump_seems_better(
     at_home, returns, monkeypatch

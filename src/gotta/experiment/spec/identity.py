@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from gotta.core import guard
 from gotta.core.true_labels import TRUE_LABELS
 from gotta.experiment.spec.arguments import usual_arguments, usual_refresh
-from gotta.experiment.spec.sections import FROM_ELSEWHERE, PARTS, ModelSpec, RegimeSpec, Section
+from gotta.experiment.spec.sections import FROM_ELSEWHERE, PARTS, MethodSpec, ModelSpec, RegimeSpec, Section
 from gotta.experiment.spec.source_files import is_own, source_files
 from gotta.experiment.spec.user_parts import REGISTRIES
 from gotta.json_yaml import parse_yaml
-from gotta.methods import Method
+from gotta.methods import Method, methods
 from gotta.models import foreign
 from gotta.models.backbone import architectures
 from gotta.streams import StreamSpec
@@ -39,6 +39,7 @@ def run_id(identity: Mapping[str, Any]) -> str:
 
 FILE = Path(__file__).with_name("versions.yaml")
 GUARD = "guard"
+WAITING = "waiting"  # of training, in domains alone
 SPEC = "spec"
 OF_METHODS = ("native", "paired", "native_prior", "native_labels", "native_reset_every", "native_score", "presets")
 
@@ -67,7 +68,7 @@ def list_parts() -> list[tuple[str, str]]:
         for name in registry.names()
         if is_own(registry.module_of(name))
     ]
-    return [*parts, (GUARD, GUARD), (SPEC, str(FORMAT))]
+    return [*parts, (GUARD, GUARD), (WAITING, WAITING), (SPEC, str(FORMAT))]
 
 
 def hash_defaults(kind: str, name: str) -> str:
@@ -82,6 +83,8 @@ def defaults_of(kind: str, name: str) -> dict[str, Any]:
         return {"stream": asdict(StreamSpec()), **{name: cls().model_dump() for name, cls in sections.items()}}
     if kind == GUARD:
         return {name: value for name, value in vars(guard).items() if name.isupper() and isinstance(value, int | float)}
+    if kind == WAITING:
+        return {}
     item: Any = REGISTRIES[kind].get(name)
     if isinstance(item, type) and issubclass(item, Method):
         own = {attribute: getattr(item, attribute) for attribute in OF_METHODS}
@@ -136,11 +139,17 @@ def name_parts(spec: "RunSpec") -> dict[str, str]:
     }
     if (":" in model and not foreign.is_foreign(model)) or model in architectures.names():
         named["model"] = model
-    return named | ({GUARD: GUARD} if spec.guard else {})
+    return named | ({GUARD: GUARD} if spec.guard else {}) | ({WAITING: WAITING} if waits(spec.method) else {})
+
+
+def waits(chosen: MethodSpec) -> bool:
+    """Whether it trains in the domains alone that its statistics find, as far as the spec can tell."""
+    trains = not is_own(methods.module_of(chosen.name)) or methods.get(chosen.name).adapt is not Method.adapt
+    return trains and chosen.statistics in ("class", "gated")
 
 
 def describe_part(kind: str, name: str) -> dict[str, Any]:
-    if kind == GUARD:
+    if kind in (GUARD, WAITING):
         return {"version": version_of(kind, name)}
     module = REGISTRIES[kind].module_of(name)
     if is_own(module):

@@ -137,6 +137,10 @@ class Levels(Statistics):
     def variances(self) -> Tensor:
         return self.var
 
+    @property
+    def domain(self) -> int | None:
+        return (self.jumps + 1 if self.away else 0) if self.sizes else None
+
     def levels_for(self, net: nn.Module) -> tuple[Tensor, Tensor]:
         return self.mean, self.var
 
