@@ -266,6 +266,8 @@ def _step(model: nn.Module, name: str, x: Tensor) -> Step:
             warnings.simplefilter("ignore")  # what a method warns of is not about this model
             source = adapt(model, "source")
             adapted = adapt(model, name)
+            if adapted.method.domain == 0:  # where nothing is trained: a step that trains is measured
+                adapted = adapt(model, name, statistics="source")
             before = deepcopy(adapted.model.state_dict())
             adapted.step(x)  # the first step also sets things up, so the second is measured
             outcome = adapted.step(x)
