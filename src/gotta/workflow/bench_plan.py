@@ -139,7 +139,8 @@ class Plan:
             raise GottaError("\n".join(wrong))
         if lacking := missing(self.todo):
             way_out = "\nData is looked for in the folder of GOTTA_DATA. Bundled: --data cifar10-mini --model resnet20."
-            raise GottaError(_told_missing(lacking) + way_out * any(one.command for one in lacking))
+            fetched = any(one.command for one in lacking)  # else no download would bring it
+            raise GottaError(_told_missing(lacking) + way_out if fetched else "\n".join(map(str, lacking)))
         self._check_same_inputs()
         Store(self.store.root, writable=True)
 
@@ -269,8 +270,8 @@ class Plan:
 
 def _told_missing(things: Sequence[Missing]) -> str:
     """What is missing, as text; nothing if nothing is."""
-    if not things or (len(things) == 1 and not things[0].command):
-        return "".join(map(str, things))
+    if not things:
+        return ""
     lines = "\n".join(f"  - {one}" for one in things)
     return f"{len(things)} {'thing is' if len(things) == 1 else 'things are'} missing for these runs:\n{lines}"
 
