@@ -101,7 +101,7 @@ def test_runs_on_a_part_of_the_data_are_shown_last_and_not_ranked():
 def test_variants_of_a_memory_have_no_rank_beside_it_as_it_comes():
     better = {"scores": (90.0,) * 4}
     runs = [
-        made("fps", memory__arguments={"order": "check_first", "against": "all"}),  # as it comes, said in words
+        made("fps"),  # as it comes
         made("fps", memory__arguments={"order": "evict_first"}, **better),
         made("cds", memory__arguments={"ties": "later", "one_row": "compare"}, **better),
         made("cds", memory__arguments={"ties": "later"}),

@@ -18,6 +18,7 @@ from gotta.experiment.run.run import run
 from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Run
+from gotta.heads import find_head
 from gotta.memory import Memory
 from gotta.models.backbone import Input
 from gotta.models.vit import VisionTransformer
@@ -153,7 +154,7 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
     given = {name: settings[name] for name in ("fed_by", "rate") if settings[name] is not None}
     generator = torch.Generator().manual_seed(0)
     adapted = build(
-        _dummy(num_classes, batch_norm, sure, generator),
+        _dummy(num_classes, batch_norm, sure),
         settings["name"],
         # Every memory is taken to be full, as fifo soon is.
         Memory("none" if capacity is None else "fifo", capacity, num_classes),
@@ -170,27 +171,19 @@ def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
     return max(forwards(cost, size) for cost in spent)
 
 
-def _dummy(num_classes: int, batch_norm: bool, sure: bool, generator: torch.Generator) -> nn.Module:
-    """A network with BatchNorm, or a transformer."""
-    with torch.device("meta"):
-        net = _convolution(num_classes) if batch_norm else VisionTransformer(8, 8, 1, 1, 1.0, num_classes, PROBED)
-    net.to_empty(device="cpu")
+def _dummy(num_classes: int, batch_norm: bool, sure: bool) -> nn.Module:
+    """A network with BatchNorm, or a transformer; the same every time, without touching randomness elsewhere."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layers = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+        plain = nn.Sequential(*layers, nn.Linear(4, num_classes))
+        net = plain if batch_norm else VisionTransformer(8, 8, 1, 1, 1.0, num_classes, PROBED)
+    head = find_head(net)
+    assert head is not None
     with torch.no_grad():
-        for buffer in net.buffers():
-            buffer.fill_(1)
-        for parameter in net.parameters():
-            parameter.normal_(0.0, 1.0, generator=generator)
-        classifier = net.head if isinstance(net, VisionTransformer) else net[-1]
-        for parameter in classifier.parameters():
+        for parameter in head.parameters():
             parameter.mul_(1e4 if sure else 1e-4)
     return net
-
-
-def _convolution(num_classes: int) -> nn.Sequential:
-    pooled = nn.AdaptiveAvgPool2d(1)
-    return nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), pooled, nn.Flatten(), nn.Linear(4, num_classes)
-    )
 
 
 def _pace(spec: RunSpec, device: str) -> Pace:

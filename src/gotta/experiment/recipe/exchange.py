@@ -1,4 +1,4 @@
-"""Cells of a recipe with other memories or methods than it names: what `--memory` and `--method` do."""
+"""Cells of a recipe with other memories, methods or settings than it names: what the options of a bench do."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -73,37 +73,27 @@ def _in_full(cell: Sections) -> Sections:
     }
 
 
-def _arguments(over: dict[str, Any]) -> list[tuple[str, str]]:
+def _arguments(over: Sections) -> list[tuple[str, str]]:
     """The settings of method and memory that are arguments of whichever is chosen."""
-    sections = [(section, over.get(section)) for section in FIELDS]
-    return [
-        (section, name)
-        for section, content in sections
-        if isinstance(content, Mapping)
-        for name in content
-        if name not in FIELDS[section]
-    ]
+    given = {section: over[section] for section in FIELDS if isinstance(over.get(section), Mapping)}
+    return [(section, name) for section in given for name in given[section] if name not in FIELDS[section]]
 
 
-def _list_taken(section: str, cell: dict[str, Any]) -> list[str] | None:
-    return list_arguments(section, cell.get(section, {}).get("name", DEFAULTS[section]))
-
-
-def fitting(over: dict[str, Any], cell: dict[str, Any]) -> dict[str, Any]:
+def fitting(over: Sections, cell: Sections) -> Sections:
     """`over` without the arguments that this cell's method or memory does not take."""
     result = dict(over)
     for section, name in _arguments(over):
-        known = _list_taken(section, merged(cell, over))
+        known = list_arguments(section, _name(section, merged(cell, over)))
         if (cell.get("control") and section == "memory") or (known is not None and name not in known):
             result[section] = {key: value for key, value in result[section].items() if key != name}
     return result
 
 
-def fits_nowhere(over: dict[str, Any], cells: Sequence[dict[str, Any]]) -> list[str]:
+def fits_nowhere(over: Sections, cells: Sequence[Sections]) -> list[str]:
     """A complaint for each argument that no cell takes."""
     found = []
     for section, name in _arguments(over):
-        taken = [_list_taken(section, merged(cell, over)) for cell in cells]
+        taken = [list_arguments(section, _name(section, merged(cell, over))) for cell in cells]
         known = {argument for some in taken for argument in some or ()} | set(FIELDS[section])
         if None not in taken and name not in known:
             found.append(str(unknown("setting", f"{section}.{name}", [f"{section}.{other}" for other in known])))

@@ -1,11 +1,10 @@
 """Runs ranked: a board for each protocol and set-up, with everything a reader needs to doubt a rank."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol
-from gotta.memory.policy import policies
 from gotta.report.cells import BEST, Cell, Line, Table, Value, measure, number
 from gotta.report.pairs import fair_difference
 from gotta.report.panel import Entry, Panel, place
@@ -193,17 +192,9 @@ def collapse_variants(places: Sequence[Place]) -> list[Place]:
 
 
 def own_arguments(run: Run) -> dict[str, Any]:
-    """The arguments of the memory that differ from its defaults."""
-    memory = run.spec.memory
-    given = {**memory.arguments, "refresh_every": memory.refresh_every}
-    usual = _usual_arguments(memory.name)
-    return {name: value for name, value in given.items() if value is not None and value != usual.get(name)}
-
-
-def _usual_arguments(name: str) -> dict[str, Any]:
-    policy = policies.get(name) if name in policies.names() else None
-    own = {"refresh_every": getattr(policy, "refresh_every", None)}
-    return own | ({field.name: field.default for field in fields(policy)} if is_dataclass(policy) else {})
+    """The settings of the memory that are not the usual ones, whatever its capacity."""
+    chosen = run.identity.settings.get("memory", {})
+    return {name: value for name, value in chosen.items() if name not in ("name", "capacity")}
 
 
 def _ranked(place: Place, contest: Sequence[Place], protocol: Protocol) -> Place:
