@@ -2,8 +2,8 @@
 
 import hashlib
 import sys
-import zipfile
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
@@ -97,11 +97,15 @@ def test_a_virtual_environment_inside_the_users_folder_is_not_the_users(place, t
     assert list(files("mine_by_venv")) == ["mine_by_venv"]
 
 
-def test_a_zip_on_the_path(tmp_path, monkeypatch):
-    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
-        archive.writestr("zipped_mod.py", BOOM)
-    monkeypatch.syspath_prepend(tmp_path / "z.zip")
-    assert files("zipped_mod") == {"zipped_mod": hashlib.sha256(BOOM.encode()).hexdigest()}
+def test_of_a_script_that_runs_its_own_file_counts(place, monkeypatch):
+    path = place("a_script.py", "import beside_it\n")
+    place("beside_it.py")
+    running = ModuleType("__main__")
+    running.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, "__main__", running)
+    found = files("__main__")
+    assert list(found) == ["__main__", "beside_it"]
+    assert found["__main__"] == sha(path)
 
 
 def test_a_file_written_a_moment_ago_is_found(place):
