@@ -76,12 +76,7 @@ def parse_yaml(text: str) -> Any:
         raise ValueError(f"it has {len(text):,} characters, more than the {LONGEST:,} that are read")
     loader = _Loader(text)
     try:
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        if _extent(node, 1, {})[0] > MOST:
-            raise ValueError(TOO_MANY)
-        value = loader.construct_document(node)
+        value = loader.get_single_data()
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     except (LookupError, AttributeError, TypeError, OverflowError) as error:  # a tag on a text that does not fit it
@@ -134,12 +129,22 @@ class _Loader(yaml.SafeLoader):
 
     depth = count = 0
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.sizes: dict[str, int] = {}  # how many values an anchor stands for
+
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Stop at once where there is too much, not when all of it has been read."""
+        """Stop at once where there is too much with every alias written out, not when all of it has been read."""
+        anchor, before = self.peek_event().anchor, self.count  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent) and anchor in self.anchors:
+            if anchor not in self.sizes:  # it holds itself
+                raise ValueError(TOO_DEEP)
+            self.count += self.sizes[anchor]
         self.depth, self.count = self.depth + 1, self.count + 1
         if self.depth > DEEPEST or self.count > MOST:
             raise ValueError(TOO_DEEP if self.depth > DEEPEST else TOO_MANY)
         node = super().compose_node(parent, index)
+        self.sizes |= {anchor: self.count - before} if anchor else {}
         self.depth -= 1
         return node
 
@@ -159,24 +164,6 @@ class _Loader(yaml.SafeLoader):
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)[eE][-+]?\d+")
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
-
-
-def _extent(node: yaml.Node, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """How many values a node stands for with every alias written out, and how deep they are nested."""
-    if id(node) not in known:
-        if depth > DEEPEST:  # also a node that holds itself
-            raise ValueError(TOO_DEEP)
-        parts: list[yaml.Node] = []
-        if isinstance(node, yaml.SequenceNode):
-            parts = node.value
-        elif isinstance(node, yaml.MappingNode):
-            parts = [part for pair in node.value for part in pair]
-        extents = [_extent(part, depth + 1, known) for part in parts]
-        known[id(node)] = 1 + sum(size for size, _ in extents), 1 + max((deep for _, deep in extents), default=0)
-    size, deep = known[id(node)]
-    if depth + deep - 1 > DEEPEST:
-        raise ValueError(TOO_DEEP)
-    return size, deep
 
 
 def plain(value: Any) -> Any:

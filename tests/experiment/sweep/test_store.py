@@ -129,7 +129,7 @@ def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     assert damaged["a copy"] == "no run has such a name"
     assert damaged["b"].startswith("summary.json is not valid JSON")
     assert damaged["d"] == "environment.json is missing"
-    assert damaged["e"] == "steps.jsonl is cut off"
+    assert damaged["e"] == "steps.jsonl changed after it was stored"
     assert damaged["g"] == damaged["e"]
     assert damaged["f"] == "spec.json holds no JSON object"
     assert damaged["h"] == "summary.json is not valid JSON (NaN is not a number)"

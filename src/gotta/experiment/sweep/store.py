@@ -11,7 +11,7 @@ import tarfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ STEPS = "steps.jsonl"
 PACKED = ".tar.gz"  # a run in object storage
 FOLDERS = ("runs", "leases", "snapshots", "records", "figures")  # what is written below the root
 CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
-SIZE = "steps_bytes"  # stands with the environment and is for the store alone
+SIZE = "steps_bytes"  # stood with the environment before the checksum did
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
 A_DAY = 86_400.0
@@ -144,9 +144,8 @@ class Store:
         try:
             aside.mkdir(parents=True)
             write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
-            made_by = {**environment, SIZE: (aside / STEPS).stat().st_size}
             beside = {IDENTITY: identity, **({RECIPE: recipe} if recipe else {})}
-            for name, content in {DOCUMENTS[0]: spec, DOCUMENTS[2]: made_by, **beside}.items():
+            for name, content in {DOCUMENTS[0]: spec, DOCUMENTS[2]: environment, **beside}.items():
                 _write_document(aside / name, content)
             told = plain({name: value for name, value in summary.items() if name != CHECKSUM})
             _write_document(aside / DOCUMENTS[1], {**told, CHECKSUM: _checksum(aside, told)})
@@ -248,7 +247,9 @@ class Store:
         if not folder.is_dir():
             raise DamagedRun("there is no such run")
         spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
-        _check_steps(folder / STEPS, made_by.pop(SIZE, None))
+        made_by.pop(SIZE, None)
+        with _reading(folder / STEPS), open_plain(folder / STEPS):  # a pipe would be waited for
+            pass
         identity = _load_document(folder / IDENTITY)
         recipe = _load_document(folder / RECIPE) if (folder / RECIPE).exists() else {}
         finished = (folder / DOCUMENTS[0]).stat().st_mtime
@@ -296,15 +297,22 @@ def _check_id(id: str) -> str:
     return id
 
 
-def _load_document(path: Path) -> dict[str, Any]:
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What keeps a file of a run from being read says that the run is damaged."""
     try:
-        content = read_json(path)
+        yield
     except FileNotFoundError:
         raise DamagedRun(f"{path.name} is missing") from None
     except OSError as error:
         raise DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise DamagedRun(f"{path.name} is not valid JSON ({error})") from error
+
+
+def _load_document(path: Path) -> dict[str, Any]:
+    with _reading(path):
+        content = read_json(path)
     if not isinstance(content, dict):
         raise DamagedRun(f"{path.name} holds no JSON object")
     return content
@@ -345,21 +353,6 @@ def _checksum(folder: Path, summary: dict[str, Any]) -> dict[str, str]:
     names = (DOCUMENTS[0], DOCUMENTS[2], IDENTITY, RECIPE, STEPS)
     digests = {name: digest(folder / name) for name in names if (folder / name).exists()}
     return {**digests, DOCUMENTS[1]: hashlib.sha256(canonical.encode()).hexdigest()}
-
-
-def _check_steps(path: Path, expected: int | None) -> None:
-    """A file that was cut shows in its size, and in its last byte where the size was not noted."""
-    try:
-        with open_plain(path) as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - 1))
-            last = file.read(1)
-    except FileNotFoundError:
-        raise DamagedRun(f"{path.name} is missing") from None
-    except OSError as error:
-        raise DamagedRun(f"{path.name} cannot be read ({error.strerror})") from error
-    if last not in (b"", b"\n") or expected not in (None, size):
-        raise DamagedRun(f"{path.name} is cut off")
 
 
 def _children(folder: Path) -> list[Path]:
