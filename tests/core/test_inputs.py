@@ -123,3 +123,22 @@ def test_a_distributed_network_is_refused_and_the_one_inside_works(one_process):
     with pytest.raises(GottaError, match=r"adapt\(ddp\.module\)"):
         gotta.adapt(parallel)
     assert torch.equal(gotta.adapt(parallel.module, "tent")(images()), gotta.adapt(seeded_net(), "tent")(images()))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("make", [torch.jit.script, lambda net: torch.jit.trace(net, torch.rand(2, 3, 8, 8))])
+def test_a_scripted_network_is_refused_with_the_way_out(make):
+    for method in ("deskew", "norm", "tent"):
+        with pytest.raises(GottaError, match=r"TorchScript.*Adapt the network that it was made from"):
+            gotta.adapt(nn.Sequential(make(seeded_net())), method)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_network_that_keeps_tensors_of_a_training_forward_is_copied():
+    net, x = seeded_net(), torch.rand(4, 3, 8, 8)
+    torch.nn.utils.weight_norm(next(module for module in net.modules() if isinstance(module, nn.Conv2d)))
+    expected = net(x)
+    net.last = expected  # with its graph, as a user's own network may have it
+    assert torch.equal(gotta.adapt(net, "source")(x), expected.detach())
+    gotta.adapt(net, "tent", guard="warn")(x)
+    assert torch.equal(net(x), expected)

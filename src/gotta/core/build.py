@@ -12,7 +12,7 @@ from gotta.core import saved
 from gotta.core.adapted import Adapted
 from gotta.core.background import Background, check_background
 from gotta.core.guard import Guard
-from gotta.core.inputs import check_batch, check_method, check_network, device_of
+from gotta.core.inputs import check_batch, check_method, check_network, copy_network, device_of
 from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
 from gotta.core.regime import Regime
 from gotta.core.replicas import Replica, SyncedBatchNorm, check_alike, check_sync
@@ -199,7 +199,7 @@ def adapt(
     if held.lasts and not chosen.keeps_moments:
         check_memory_used(cls, method, type(held.policy).__name__.lower())
     check_settings_used(cls, method, held.lasts, chosen, given)
-    network = model if inplace else deepcopy(model)
+    network = model if inplace else copy_network(model)
     if sync:
         check_sync(method, cls, chosen, memory=held.lasts, guard=guard, shadow=shadow, background=background)
         check_alike(source_hash, device_of(model))

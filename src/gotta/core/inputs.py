@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import wraps
 from math import isfinite
@@ -179,6 +180,20 @@ def check_network(net: nn.Module) -> None:
             "model predicts and adapts in one call. Adapt the network inside in every process: adapt(ddp.module), each "
             "on its own part of the stream, or adapt(ddp.module, 'tent', statistics='batch', sync=True), all as one."
         )
+    if any(isinstance(module, torch.jit.ScriptModule) for module in net.modules()):
+        raise GottaError(
+            "a TorchScript network (torch.jit.script, torch.jit.trace) has fixed operations: its normalisation can be "
+            "neither seen nor changed. Adapt the network that it was made from, and script model.fold() afterwards."
+        )
+
+
+def copy_network(net: nn.Module) -> nn.Module:
+    """A copy, also of a network that keeps a tensor of its last forward, as torch's old weight_norm does.
+
+    Such tensors may have a graph, with which torch does not copy them.
+    """
+    kept = [value for module in net.modules() for value in vars(module).values() if isinstance(value, Tensor)]
+    return deepcopy(net, {id(value): value.detach().clone() for value in kept if not value.is_leaf})
 
 
 def never_compiled(step: Step) -> Step:

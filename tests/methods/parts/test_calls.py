@@ -16,6 +16,7 @@ import gotta
 from gotta import GottaError
 
 Pair = namedtuple("Pair", "loss scores")
+Named = namedtuple("Named", "hidden logits rest")
 PARTS = {"hidden": torch.ones(2), "many": (torch.ones(1), [torch.zeros(1)])}
 
 
@@ -81,6 +82,7 @@ WRAPS = {
     "object": (lambda z: SimpleNamespace(logits=z, r=PARTS), {}, lambda out: out.logits, lambda out: out.r),
     "frozen": (lambda z: Result(z, PARTS), {}, lambda out: out.logits, lambda out: out.hidden),
     "named tuple": (lambda z: Pair(PARTS, z), {"output": "scores"}, lambda out: out.scores, lambda out: out.loss),
+    "named tuple, logits": (lambda z: Named(z[:, :2], z, PARTS), {}, lambda out: out.logits, lambda out: out.rest),
     "position": (lambda z: (torch.ones(6, 2), z, PARTS), {"output": 1}, lambda out: out[1], lambda out: out[2]),
     "from the end": (lambda z: (PARTS, z), {"output": -1}, lambda out: out[-1], lambda out: out[0]),
 }
@@ -215,17 +217,18 @@ def test_token_ids_go_into_no_memory():
 def test_a_dict_is_an_input_where_the_network_takes_one():
     class OfDict(TinyNet):
         def forward(self, batch):
-            return super().forward(batch["data"]["x"])
+            return super().forward(batch["x"])
 
     class Deep(TinyNet):
         def forward(self, batch):
-            return super().forward(batch["x"])
+            return super().forward(batch["data"]["x"])
 
+    plain = gotta.adapt(seeded(TinyNet), "tent")(images())
     for kind in (dict, UserDict):
-        model = gotta.adapt(seeded(Deep), "tent")
-        assert torch.equal(model(kind(x=images(), y=1)), gotta.adapt(seeded(TinyNet), "tent")(images()))
+        assert torch.equal(gotta.adapt(seeded(OfDict), "tent")(kind(x=images(), y=1)), plain)
+        assert torch.equal(gotta.adapt(seeded(Deep), "tent")({"y": 1, "data": kind(x=images())}), plain)
     with pytest.raises(GottaError, match="expected a tensor among the inputs"):
-        gotta.adapt(seeded(OfDict), "tent")({"data": {"x": images()}})  # one level is looked into
+        gotta.adapt(seeded(Deep), "tent")({"data": {"x": 1}})
 
 
 def test_the_sample_is_the_named_one():

@@ -137,13 +137,15 @@ class Calls:
         return found.float() if found.dtype in (torch.float16, torch.bfloat16) else found
 
     def _where(self, output: Any) -> Path:
-        if isinstance(self.output, str) and self.output in getattr(output, "_fields", ()):
-            return (output._fields.index(self.output),)
+        fields = getattr(output, "_fields", ())  # of a named tuple
+        named = "logits" if self.output is None else self.output
+        if named in fields:
+            return (fields.index(named),)
         if self.output is not None:
             return (self.output,)
         if isinstance(output, Tensor):
             return ()
-        if isinstance(output, tuple | list) and not isinstance(getattr(output, "logits", None), Tensor):
+        if isinstance(output, tuple | list):
             tensors = [(at, part) for at, part in enumerate(output) if isinstance(part, Tensor)]
             # A loss may come first.
             return (next((at for at, part in tensors if part.ndim == 2), tensors[0][0] if tensors else 0),)
@@ -170,7 +172,7 @@ class Calls:
             *((order[at] if at < len(order) else "", value, (0, at)) for at, value in enumerate(inputs)),
             *((name, named[name], (1, name)) for name in ranked),
         ]
-        for value, path in [(value, path) for _, value, path in listed]:
+        for _, value, path in listed:  # which grows meanwhile by what is inside
             if isinstance(value, Mapping):
                 listed += [(str(key), part, (*path, key)) for key, part in value.items()]
             elif isinstance(value, tuple | list):
