@@ -17,6 +17,8 @@ from gotta.errors import GottaError
 from gotta.limits import Within, kinds_of
 from gotta.memory import Memory, policies
 from gotta.methods import Method, methods
+from gotta.models import Input
+from gotta.models.vit import VisionTransformer
 from gotta.statistics import Statistics
 
 
@@ -56,44 +58,6 @@ class TinyNet(nn.Module):
         return self.classify(self.features(x))
 
 
-class TinyBlock(nn.Module):
-    """A layer of a transformer without what makes it large."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.norm1, self.mix = nn.LayerNorm(width), nn.Linear(width, width)
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        seen = self.norm1(tokens)
-        out: Tensor = tokens + self.mix(seen + seen.mean(1, keepdim=True))
-        return out
-
-
-class TinyTransformer(nn.Module):
-    """Four patches of an image of 8 x 8 pixels and a class token, which is classified; named as in timm."""
-
-    def __init__(self, num_classes: int, width: int = 8) -> None:
-        super().__init__()
-        self.patch_embed = nn.Conv2d(3, width, 4, 4)
-        self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
-        self.pos_embed = nn.Parameter(0.1 * torch.randn(1, 5, width))
-        self.blocks = nn.Sequential(TinyBlock(width), TinyBlock(width))
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, num_classes)
-
-    def features(self, x: Tensor) -> Tensor:
-        tokens = self.patch_embed(x).flatten(2).transpose(1, 2)
-        tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], 1) + self.pos_embed
-        out: Tensor = self.norm(self.blocks(tokens))[:, 0]
-        return out
-
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.head(features)
-        return logits
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.classify(self.features(x))
-
-
 @dataclass(frozen=True)
 class Case:
     """A network, a memory and a stream, as a few words and numbers."""
@@ -115,8 +79,9 @@ class Case:
     def net(self) -> nn.Module:
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
-            transformer = self.norm == "tokens"
-            net = TinyTransformer(self.num_classes) if transformer else TinyNet(NORMS[self.norm], self.num_classes)
+            net: nn.Module = VisionTransformer(4, 8, 2, 2, 2.0, self.num_classes, Input(8))
+            if self.norm != "tokens":
+                net = TinyNet(NORMS[self.norm], self.num_classes)
             for buffer in net.buffers():  # statistics as if from training
                 if buffer.dtype.is_floating_point:
                     buffer.add_(0.1 * torch.rand_like(buffer))

@@ -64,13 +64,13 @@ def _list() -> None:
 
 
 def _announce(title: str, forms: "list[Form]", folder: Path) -> None:
-    from gotta.data.local.remote import host
+    from gotta.data.local.download import host
     from gotta.safe_text import tell_bytes
 
-    total = sum(form.size or 0 for form in forms)
+    total = sum(form.size for form in forms)
     print(f"{title}: {len(forms)} file{'s' if len(forms) > 1 else ''}, {tell_bytes(total)}, into {folder}")
     for form in forms:
-        checked = "sha256" if form.sha256 else "md5" if form.md5 else "no checksum published"
+        checked = "sha256" if form.sha256 else "md5"
         there = "  (there already)" if (folder / form.name).exists() else ""
         print(f"  {form.name}  {tell_bytes(form.size)}  from {host(form.address)}  ({checked}){there}")
 
@@ -78,13 +78,11 @@ def _announce(title: str, forms: "list[Form]", folder: Path) -> None:
 def _fetch(form: "Form", folder: Path) -> None:
     from gotta.cli.progress import counted
     from gotta.data.local.download import fetch
-    from gotta.data.local.remote import Remote
 
-    remote = Remote(form.address, form.name, form.size, form.md5, form.sha256)
     there = (folder / form.name).exists()
     try:
         with counted(f"bytes of {form.name}") as progress:
-            path = fetch(remote, folder, progress)
+            path = fetch(form, folder, progress)
     except KeyboardInterrupt:
         print(f"\nStopped. What arrived of {form.name} is kept; run the command again to go on.")
         raise typer.Exit(130) from None

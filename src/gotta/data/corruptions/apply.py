@@ -6,33 +6,15 @@ import numpy as np
 
 from gotta.data.corruptions import blur, digital, noise, spatter, weather
 from gotta.data.corruptions.draws import Draws
-from gotta.data.corruptions.severities import Parameters
+from gotta.data.corruptions.severities import EXTRA, STANDARD, Parameters
 from gotta.types import Images, IntArray
 
 Corruption = Callable[[Images, Parameters, Draws], Images]
 
+FAMILIES = (noise, blur, weather, digital, spatter)
 _CORRUPTIONS: dict[str, Corruption] = {
-    "gaussian_noise": noise.gaussian_noise,
-    "shot_noise": noise.shot_noise,
-    "impulse_noise": noise.impulse_noise,
-    "defocus_blur": blur.defocus_blur,
-    "glass_blur": blur.glass_blur,
-    "motion_blur": blur.motion_blur,
-    "zoom_blur": blur.zoom_blur,
-    "snow": weather.snow,
-    "frost": weather.frost,
-    "fog": weather.fog,
-    "brightness": digital.brightness,
-    "contrast": digital.contrast,
-    "elastic_transform": digital.elastic_transform,
-    "pixelate": digital.pixelate,
-    "jpeg_compression": digital.jpeg_compression,
-    "speckle_noise": noise.speckle_noise,
-    "gaussian_blur": blur.gaussian_blur,
-    "spatter": spatter.spatter,
-    "saturate": digital.saturate,
+    name: getattr(family, name) for family in FAMILIES for name in (*STANDARD, *EXTRA) if hasattr(family, name)
 }
-
 _PIXELS_AT_ONCE = 2**16  # bounds the memory; larger pieces also fall out of the processor's cache
 
 

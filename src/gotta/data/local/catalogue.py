@@ -22,7 +22,7 @@ class Form:
     packed: bool = False  # an archive that has to be unpacked to be used
     into: str = ""  # the folder it is unpacked into, if it does not bring its own
     address: str = ""
-    size: int | None = None
+    size: int = 0  # of what has an address: bytes, with a checksum
     md5: str = ""
     sha256: str = ""
 
@@ -77,7 +77,7 @@ def command_for(name: str) -> str:
         if one.downloads:
             fetched = [form for form in one.downloads if form.part in one.fetch]
             unpack = " --unpack" if any(form.packed for form in fetched) else ""
-            size = tell_bytes(sum(form.size or 0 for form in fetched) or None)
+            size = tell_bytes(sum(form.size for form in fetched))
             return f"gotta data download {one.name.replace('_', '-')}{unpack}  # {size}"
         if one.command:
             return one.command.format(home=named)

@@ -1,66 +1,73 @@
-"""Fetching one file over HTTP: taken up where it stopped, and put in place only when size and checksum are right."""
+"""Fetching one archive over HTTP: taken up where it stopped, and put in place only when size and checksum are right.
+
+Each archive of the catalogue has a published size and checksum, by which a mix of two files is found out at the end.
+"""
 
 import errno
 import hashlib
-import json
+import http.client
 import os
 import shutil
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from gotta.data.local.remote import Answer, Dropped, Note, Remote, ask, page
+from gotta.data.local.catalogue import Form
 from gotta.errors import GottaError
 from gotta.files import check_writable
-from gotta.json_yaml import open_plain, read_json
+from gotta.json_yaml import open_plain
 
 PART = ".part"
 HEAD = 512  # bytes that show whether something else stands in the place of a file
 LFS = b"version https://git-lfs"
 PAGES = (b"<!doctype html", b"<html", b"<?xml", b"<head", b"<!--")
+PATIENCE = 60.0  # seconds without a byte
+BUSY = (429, 500, 502, 503, 504)
+PIECE = 1 << 20
 Progress = Callable[[int, int | None], None]  # bytes there, bytes in all
+Answer = http.client.HTTPResponse
+
+
+class Dropped(Exception):
+    """The connection ended early; what arrived is kept and can be continued."""
 
 
 def fetch(
-    remote: Remote,
+    form: Form,
     folder: Path,
     progress: Progress = lambda done, total: None,
     tries: int = 5,
     wait: float = 1.0,
 ) -> Path:
     """The file in the folder, fetched if it is not there. A connection that drops is taken up again so many times."""
-    target, part = folder / remote.name, folder / (remote.name + PART)
+    target, part = folder / form.name, folder / (form.name + PART)
     if target.exists():
-        return _accept(remote, target)
+        return _accept(form, target)
     check_writable(target)
     for attempt in range(1, tries + 1):
         before = _length(part)
         try:
-            _receive(remote, part, progress)
+            _receive(form, part, progress)
             break
         except Dropped as error:
             if attempt == tries:
                 raise GottaError(
-                    f"{remote.name}: {error}. {_length(part):,} bytes are kept; run the command again to go on."
+                    f"{form.name}: {error}. {_length(part):,} bytes are kept; run the command again to go on."
                 ) from None
             time.sleep(0.0 if _length(part) > before else wait * attempt)
-    _verify(remote, part)
+    if wrong := _difference(form, part):  # fetching more would not put it right
+        part.unlink()
+        raise GottaError(f"{form.name}: {wrong}. It was removed; run the command again, or fetch it elsewhere.")
     part.replace(target)
-    _note(part).unlink(missing_ok=True)
     return target
 
 
-def _accept(remote: Remote, target: Path) -> Path:
-    try:
-        with open_plain(target, links=True) as file:
-            wrong = not_data(file.read(HEAD)) or _other_size(remote, target) or _other_content(remote, target)
-    except OSError as error:
-        wrong = f"cannot be read: {error.strerror or error}"
-    if wrong:
-        raise GottaError(f"{target} is there but {wrong}. Remove it and run the command again.")
-    return target
+def host(address: str) -> str:
+    return address.split("/")[2]
 
 
 def not_data(head: bytes) -> str:
@@ -73,85 +80,110 @@ def not_data(head: bytes) -> str:
     return ""
 
 
-def _receive(remote: Remote, part: Path, progress: Progress) -> None:
+def _accept(form: Form, target: Path) -> Path:
+    try:
+        with open_plain(target, links=True) as file:
+            wrong = not_data(file.read(HEAD)) or _difference(form, target)
+    except OSError as error:
+        wrong = f"cannot be read: {error.strerror or error}"
+    if wrong:
+        raise GottaError(f"{target} is there but {wrong}. Remove it and run the command again.")
+    return target
+
+
+def _receive(form: Form, part: Path, progress: Progress) -> None:
     """Append what is missing to the part file."""
     have = _length(part)
-    if remote.size is not None and have == remote.size:
-        return
-    if remote.size is not None and have > remote.size:
-        _discard(part)
+    if have > form.size:
+        part.unlink()
         have = 0
-    note = _read_note(part) if have else {}
-    answer = ask(remote, have, note)
-    if answer is None:
-        _discard(part)
-        raise Dropped("the part fetched before is not shorter than the file on the server, so it is fetched again")
-    with closing(answer.body):
-        if remote.size is not None and answer.total is not None and answer.total != remote.size:
+    if have == form.size:
+        return
+    with closing(_ask(form, have)) as answer:
+        continued = answer.status == 206  # a server that ignores ranges begins anew
+        length = answer.headers.get("Content-Range" if continued else "Content-Length", "").rpartition("/")[2]
+        if length.isascii() and length.isdigit() and int(length[:20]) != form.size:
             raise GottaError(
-                f"{remote.name}: the server offers {answer.total:,} bytes, expected {remote.size:,}. "
-                f"Nothing was fetched: there is another file at {remote.address} now."
+                f"{form.name}: the server offers {int(length[:20]):,} bytes, expected {form.size:,}. "
+                f"Nothing was fetched: there is another file at {form.address} now."
             )
-        if answer.start and not answer.continues(have, note):
-            _discard(part)
-            raise Dropped("the file on the server has changed, so it is fetched anew")
-        _need_space(remote, part, (answer.total or remote.size or 0) - answer.start)
-        _copy(remote, answer, part, progress)
+        start = have if continued else 0
+        if form.size - start > (free := shutil.disk_usage(part.parent).free):
+            raise GottaError(
+                f"{form.name} needs {form.size - start:,} more bytes, but {part.parent} has {free:,} free. "
+                f"Make room, or choose another folder with --data-dir."
+            )
+        _copy(form, answer, start, part, progress)
 
 
-def _copy(remote: Remote, answer: Answer, part: Path, progress: Progress) -> None:
-    done, total = answer.start, answer.total or remote.size
-    piece = answer.piece()
-    if done == 0 and (wrong := not_data(piece)):
-        raise GottaError(page(remote) if "web page" in wrong else f"{remote.name}: what the server sends {wrong}.")
+def _ask(form: Form, have: int) -> Answer:
+    """What the server answers to a request for the bytes from `have` on."""
+    headers = {"User-Agent": "gotta", "Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     try:
-        _note(part).write_text(json.dumps(answer.note))
+        answer: Answer = urllib.request.urlopen(urllib.request.Request(form.address, headers=headers), timeout=PATIENCE)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in BUSY:
+            raise Dropped(f"the server is busy (HTTP {error.code})") from None
+        raise GottaError(
+            f"{form.name}: the server says HTTP {error.code} {error.reason} for {form.address}. "
+            f"Look there with a browser, and put the file into the data folder by hand."
+        ) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise Dropped(f"no connection to {host(form.address)}: {_reason(error)}") from None
+    if answer.headers.get_content_type() == "text/html":
+        answer.close()
+        raise GottaError(_explain_page(form))
+    return answer
+
+
+def _copy(form: Form, answer: Answer, done: int, part: Path, progress: Progress) -> None:
+    piece = _read(answer)
+    if done == 0 and (wrong := not_data(piece)):
+        raise GottaError(_explain_page(form) if "web page" in wrong else f"{form.name}: what the server sends {wrong}.")
+    try:
         with part.open("ab" if done else "wb") as file:
             while piece:
                 file.write(piece)
                 done += len(piece)
-                progress(done, total)
-                piece = answer.piece()
+                progress(done, form.size)
+                piece = _read(answer)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise _explain_stop(remote, part, error) from None
-    if total is not None and done < total:
-        raise Dropped(f"the connection ended after {done:,} of {total:,} bytes")
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            told = f"cannot write {part}: {error.strerror or error}. Choose another folder with --data-dir."
+            raise GottaError(told) from None
+        kept = f"{_length(part):,} bytes of {form.name} are kept"
+        raise GottaError(f"the disk of {part.parent} is full. {kept}; make room and run the command again.") from None
+    if done < form.size:
+        raise Dropped(f"the connection ended after {done:,} of {form.size:,} bytes")
 
 
-def _need_space(remote: Remote, part: Path, more: int) -> None:
-    free = shutil.disk_usage(part.parent).free
-    if more > free:
-        raise GottaError(
-            f"{remote.name} needs {more:,} more bytes, but {part.parent} has {free:,} free. "
-            f"Make room, or choose another folder with --data-dir."
-        )
+def _read(answer: Answer) -> bytes:
+    """The next bytes; none at the end."""
+    try:
+        return answer.read(PIECE)
+    except (OSError, http.client.HTTPException) as error:
+        raise Dropped(f"the connection broke: {_reason(error)}") from None
 
 
-def _explain_stop(remote: Remote, part: Path, error: OSError) -> GottaError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        kept = f"{_length(part):,} bytes of {remote.name} are kept"
-        return GottaError(f"the disk of {part.parent} is full. {kept}; make room and run the command again.")
-    return GottaError(f"cannot write {part}: {error.strerror or error}. Choose another folder with --data-dir.")
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "reason", None) or getattr(error, "strerror", None) or error or type(error).__name__)
 
 
-def _verify(remote: Remote, part: Path) -> None:
-    """Only a file that is as published is put in place; fetching more would not put another one right."""
-    wrong = _other_size(remote, part) or _other_content(remote, part)
-    if wrong:
-        _discard(part)
-        raise GottaError(f"{remote.name}: {wrong}. It was removed; run the command again, or fetch it elsewhere.")
+def _explain_page(form: Form) -> str:
+    return (
+        f"{form.name}: the server sent a web page instead of the file. Nothing of it was kept. Open {form.address} "
+        f"in a browser to see what it asks, and put the file into the data folder by hand."
+    )
 
 
-def _other_size(remote: Remote, path: Path) -> str:
-    length = _length(path)
-    return "" if remote.size in (None, length) else f"has {length:,} bytes, expected {remote.size:,}"
-
-
-def _other_content(remote: Remote, path: Path) -> str:
-    """How the checksum differs from the published one, if there is one and it does."""
-    for algorithm, wanted in (("sha256", remote.sha256), ("md5", remote.md5)):
+def _difference(form: Form, path: Path) -> str:
+    """How a file differs from the published one, if it does."""
+    if (length := _length(path)) != form.size:
+        return f"has {length:,} bytes, expected {form.size:,}"
+    for algorithm, wanted in (("sha256", form.sha256), ("md5", form.md5)):
         if not wanted:
             continue
         with path.open("rb") as file:
@@ -163,20 +195,3 @@ def _other_content(remote: Remote, path: Path) -> str:
 
 def _length(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-def _note(part: Path) -> Path:
-    return part.with_name(part.name + ".json")
-
-
-def _read_note(part: Path) -> Note:
-    try:
-        read = read_json(_note(part))
-    except (OSError, ValueError):
-        return {}
-    return read if isinstance(read, dict) else {}
-
-
-def _discard(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _note(part).unlink(missing_ok=True)

@@ -52,8 +52,8 @@ def make_cifar_c(
     check_writable(folder / RECORD)
     shape = (len(SEVERITIES) * len(images), *images.shape[1:])
     open_names = [name for name in dict.fromkeys(corruptions) if not _is_there(folder / f"{name}.npy", shape)]
-    check_record(folder, {"table": table, "seed": seed, "images": _fingerprint(images)})
     _write_labels(folder / "labels.npy", np.tile(target, len(SEVERITIES)))
+    check_record(folder, {"table": table, "seed": seed, "images": _fingerprint(images)})
     count = len(images)
     report = counter(shape[0] * len(set(corruptions)), progress)
     report((len(set(corruptions)) - len(open_names)) * shape[0])
