@@ -10,6 +10,9 @@ from pathlib import Path
 
 from gotta.errors import GottaError
 
+HEAD = 512  # bytes that show whether something else stands in the place of a file
+PAGES = (b"<!doctype html", b"<html", b"<?xml", b"<head", b"<!--")
+
 
 def check_writable(path: Path) -> None:
     """Find out now, before long work, that this file could not be written later."""
@@ -42,6 +45,16 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def not_data(head: bytes) -> str:
+    """Whether these first bytes of a file are a web page or a pointer in place of the data."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith(PAGES):
+        return "is a web page, not the file: the server answered with an error or a question"
+    if start.startswith(b"version https://git-lfs"):
+        return "is a Git LFS pointer, not the file: run git lfs pull where it came from"
+    return ""
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -204,7 +204,7 @@ def folder(path):
 
 
 BAD = [
-    (html, "is a web page, not weights"),
+    (html, "is a web page, not the file"),
     (empty, "is empty"),
     (pointer, "is a Git LFS pointer"),
     (truncated, "is damaged or no torch file"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from reference.slow_wrn import ttt_resnet, wide_resnet
+from reference.slow_wrn import wide_resnet
 from scrambled import scramble
 
 from gotta.models import PREPROCESSING, Input, architectures, foreign
@@ -16,7 +16,6 @@ PUBLISHED = {
     "resnet18": 11_689_512,
     "resnet26": 15_995_176,
     "resnet50": 25_557_032,
-    "resnet26-ttt": 366_938,
     "vit-ti16": 5_717_416,
     "vit-s16": 22_050_664,
     "vit-b16": 86_567_656,
@@ -55,9 +54,7 @@ def test_every_list_is_used():
     assert {path.stem for path in KEYS.glob("*.txt")} == set(PUBLISHED)
 
 
-@pytest.mark.parametrize(
-    ("name", "slow"), [("wrn40-2", wide_resnet), ("wrn28-10", wide_resnet), ("resnet26-ttt", ttt_resnet)]
-)
+@pytest.mark.parametrize(("name", "slow"), [("wrn40-2", wide_resnet), ("wrn28-10", wide_resnet)])
 def test_output_of_the_slow_version(name, slow):
     model, x = scramble(architectures.build(name)), images(2, 32)
     with torch.inference_mode():
@@ -100,7 +97,7 @@ def test_usual_preprocessing():
         assert architectures.build("wrn28-10").input == Input(32, (0, 0, 0), (1, 1, 1))
 
 
-@pytest.mark.parametrize(("name", "side"), [("wrn40-2", 64), ("resnet18", 64), ("resnet26-ttt", 48)])
+@pytest.mark.parametrize(("name", "side"), [("wrn40-2", 64), ("resnet18", 64)])
 def test_convolutional_networks_take_other_sides(name, side):
     with torch.inference_mode():
         assert architectures.build(name, num_classes=3).eval()(images(2, side)).shape == (2, 3)

@@ -1,6 +1,5 @@
 """Pre-activation ResNets for CIFAR as plain functions of a state dict, written from their papers."""
 
-import torch
 from torch.nn import functional as F
 
 
@@ -44,13 +43,3 @@ def wide_resnet(x, state):
         return x if projection is None else conv(active, projection, stride)
 
     return forward(x, state, [f"block{i}.layer" for i in (1, 2, 3)], "bn1", shortcut)
-
-
-def ttt_resnet(x, state):
-    def shortcut(x, active, stride, name):
-        if stride == 1:
-            return x
-        small = F.avg_pool2d(x, 2)
-        return torch.cat([small, torch.zeros_like(small)], 1)
-
-    return forward(x, state, [f"layer{i}" for i in (1, 2, 3)], "bn", shortcut)

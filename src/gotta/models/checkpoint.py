@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from gotta.errors import GottaError
+from gotta.files import HEAD, not_data
 from gotta.json_yaml import parse_json
 
 SUFFIXES = (".pt", ".pth", ".bin", ".tar", ".ckpt", ".safetensors")
@@ -70,16 +71,9 @@ def _reject_what_is_no_weights(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         raise GottaError(f"{path} has no known ending. Expected one of {', '.join(SUFFIXES)}.")
     with path.open("rb") as file:
-        begin = file.read(256).lstrip().lower()
-    if not begin:
-        raise GottaError(f"{path} is empty. Fetch it again.")
-    if begin.startswith((b"<!doctype", b"<html", b"<?xml", b"<head", b"<!--")):
-        raise GottaError(
-            f"{path} is a web page, not weights: the download saved an error or confirmation page. "
-            "Fetch the file itself again."
-        )
-    if begin.startswith(b"version https://git-lfs"):
-        raise GottaError(f"{path} is a Git LFS pointer, not weights. Fetch the file it stands for with 'git lfs pull'.")
+        begin = file.read(HEAD)
+    if wrong := not_data(begin) or ("" if begin.strip() else "is empty"):
+        raise GottaError(f"{path} {wrong}. Fetch it again.")
 
 
 def _why_unreadable(path: Path, error: Exception) -> str:

@@ -48,28 +48,24 @@ def load(
     `head` is the file of a matrix of class embeddings, and `scale` what their cosine to the features is multiplied by
     (`embedding.Embedding`).
     """
-    name = str(name_or_path)
+    name, given = str(name_or_path), None if weights is None else str(weights)
     log.info("loading %s, weights %s", name, weights)
-    check(name, None if weights is None else str(weights), preprocessing, None if head is None else str(head), scale)
-    if own.is_own(name):
-        own.find(name)
-        # A network that gives features has no classes to tell.
-        model = _make_untrained(lambda: own.build(name, num_classes or (None if head is None else 1)), seed)
-        if weights is not None and str(weights) != RANDOM:
-            _fill(model, read_checkpoint(Path(weights).expanduser()), weights, f"'{name}'")
-    elif weights is None:
+    check(name, given, preprocessing, None if head is None else str(head), scale)
+    if given is not None and pretrained.is_pretrained(given):
+        model: Backbone = pretrained.load_pretrained(name, given)
+    elif given is None and not own.is_own(name):
         path = _find(name_or_path)
         record, state = read(path)
         model = _from_record(record, path, num_classes, state)
         _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
-    elif isinstance(weights, str) and pretrained.is_pretrained(weights):
-        model = pretrained.load_pretrained(name, weights)
-    elif str(weights) == RANDOM:
-        model = _make_untrained(lambda: _build(name, num_classes), seed)
     else:
-        found = read_checkpoint(Path(weights).expanduser())
+        if own.is_own(name):
+            own.find(name)
+            num_classes = num_classes or (None if head is None else 1)  # features have no classes to tell
+        found = None if given in (None, RANDOM) else read_checkpoint(Path(str(given)).expanduser())
         model = _make_untrained(lambda: _make_sized(name, num_classes, found), seed)
-        _fill(model, found, weights, f"'{name}'")
+        if found is not None:
+            _fill(model, found, str(given), f"'{name}'")
     model = _preprocess(model, preprocessing).eval()
     return model if head is None else Embedding(model, read_head(str(head), Path(head), model), scale).eval()
 
@@ -202,19 +198,19 @@ def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
 
 
 def _build(name: str, num_classes: int | None) -> Backbone:
-    if foreign.is_foreign(name):
-        return foreign.build(name, num_classes)
+    if ":" in name:
+        return foreign.build(name, num_classes) if foreign.is_foreign(name) else own.build(name, num_classes)
     given = {} if num_classes is None else {"num_classes": num_classes}
     model: Backbone = architectures.build(name, **given)
     return model
 
 
-def _make_sized(name: str, num_classes: int | None, found: Checkpoint) -> Backbone:
+def _make_sized(name: str, num_classes: int | None, found: Checkpoint | None) -> Backbone:
     """The network with as many classes as the checkpoint's last layer has rows, if the number is left open."""
-    if num_classes is not None:
+    if num_classes is not None or found is None or own.is_own(name):
         return _build(name, num_classes)
-    is_own = not foreign.is_foreign(name)
-    last = architectures.get(name).classifier if is_own else _build(name, None).classifier.removeprefix("model.")
+    ours = not foreign.is_foreign(name)
+    last = architectures.get(name).classifier if ours else _build(name, None).classifier.removeprefix("model.")
     rows = found.state.get(f"{last}.weight")
     return _build(name, None if rows is None or rows.ndim != 2 else len(rows))
 

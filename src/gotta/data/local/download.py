@@ -18,13 +18,10 @@ from pathlib import Path
 
 from gotta.data.local.catalogue import Form
 from gotta.errors import GottaError
-from gotta.files import check_writable
+from gotta.files import HEAD, check_writable, not_data
 from gotta.json_yaml import open_plain
 
 PART = ".part"
-HEAD = 512  # bytes that show whether something else stands in the place of a file
-LFS = b"version https://git-lfs"
-PAGES = (b"<!doctype html", b"<html", b"<?xml", b"<head", b"<!--")
 PATIENCE = 60.0  # seconds without a byte
 BUSY = (429, 500, 502, 503, 504)
 PIECE = 1 << 20
@@ -68,16 +65,6 @@ def fetch(
 
 def host(address: str) -> str:
     return address.split("/")[2]
-
-
-def not_data(head: bytes) -> str:
-    """Whether these first bytes are a web page or a pointer in place of the data."""
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith(PAGES):
-        return "is a web page, not the file: the server answered with an error or a question"
-    if head.startswith(LFS):
-        return "is a Git LFS pointer, not the file: run git lfs pull where it came from"
-    return ""
 
 
 def _accept(form: Form, target: Path) -> Path:
