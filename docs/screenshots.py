@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from gotta.report.filmed_runs import films_of
+from gotta.report.page.webpage import films_of
 from gotta.report.results import read_results
 from gotta.report.write import write_report
 

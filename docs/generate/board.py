@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gotta.report.board.boards import Board, Place
+    from gotta.report.board import Board, Place
 
 EMPTY = "No results are kept in `results/` yet."
 WORDS = """\
@@ -22,8 +22,7 @@ def write_board(results: Path, extra: Path) -> str:
     words = EMPTY
     if any(results.glob("*.jsonl")):
         from gotta.experiment.sweep.kept import Kept
-        from gotta.report.board.board_page import write_leaderboard
-        from gotta.report.board.boards import rank_runs
+        from gotta.report.board import rank_runs, write_leaderboard
         from gotta.report.results import read_results
 
         found = read_results(Kept(results))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli.shell import as_in_a_shell, gotta  # noqa: F401
 
-from gotta.cli.json_output import to_plain
+from gotta.cli.options import to_plain
 from gotta.experiment.spec.run_spec import RunSpec
 
 SAMPLE = Path(__file__).parents[2] / "results" / "sample.jsonl"

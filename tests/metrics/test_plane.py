@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gotta.metrics.plane import principal_plane
+from gotta.metrics.measures import principal_plane
 
 
 def test_the_plane_keeps_the_distances_of_points_that_lie_on_one():

@@ -4,7 +4,7 @@ from made_runs import made
 from made_store import many_runs, with_recording, write
 
 from gotta.experiment.run.memory_film import record_path
-from gotta.report.filmed_runs import choose_recordings, films_of
+from gotta.report.page.webpage import choose_recordings, films_of
 from gotta.report.results import read_results
 from gotta.report.write import write_report
 

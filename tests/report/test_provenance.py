@@ -7,11 +7,10 @@ from made_runs import made, panel_of, stored
 
 from gotta.report.pairs import difference
 from gotta.report.panel import place
-from gotta.report.provenance import list_origins, origin_lines
 from gotta.report.results import read_results
 from gotta.report.store.changes import find_changes
-from gotta.report.stored_run import Run
-from gotta.report.tables.captions import setup_lines
+from gotta.report.stored_run import Run, list_origins
+from gotta.report.tables.captions import origin_lines, setup_lines
 from gotta.report.tables.comparison import table
 from gotta.report.write import report_markdown
 

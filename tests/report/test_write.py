@@ -9,9 +9,8 @@ from made_store import many_runs, with_recording, write
 from gotta.errors import GottaError
 from gotta.experiment.sweep.store import Store
 from gotta.report import write as writing
-from gotta.report.filmed_runs import choose_recordings
 from gotta.report.latex import tex
-from gotta.report.page.webpage import page
+from gotta.report.page.webpage import choose_recordings, page
 from gotta.report.results import read_results
 from gotta.report.write import write_report
 

@@ -28,9 +28,9 @@ from gotta.show.stream_picture import (
     name_spans,
     palette,
     plot_height,
+    show_text,
     stagger,
 )
-from gotta.show.stream_text import show_text
 from gotta.streams import Stream, StreamSpec
 
 PLOT = WIDTH - LEFT - RIGHT

@@ -2,7 +2,7 @@
 
 from streams.fake_data import FakeDataset, balanced
 
-from gotta.show.stream_text import show_text
+from gotta.show.stream_picture import show_text
 from gotta.streams import Stream, StreamSpec
 
 

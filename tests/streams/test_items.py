@@ -3,7 +3,7 @@ import pytest
 from streams.fake_data import FakeDataset
 
 from gotta.errors import GottaError
-from gotta.show.stream_text import show_text
+from gotta.show.stream_picture import show_text
 from gotta.streams import Stream, StreamSpec, class_runs
 from gotta.streams.items import clip_items
 

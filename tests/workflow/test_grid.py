@@ -1,7 +1,7 @@
 from small_recipe import RECIPE
 
 from gotta.experiment.recipe.recipe import Recipe, load_recipe
-from gotta.workflow.grid import Grid
+from gotta.workflow.bench_plan import Grid
 
 
 def test_a_grid_counts_runs_per_seed_by_method_and_memory():

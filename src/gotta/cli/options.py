@@ -1,17 +1,26 @@
 """Commands as functions: the help of an option is a line of the docstring; and options that several commands share."""
 
 import inspect
+import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
+
+from gotta.errors import GottaError
+
+if TYPE_CHECKING:
+    from gotta.experiment.sweep.kept import Kept
+    from gotta.experiment.sweep.store import Store
+    from gotta.report.stored_run import Run
 
 # As in gotta.data.home and gotta.streams.ahead, which are not imported for --help.
 DATA_HOME = "GOTTA_DATA"
@@ -106,3 +115,51 @@ def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+
+
+def print_json(answer: Any) -> None:
+    """One JSON document on the standard output."""
+    print(json.dumps(to_plain(answer), indent=2, allow_nan=False))
+
+
+def to_plain(value: Any) -> Any:
+    """A value in JSON's types: objects as their fields, and as text what has no such form."""
+    from gotta.json_yaml import plain
+
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "model_dump"):  # a spec
+        return to_plain(value.model_dump())
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | Set):
+        return [to_plain(item) for item in value]
+    found = plain(value)
+    return found if found is None or isinstance(found, str | int | float | list) else str(found)
+
+
+def existing(folder: Path) -> "Store | Kept":
+    """The store in a folder, or the kept lines, that must be there."""
+    from gotta.experiment.sweep.bucket import is_folder
+    from gotta.experiment.sweep.kept import open_runs
+
+    if not folder.exists() and is_folder(folder):
+        raise GottaError(f"there is no folder '{folder}'. Name one that 'gotta bench' wrote to, such as runs/mini.")
+    return open_runs(folder)
+
+
+def finished(folder: Path) -> "list[Run]":
+    """Its readable runs, at least one; damaged ones are named on standard error."""
+    from gotta.experiment.sweep.bucket import name_of
+    from gotta.report.stored_run import read_runs
+
+    runs, damaged = read_runs(existing(folder))
+    name = name_of(folder)
+    for id, reason in damaged:
+        print(f"left out: run {id} in {name} is damaged: {reason}", file=sys.stderr)
+    if not runs:
+        raise GottaError(f"no finished runs in '{name}'. Expected a folder of 'gotta bench', such as runs/mini.")
+    return runs

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gotta.metrics.plane import principal_plane
+from gotta.metrics.measures import principal_plane
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Mark, Text, marker
 
 SIDE, TALL, GAP, HEAD, ACROSS = 240.0, 190.0, 18.0, 26.0, 4

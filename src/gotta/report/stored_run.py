@@ -1,5 +1,7 @@
 """A finished run as a report sees it: typed, and checked once, when the store is read."""
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +19,11 @@ from gotta.experiment.sweep.kept import Runs
 from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.methods import methods
 from gotta.metrics.online import visit_names
-from gotta.report.provenance import list_origins
 from gotta.streams import StreamSpec
 
+SHOWN = 8  # digits of a hash
+IN_STREAM = {"order": "stream", "schedule": "stream"}  # other parts are called as their section of a spec
+CODE, VERSION = "code", "version"  # what tells apart what parts were, by the names of settings
 Damaged = tuple[str, str]  # the id of a run and why it cannot be read
 
 
@@ -207,3 +211,25 @@ def _first(error: ValidationError | TypeError) -> str:
         return str(error)
     problem = error.errors()[0]
     return f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+
+
+def list_origins(run: Run) -> dict[str, Any]:
+    """By dotted names in the sections they belong to, so that they tell runs apart as settings do.
+
+    The hashes of data and weights, the versions of gotta's parts, and the code of the user's own.
+    """
+    found: dict[str, Any] = {}
+    hashes = {"data.data_hash": run.summary.data_sha256, "model.weights_hash": run.summary.weights_sha256}
+    found |= {name: value[:SHOWN] for name, value in hashes.items() if value}
+    for name, part in run.identity.parts.items():
+        section = IN_STREAM.get(name, name)
+        prefix = f"{section}." if section == name else f"{section}.{name}_"
+        found[prefix + (CODE if part.files else VERSION)] = _short(part.files) if part.files else part.version
+    return found
+
+
+def _short(files: Mapping[str, str]) -> str:
+    """Of one file its own hash, which `sha256sum` gives as well."""
+    if len(files) == 1:
+        return next(iter(files.values()))[:SHOWN]
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:SHOWN]

@@ -14,9 +14,8 @@ from gotta.report.answer import Answer
 from gotta.report.figures import Figure, is_figure_file
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
-from gotta.report.filmed_runs import ROOM, choose_recordings
 from gotta.report.latex import tex
-from gotta.report.page.webpage import page
+from gotta.report.page.webpage import ROOM, choose_recordings, page
 from gotta.report.results import Results
 from gotta.report.tables.captions import environment_lines
 from gotta.report.tables.render import markdown, prose

@@ -11,7 +11,7 @@ from experiment.sweep.test_store import R1, id_of, named, write
 from experiment.tiny_sweep import driver, numbers
 
 from gotta import GottaError
-from gotta.cli.stores import existing
+from gotta.cli.options import existing
 from gotta.experiment.sweep import bucket as module
 from gotta.experiment.sweep.bucket import Bucket, bucket_of, claims_of, name_of, pack, place_of
 from gotta.experiment.sweep.cell import Work, execute

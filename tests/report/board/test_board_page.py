@@ -10,7 +10,7 @@ from report.page.test_browser import browser  # noqa: F401
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.text import read_spec
-from gotta.report.board.board_page import write_leaderboard
+from gotta.report.board import write_leaderboard
 from gotta.report.results import read_results
 
 EVIL = "<script>document.title='owned'</script>"

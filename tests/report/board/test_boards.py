@@ -4,7 +4,7 @@ import pytest
 from made_runs import made
 from report.board.made_boards import ranked_runs
 
-from gotta.report.board.boards import rank_runs
+from gotta.report.board import rank_runs
 
 VIDEO = {
     "stream__schedule": "one",

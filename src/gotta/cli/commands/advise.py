@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from gotta.cli.json_output import AsJson, print_json
+from gotta.cli.options import AsJson, print_json
 from gotta.errors import GottaError
 
 OF_THE_REGIME = ("batch_size", "reset")  # settings that may be given without their section, as those of the stream

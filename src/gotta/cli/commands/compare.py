@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gotta.cli.json_output import AsJson, print_json
+from gotta.cli.options import AsJson, print_json
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson
         first: A memory, method or entry (`rotta + fps`); or another folder.
         second: What to compare it with.
     """
-    from gotta.cli.stores import finished
+    from gotta.cli.options import finished
     from gotta.cli.terminal import Console
     from gotta.report.compare import compare as compare_entries
     from gotta.report.panel import place
@@ -47,8 +47,8 @@ def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson
 
 
 def compare_folders(console: "Console", a: Path, b: Path, as_json: bool = False) -> None:
+    from gotta.cli.options import finished
     from gotta.cli.progress import show_table
-    from gotta.cli.stores import finished
     from gotta.report.store.changes import change_table, find_changes
     from gotta.safe_text import one_line
 

@@ -232,7 +232,7 @@ def _stream(
 ) -> "tuple[str, list[Row]]":
     from gotta.experiment.spec.text import read_settings
     from gotta.show.sheet_rows import batch_rows, stream_clip_rows
-    from gotta.show.stream_text import title
+    from gotta.show.stream_picture import title
     from gotta.streams import Stream, StreamSpec
 
     stream = Stream(dataset, StreamSpec.of(**read_settings(settings)))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from gotta.cli.json_output import AsJson, print_json
+from gotta.cli.options import AsJson, print_json
 
 if TYPE_CHECKING:
     from torch import nn

@@ -22,7 +22,7 @@ def export(folder: Path, format: str = "csv", out: Path | None = None) -> None:
         format: csv, json or parquet.
         out: Write to this file instead of standard output.
     """
-    from gotta.cli.stores import finished
+    from gotta.cli.options import finished
     from gotta.files import write_atomically
     from gotta.report.store.export import FORMATS, rows
 

@@ -17,7 +17,7 @@ def keep(runs: Path, to: Path) -> None:
         runs: A folder that `gotta bench` wrote, or other kept lines.
         to: The file that gets their lines, such as results/table1.jsonl.
     """
-    from gotta.cli.stores import existing
+    from gotta.cli.options import existing
     from gotta.experiment.sweep.kept import keep as keep_runs
 
     new, total = keep_runs(existing(runs), to)

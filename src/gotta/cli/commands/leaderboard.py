@@ -16,8 +16,8 @@ def leaderboard(runs: Path, out: Path = Path("site")) -> None:
     Options:
         out: The folder of the page.
     """
-    from gotta.cli.stores import existing
-    from gotta.report.board.board_page import write_leaderboard
+    from gotta.cli.options import existing
+    from gotta.report.board import write_leaderboard
     from gotta.report.results import read_results
 
     print(f"Leaderboard: {write_leaderboard(read_results(existing(runs)), out)}")

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gotta.cli.json_output import AsJson, print_json
+from gotta.cli.options import AsJson, print_json
 from gotta.errors import GottaError, unknown
 
 if TYPE_CHECKING:

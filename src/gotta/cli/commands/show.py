@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gotta.cli.json_output import AsJson, print_json, to_plain
+from gotta.cli.options import AsJson, print_json, to_plain
 from gotta.errors import GottaError, unknown
 
 if TYPE_CHECKING:

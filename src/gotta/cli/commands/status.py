@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gotta.cli.json_output import AsJson, print_json
+from gotta.cli.options import AsJson, print_json
 from gotta.errors import GottaError
 from gotta.safe_text import one_line, tell_seconds
 
@@ -21,7 +21,7 @@ def status(folder: Path, as_json: AsJson = False) -> None:
     Arguments:
         folder: A folder that `gotta bench` or `gotta run` writes to.
     """
-    from gotta.cli.stores import existing
+    from gotta.cli.options import existing
     from gotta.experiment.sweep.bucket import name_of
     from gotta.report.store.status import look
 

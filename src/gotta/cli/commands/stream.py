@@ -34,8 +34,7 @@ def show(
     from gotta.core.exposure import SETTINGS, Exposure
     from gotta.data import dataset
     from gotta.experiment.spec.text import read_settings
-    from gotta.show.stream_picture import draw
-    from gotta.show.stream_text import show_text
+    from gotta.show.stream_picture import draw, show_text
     from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 
     read = read_settings(settings or [])

@@ -24,7 +24,7 @@ def submit(
         out: The file to write.
         imports: A module of your own that the runs name and that may be imported.
     """
-    from gotta.cli.stores import existing
+    from gotta.cli.options import existing
     from gotta.workflow.submission import submit as pack
 
     count, names = pack(existing(folder), out, imports or [])

@@ -29,7 +29,7 @@ def verify(
         seed: Draws the same sample again.
         note: Add what was found to verified.jsonl beside the lines.
     """
-    from gotta.cli.stores import existing
+    from gotta.cli.options import existing
     from gotta.experiment.sweep.verified import OTHER, VERIFIED
     from gotta.experiment.sweep.verified import note as add_notes
     from gotta.workflow.verify import tell_left_out

@@ -18,7 +18,7 @@ def watch(folder: Path, port: Annotated[int, typer.Option(min=0, max=65535)] = 8
         port: 0 takes any free one.
         host: The address to listen on; only this machine unless you say so.
     """
-    from gotta.cli.stores import existing
+    from gotta.cli.options import existing
     from gotta.report.store.serve import server
 
     with server(existing(folder).root, host, port) as made:

@@ -18,7 +18,7 @@ from gotta.data.readers.cifar import CLASSES
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.files import write_atomically
 from gotta.memory import Memory
-from gotta.metrics.plane import principal_plane
+from gotta.metrics.measures import principal_plane
 from gotta.show.contact_sheet import class_colours
 from gotta.show.sheet_rows import class_names
 from gotta.streams import Stream

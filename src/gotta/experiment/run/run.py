@@ -23,9 +23,8 @@ from gotta.experiment.run.environment import settle_device
 from gotta.experiment.run.loaded import check_classes, data_of, inputs_used, model_of
 from gotta.experiment.run.memory_film import Recorder
 from gotta.experiment.run.no_effect import settle_cell
-from gotta.experiment.run.scoring import Scoring
+from gotta.experiment.run.scoring import Scoring, count_surrogates, surrogate_summary
 from gotta.experiment.run.snapshots import Snapshots
-from gotta.experiment.run.surrogates import count_surrogates, surrogate_summary
 from gotta.experiment.spec.completing import statistics_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import PRIOR

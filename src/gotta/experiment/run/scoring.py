@@ -7,14 +7,17 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from gotta.core.adapted import Adapted
 from gotta.core.loop import Record
+from gotta.cost import PHASES
 from gotta.json_yaml import parse_json, plain
 from gotta.metrics import Buffer, Online
 from gotta.metrics.open_set import OpenSet
 from gotta.streams import Stream
-from gotta.types import FOREIGN, Prediction, Truth
+from gotta.types import FOREIGN, Outcome, Prediction, Truth
 
 
 class Scoring:
@@ -145,3 +148,31 @@ def latency(steps: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]
 def _percentile(values: Sequence[float], percent: int) -> float:
     """The smallest value that at least so many percent of them do not exceed."""
     return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]
+
+
+COUNTS = ("agrees", "consistent")
+
+
+def count_surrogates(adapted: Adapted, x: Tensor, outcome: Outcome) -> dict[str, int]:
+    """Of a batch that was just predicted: on how many samples the source agrees with the scored prediction, and for
+    how many the model as it is now says the same of the mirrored image. The model and its account of costs stay as
+    they are."""
+    spent = {name: tally for name, tally in adapted.method.cost.summary().items() if name in PHASES}
+    frozen = adapted.frozen
+    adapted.freeze()
+    try:
+        now, mirrored = (adapted.step(image).prediction.label for image in (x, x.flip(-1)))
+        with torch.inference_mode(False):
+            source = adapted.method.source_logits(x).argmax(1)
+    finally:
+        if not frozen:
+            adapted.unfreeze()
+        adapted.method.cost.restart(spent)
+    agrees = int((source == outcome.prediction.label).sum())
+    return {"agrees": agrees, "consistent": int((now == mirrored).sum())}
+
+
+def surrogate_summary(steps: Sequence[dict[str, Any]], samples: int) -> dict[str, float]:
+    """Shares of all samples, in percent."""
+    agrees, consistent = (sum(step[name] for step in steps) for name in COUNTS)
+    return {"agreement": 100 * agrees / samples, "consistency": 100 * consistent / samples}

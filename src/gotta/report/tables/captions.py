@@ -5,9 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from gotta.report.panel import Panel, Runs
-from gotta.report.provenance import origin_lines
 from gotta.report.setting_words import STREAM
-from gotta.report.stored_run import Run
+from gotta.report.stored_run import CODE, Run
 from gotta.streams import StreamSpec
 
 SHOWN = 4
@@ -194,3 +193,28 @@ def _show(value: Any) -> str:
         items = [_show(item) for item in value]
         return " ".join(items) if len(items) <= SHOWN else f"{items[0]} ... {items[-1]} ({len(items)})"
     return str(value)
+
+
+def origin_lines(runs: Iterable[Run]) -> list[str]:
+    """What a reader of a table must know of where its numbers are from; nothing if they are all alike."""
+    listed = list(runs)
+    lines = []
+    versions = sorted({run.version for run in listed if run.version})
+    if len(versions) > 1:
+        lines.append(f"Made with several versions of gotta: {', '.join(versions)}.")
+    for section in ("memory", "method"):
+        codes: dict[str, set[str]] = {}
+        for run in listed:
+            if code := run.made_of.get(f"{section}.{CODE}"):
+                codes.setdefault(str(run.settings[f"{section}.name"]), set()).add(code)
+        lines += [
+            f"Kept apart: {section} {name} was run with different code ({', '.join(sorted(found))})."
+            for name, found in sorted(codes.items())
+            if len(found) > 1
+        ]
+    bare = sum(run.stored.finished is not None and not run.stored.has_steps for run in listed)
+    if bare:
+        which = "These runs are" if bare == len(listed) else f"{bare} of the {len(listed)} runs are"
+        lines.append(f"{which} kept without records of their steps, so curves over the stream are left out.")
+    notes = dict.fromkeys(note for run in listed for note in run.summary.notes)
+    return [*lines, *(f"Note: {note}" for note in notes)]

@@ -1,1 +1,0 @@
-"""The leaderboard: runs ranked by the protocols that they are of."""
