@@ -16,20 +16,10 @@ from gotta.report.stored_run import Damaged, Run, read_runs
 from gotta.report.tables.captions import setup_lines
 from gotta.report.tables.choices import choice_table
 from gotta.report.tables.comparison import main_tables
-from gotta.report.tables.details import (
-    calibration_table,
-    cost_table,
-    domain_table,
-    exposure_table,
-    memory_table,
-    open_set_table,
-    visits_table,
-)
+from gotta.report.tables.details import domain_table, memory_table, summary_tables, visits_table
 from gotta.report.tables.gains import matrix_table
 from gotta.report.tables.views import View, views
 
-DETAILS = (domain_table, visits_table, memory_table, cost_table, calibration_table)
-RARE_DETAILS = (exposure_table, open_set_table, matrix_table)
 EXPLAINING = ("domains", "stream")  # kinds of figures, the better one first
 
 
@@ -64,7 +54,8 @@ class Chapter:
     @cached_property
     def details(self) -> list[Table]:
         """A line for each method and memory: domains, state of the memory, cost, calibration; what else applies."""
-        made = [make(self.panel) for make in (*DETAILS, *RARE_DETAILS)]
+        first = [make(self.panel) for make in (domain_table, visits_table, memory_table)]
+        made = [*first, *summary_tables(self.panel), matrix_table(self.panel)]
         return [table for table in made if table.rows]
 
     @property

@@ -27,12 +27,6 @@ METRICS = {
     "accuracy": Metric("Accuracy (%)", 1, True, "Accuracy in percent, mean over domains"),
     "error": Metric("Error (%)", 1, False, "Error in percent, mean over domains"),
     "seconds": Metric("Seconds per run", 1, False, "Seconds per run"),
-    "online.overall": Metric("Accuracy over all samples (%)", 1, True, "Accuracy in percent over all samples"),
-    "online.class_accuracy": Metric(
-        "Accuracy, mean over classes (%)", 1, True, "Accuracy of each class in percent, mean over classes and domains"
-    ),
-    "online.ece": Metric("Calibration error (%)", 1, False, "Expected calibration error in percent, 15 bins"),
-    "online.nll": Metric("Negative log-likelihood", 3, False, "Mean negative log-likelihood, natural logarithm"),
 }
 
 

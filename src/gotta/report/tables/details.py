@@ -1,15 +1,12 @@
 """The tables with a line for each pair of method and memory: domains, state of the memory, cost, calibration."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
-from gotta.errors import unknown
 from gotta.metrics.measures import MEASURES
 from gotta.report.cells import Line, Table, Value, measure, number, rank
 from gotta.report.panel import Panel
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
-from gotta.report.tables.comparison import METRICS
 from gotta.types import read_pair
 
 HEADING = ("method", "memory")
@@ -40,29 +37,48 @@ OPEN_SET = {
     "foreign in memory": ("open_set.rows_share", 3),
 }
 CALIBRATION = {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": ("online.entropy", 3)}
+SUMMARIES = {  # columns, and what stands below them
+    "Cost": (
+        COST,
+        "Per run, mean over seeds. Forwards and backwards count passes of a batch. Peak MB is that of the process "
+        "since it started, so a run may show the peak of one before it. Run s is wall time, cpu s "
+        "the processor time of all threads.",
+    ),
+    "Calibration": (
+        CALIBRATION,
+        "Mean over seeds. ECE: 15 equal-width bins of the largest probability. NLL and entropy in natural logarithm.",
+    ),
+    "Exposure": (
+        EXPOSURE,
+        "Samples that were adapted to and samples that were only predicted, mean over seeds; accuracy in percent.",
+    ),
+    "Open set": (
+        OPEN_SET,
+        "Mean over seeds, in percent. AUC: how often a known sample is surer than a foreign one of its domain, by the "
+        "largest probability, the free energy or the entropy; 50 is chance. Accuracy is that of the known samples. "
+        "H-score: harmonic mean of accuracy and AUC in each domain. Foreign in memory: share of its rows at the end.",
+    ),
+}
 
 
-def domain_table(panel: Panel, metric: str = "accuracy") -> Table:
+def domain_table(panel: Panel) -> Table:
     """Methods with memories by domains, in the order of the stream.
 
     A domain visited again has a column again, unless all are visited again and again: then it is the mean over visits.
     """
-    if metric not in ("accuracy", "error"):
-        raise unknown("metric of a domain", metric, ("accuracy", "error"))
-    domains = list(dict.fromkeys(name for run in panel.runs for name in _scores(run, metric)))
+    domains = list(dict.fromkeys(name for run in panel.runs for name in _scores(run)))
 
     def of_domain(name: str) -> Value:
-        return lambda run: _scores(run, metric).get(name)
+        return lambda run: _scores(run).get(name)
 
-    columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number(metric), 1)}
-    if metric == "accuracy" and any(run.stream.class_imbalance > 1 for run in panel.runs):
+    columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number("accuracy"), 1)}
+    if any(run.stream.class_imbalance > 1 for run in panel.runs):
         columns |= {"mean over classes": (number("online.class_accuracy"), 1)}
     rows = line_for_each(panel, columns)
     for index in range(len(columns)):
-        rows = rank(rows, index, METRICS[metric].higher)
-    title = f"{METRICS[metric].title} per domain"
-    caption = (f"{METRICS[metric].title} in each domain, mean over seeds.", *setup_lines(panel))
-    return Table(title, HEADING, tuple(columns), tuple(rows), caption)
+        rows = rank(rows, index, higher=True)
+    caption = ("Accuracy (%) in each domain, mean over seeds.", *setup_lines(panel))
+    return Table("Accuracy (%) per domain", HEADING, tuple(columns), tuple(rows), caption)
 
 
 def _column_of(run: Run, visit: str) -> str:
@@ -81,44 +97,16 @@ def memory_table(panel: Panel) -> Table:
     return _summary_table("Memory", panel, columns, " ".join(["At the end of the stream, mean over seeds.", *meanings]))
 
 
-def cost_table(panel: Panel) -> Table:
-    """Seconds in each phase, passes through the network, peak memory, processor and wall time."""
-    caption = (
-        "Per run, mean over seeds. Forwards and backwards count passes of a batch. Peak MB is that of the process "
-        "since it started, so a run may show the peak of one before it. Run s is wall time, cpu s "
-        "the processor time of all threads."
-    )
-    return _summary_table("Cost", panel, COST, caption)
+def summary_tables(panel: Panel) -> list[Table]:
+    """Cost, calibration, and where there is something to say of them exposure and foreign images."""
+    made = [_summary_table(title, panel, *told) for title, told in SUMMARIES.items()]
+    foreign = any("open_set.h_score" in run.numbers for run in panel.runs)
+    return [table for table in made if table.title != "Open set" or foreign]
 
 
-def calibration_table(panel: Panel) -> Table:
-    """Expected calibration error, negative log-likelihood and entropy."""
-    caption = (
-        "Mean over seeds. ECE: 15 equal-width bins of the largest probability. NLL and entropy in natural logarithm."
-    )
-    return _summary_table("Calibration", panel, CALIBRATION, caption)
-
-
-def exposure_table(panel: Panel) -> Table:
-    """Where a method may adapt to a part of the samples: the accuracy on those, and on all others."""
-    caption = "Samples that were adapted to and samples that were only predicted, mean over seeds; accuracy in percent."
-    return _summary_table("Exposure", panel, EXPOSURE, caption)
-
-
-def open_set_table(panel: Panel) -> Table:
-    """Where foreign images are in the stream: whether they are recognised."""
-    caption = (
-        "Mean over seeds, in percent. AUC: how often a known sample is surer than a foreign one of its domain, by the "
-        "largest probability, the free energy or the entropy; 50 is chance. Accuracy is that of the known samples. "
-        "H-score: harmonic mean of accuracy and AUC in each domain. Foreign in memory: share of its rows at the end."
-    )
-    shown = _summary_table("Open set", panel, OPEN_SET, caption)
-    return shown if any("open_set.h_score" in run.numbers for run in panel.runs) else replace(shown, rows=())
-
-
-def _scores(run: Run, metric: str) -> dict[str, float]:
+def _scores(run: Run) -> dict[str, float]:
     values: dict[str, list[float]] = {}
-    for visit, value in run.scores(metric).items():
+    for visit, value in run.scores().items():
         values.setdefault(_column_of(run, visit), []).append(value)
     return {name: sum(found) / len(found) for name, found in values.items()}
 
