@@ -139,7 +139,7 @@ def test_a_stream_that_does_not_wait_misses_the_same_batches_again():
 def test_settings_of_the_clock():
     assert spec(regime={"clock": "analytic"}).regime.pace == 1.0
     assert spec(regime={"pace": 3}).regime.pace is None, "nothing is paced by a stream that waits"
-    with pytest.raises(GottaError, match="pace=0"):
+    with pytest.raises(GottaError, match="pace: input should be greater than 0"):
         spec(regime={"clock": "analytic", "pace": 0})
     with pytest.raises(GottaError, match="Did you mean 'analytic'"):
         spec(regime={"clock": "analitic"})

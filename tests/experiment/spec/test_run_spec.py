@@ -62,7 +62,7 @@ def test_all_mistakes_are_shown_together():
     with pytest.raises(GottaError) as error:
         RunSpec.of(wrong)
     text = str(error.value)
-    for word in ("'norm'", "'fps'", "capacity", "gama", "gamma must", "batch_size must", "'model'", "seed=-1"):
+    for word in ("'norm'", "'fps'", "capacity", "gama", "gamma must", "batch_size must", "'model'", "seed: input"):
         assert word in text, word
     assert len(text.splitlines()) >= 9
 

@@ -4,24 +4,28 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from gotta.core.true_labels import TRUE_LABELS
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.sections import DEFAULTS, FIELDS
 from gotta.experiment.spec.user_parts import REGISTRIES, is_user_part
-from gotta.memory import policies
 from gotta.methods import methods
 from gotta.methods.settings import hyper_parameters
 
 FROM_ELSEWHERE = ("model", "statistics", "embed", "seed")  # arguments of a method that other settings decide
 
 
-def list_arguments(section: str, name: Any) -> list[str] | None:
-    """What the chosen memory or method takes as arguments; None if unknown."""
+def _find(section: str, name: Any) -> Any:
+    """The part, if it is there and can be looked at without importing code of the caller's."""
     if is_user_part(section, name):
         return None
     try:
-        cls: Any = REGISTRIES[section].get(name)
+        return REGISTRIES[section].get(name)
     except (GottaError, TypeError):
+        return None
+
+
+def list_arguments(section: str, name: Any) -> list[str] | None:
+    """What the chosen memory or method takes as arguments; None if unknown."""
+    if (cls := _find(section, name)) is None:
         return None
     parameters = inspect.signature(cls).parameters.values()
     named = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and not _is_decided(section, p.name)]
@@ -51,24 +55,22 @@ def _name(section: str, content: Mapping[str, Any]) -> Any:
 
 def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the arguments are that nobody gave: the preset's values, and the defaults; {} if unknown."""
-    if name in TRUE_LABELS or is_user_part(section, name):
-        return {}
-    try:
-        cls: Any = REGISTRIES[section].get(name)
-        own = hyper_parameters(cls, given.get("preset", "official")) if section == "method" else {}
-    except (GottaError, AttributeError):
+    if (cls := _find(section, name)) is None:
         return {}
     parameters = inspect.signature(cls).parameters.values()
     defaults = {p.name: p.default for p in parameters if p.default is not p.empty and not _is_decided(section, p.name)}
-    inputs = cls.inputs if section == "method" else ()
-    return {**defaults, **{key: value for key, value in own.items() if key not in inputs}}
+    if section != "method":
+        return defaults
+    try:
+        own = hyper_parameters(cls, given.get("preset", "official"))
+    except (GottaError, AttributeError):
+        return {}
+    return {**defaults, **{key: value for key, value in own.items() if key not in cls.inputs}}
 
 
 def usual_refresh(memory: str) -> int | None:
     """After how many adaptations a memory refreshes its rows by itself; None if it never does, or if unknown."""
-    if memory in TRUE_LABELS or is_user_part("memory", memory):
-        return None
-    return getattr(policies.get(memory), "refresh_every", None)
+    return getattr(_find("memory", memory), "refresh_every", None)
 
 
 def _is_decided(section: str, argument: str) -> bool:

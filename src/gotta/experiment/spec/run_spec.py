@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -34,7 +34,7 @@ class RunSpec(Section):
     pairing: str = "paper"
     control: str | None = None
     guard: Literal["warn", "freeze", "rollback"] | None = None
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0)] = 0
 
     @classmethod
     def of(cls, given: Mapping[str, Any], imports: Collection[str] = ()) -> "RunSpec":

@@ -1,17 +1,21 @@
 """The sections of a spec: what each of them may say, and what they are where nothing is said."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.exposure import Exposure
+from gotta.core.regime import MOST
 from gotta.experiment.spec import user_parts
 from gotta.methods import Method, methods
 
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
+
+
+Pace = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Section(BaseModel):
@@ -47,7 +51,7 @@ class ModelSpec(Section):
 
 class MemorySpec(PartSection):
     name: str = "none"
-    capacity: int | None = None
+    capacity: Annotated[int, Field(ge=1, le=MOST)] | None = None
     refresh_every: int | None = None
 
 
@@ -69,7 +73,9 @@ class RegimeSpec(Section):
     reset: Literal["never", "each_domain", "each_batch"] = "never"
     score: Literal["before", "after"] | None = None  # the method's own if left open
     clock: str = "none"  # whether the stream waits; if not, what a step costs
-    pace: float | None = None  # forwards of a batch in the time between two batches, for a stream that does not wait
+    pace: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = (
+        None  # forwards of a batch in the time between two batches, for a stream that does not wait
+    )
     expose_every: int | None = None  # only every so many batches are adapted to; all of them are scored
     expose_share: float | None = None  # only this share of the batches, drawn at random
     expose_first: int | None = None  # only the first so many samples, of the stream or of each domain if that resets

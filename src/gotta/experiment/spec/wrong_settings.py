@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from gotta.core.clock import CLOCKS
 from gotta.core.pairing import PAIRINGS
-from gotta.core.regime import MOST, REGIMES, Regime
+from gotta.core.regime import REGIMES, Regime
 from gotta.core.true_labels import TRUE_LABELS
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import messages, unknown
@@ -48,18 +47,9 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
     found = user_parts.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
         found.append(f"memory '{told}' knows the true labels and exists as a control only. Use control: {told}.")
-    if spec.memory.capacity is not None and spec.memory.capacity < 1:
-        found.append(f"capacity={spec.memory.capacity} holds nothing. Expected at least 1, or memory: none.")
-    if spec.memory.capacity is not None and spec.memory.capacity > MOST:
-        found.append(f"capacity={spec.memory.capacity} is too large. Expected at most {MOST:,}.")
     if spec.memory.capacity is None and (spec.control or spec.memory.name not in ("none", *TRUE_LABELS)):
         found.append(f"memory '{spec.memory.name}' needs a capacity, such as memory.capacity=64.")
-    if spec.regime.pace is not None and not 0 < spec.regime.pace < inf:
-        found.append(f"pace={spec.regime.pace} is not usable. Expected a number above 0: forwards per batch.")
-    found += _prior_mistakes(spec.method) + _embedding_mistakes(spec)
-    if spec.seed < 0:
-        found.append(f"seed={spec.seed} is negative. Expected 0 or more.")
-    return found
+    return found + _prior_mistakes(spec.method) + _embedding_mistakes(spec)
 
 
 def _prior_mistakes(method: MethodSpec) -> list[str]:
