@@ -22,14 +22,15 @@ from gotta.show.stream_picture import (
     STRIP,
     TITLE,
     WIDTH,
+    Span,
     batch_strip,
     class_share,
     draw,
     name_spans,
     palette,
+    place_names,
     plot_height,
     show_text,
-    stagger,
 )
 from gotta.streams import Stream, StreamSpec
 
@@ -140,19 +141,20 @@ def test_class_share_sums_to_one_in_every_column():
 def test_names_never_overlap_and_all_fifteen_are_there():
     found = stream(10, 20)
     spans = name_spans(found, PLOT)
-    labels = stagger(spans, found.num_samples, PLOT)
+    labels = place_names(spans, found.num_samples, PLOT)
     assert [label.name for label in labels] == list(found.domains)
     font = ImageFont.load_default(size=13)
-    for row in (0, 1):
-        ends = [
-            (label.middle - w / 2, label.middle + w / 2)
-            for label in labels[row::2]
-            for w in [font.getlength(label.name)]
-        ]
-        assert all(label.row == row for label in labels[row::2])
-        assert ends[0][0] >= LEFT
-        assert ends[-1][1] <= LEFT + PLOT
+    for row in range(3):
+        mine = [(label, font.getlength(label.name)) for label in labels if label.row == row]
+        ends = [(label.middle - width / 2, label.middle + width / 2) for label, width in mine]
+        assert all(left >= LEFT and right <= LEFT + PLOT for left, right in ends)
         assert all(left[1] < right[0] for left, right in pairwise(ends))
+
+
+def test_names_without_room_are_left_out_and_few_stand_in_one_row():
+    many = [Span("a long name of a domain", k, k + 1) for k in range(100)]
+    assert 3 < len(place_names(many, 100, PLOT)) < 100
+    assert {label.row for label in place_names([Span("a", 0, 50), Span("b", 50, 100)], 100, PLOT)} == {0}
 
 
 def test_what_is_named():

@@ -5,9 +5,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
@@ -127,18 +126,11 @@ def print_json(answer: Any) -> None:
 
 def to_plain(value: Any) -> Any:
     """A value in JSON's types: objects as their fields, and as text what has no such form."""
+    from pydantic_core import to_jsonable_python
+
     from gotta.json_yaml import plain
 
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
-    if hasattr(value, "model_dump"):  # a spec
-        return to_plain(value.model_dump())
-    if isinstance(value, Mapping):
-        return {str(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | Set):
-        return [to_plain(item) for item in value]
-    found = plain(value)
-    return found if found is None or isinstance(found, str | int | float | list) else str(found)
+    return plain(to_jsonable_python(value, fallback=lambda one: one.tolist() if hasattr(one, "tolist") else str(one)))
 
 
 def existing(folder: Path) -> "Store | Kept":

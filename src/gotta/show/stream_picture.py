@@ -137,7 +137,7 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
     classes, plot = count_rows(stream), WIDTH - LEFT - RIGHT
     height = plot_height(classes)
     spans = name_spans(stream, plot)
-    labels = stagger(spans, stream.num_samples, plot)
+    labels = place_names(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
     mixed = interleaved(stream)
     middle = top + height + GAP
@@ -250,7 +250,7 @@ def name_spans(stream: Stream, plot: int) -> list[Span]:
         first = [k for k, name in enumerate(named) if k == 0 or named[k - 1] != name]
         return _spans([named[k] for k in first], [starts[k] for k in first], samples)
     visits = _spans(names, starts, samples)
-    if stream.spec.repeats > 1 and len(stagger(visits, samples, plot)) < len(visits):
+    if stream.spec.repeats > 1 and len(place_names(visits, samples, plot)) < len(visits):
         size = len(names) // stream.spec.repeats
         rounds = [f"round {k + 1}" for k in range(stream.spec.repeats)]
         return _spans(rounds, starts[::size], samples)
@@ -261,25 +261,18 @@ def _spans(names: Sequence[str], starts: Sequence[int], samples: int) -> list[Sp
     return [Span(*span) for span in zip(names, starts, [*starts[1:], samples], strict=True)]
 
 
-def stagger(spans: list[Span], samples: int, plot: int) -> list[Label]:
-    """The names in as few alternating rows as they need, at most three; every second name if that fails, ..."""
-    for step in range(1, len(spans) + 1):
-        for rows in (1, 2, 3):
-            labels = [_label(span, k % rows, samples, plot) for k, span in enumerate(spans[::step])]
-            if all(_apart(left, right) for left, right in zip(labels, labels[rows:], strict=False)):
-                return labels
-    raise AssertionError("a single name always fits")
-
-
-def _label(span: Span, row: int, samples: int, plot: int) -> Label:
-    half = font(13).getlength(span.name) / 2
-    middle = LEFT + (span.begin + span.end) / 2 * plot / samples
-    return Label(span.name, min(max(middle, LEFT + half), LEFT + plot - half), row)
-
-
-def _apart(left: Label, right: Label) -> bool:
-    length = font(13).getlength
-    return right.middle - left.middle >= (length(left.name) + length(right.name)) / 2 + 8
+def place_names(spans: list[Span], samples: int, plot: int) -> list[Label]:
+    """Each name in the lowest of three rows that has room for it; a name that has none anywhere is left out."""
+    labels, taken = [], [float("-inf")] * 3  # how far to the right
+    for span in spans:
+        half = font(13).getlength(span.name) / 2
+        middle = LEFT + (span.begin + span.end) / 2 * plot / samples
+        middle = min(max(middle, LEFT + half), LEFT + plot - half)
+        row = next((row for row, end in enumerate(taken) if middle - half >= end), None)
+        if row is not None:
+            labels.append(Label(span.name, middle, row))
+            taken[row] = middle + half + 8
+    return labels
 
 
 def _titles(pen: ImageDraw.ImageDraw, stream: Stream, exposed: Flags | None) -> None:

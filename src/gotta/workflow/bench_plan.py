@@ -22,7 +22,7 @@ from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.dotted import find_varied, labels, value_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
-from gotta.experiment.sweep.store import Run, Store
+from gotta.experiment.sweep.store import Store
 from gotta.safe_text import tell_few, tell_number
 from gotta.streams.stream_spec import notes
 
@@ -144,15 +144,14 @@ class Plan:
         return Grid.of(self.specs)
 
     def estimate(self, jobs: int = 1, device: str = "cpu", everything: bool = True) -> "Estimate":
-        """How long it takes, from passes counted, a short timing of the network here, and finished runs.
+        """How long it takes, from passes counted and a short timing of the network here.
 
         Without `everything` runs that would import code of the caller's are left out.
         """
         from gotta.experiment.recipe.estimate import estimate
 
         check_device(device)
-        finished = [self._read(spec.id) for spec in self.specs if self._has(spec.id)]
-        return estimate(self.todo if everything else self.looked_at, self.processes(jobs), finished, device)
+        return estimate(self.todo if everything else self.looked_at, self.processes(jobs), device)
 
     def estimate_unseen(self, jobs: int = 1, device: str = "cpu") -> "Estimate | None":
         """How long it will take once everything is here; None where nobody can say."""
@@ -274,9 +273,6 @@ class Plan:
 
     def _has(self, id: str) -> bool:
         return self.store.has(id) or id in self.taken_over
-
-    def _read(self, id: str) -> Run:
-        return self.start_from.read(id) if self.start_from and id in self.taken_over else self.store.read(id)
 
     def _check_same_inputs(self, everything: bool = True) -> None:
         check_same_inputs(self.specs, self.store, everything)

@@ -1,11 +1,8 @@
-import json
-
 import pytest
 
 from gotta.experiment.recipe.estimate import count, count_passes, estimate, estimate_unseen
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.store import Run
 
 SMALL = {"per_class": 2, "domains": ["snow"]}
 
@@ -60,14 +57,6 @@ def test_more_passes_take_longer_and_processes_share():
     assert estimate(both, 2).seconds < estimate(both, 1).seconds
     assert "about" in str(cheap)
     assert "estimated" in str(cheap)
-
-
-def test_a_finished_run_of_the_same_cell_stands_over_the_estimate():
-    done = spec(seed=1)
-    finished = Run(done.id, json.loads(done.model_dump_json()), {"seconds": 5000.0}, {})
-    assert 5000 <= estimate([spec(seed=2)], 1, [finished]).computing < 5100
-    other = estimate([spec("tent")], 1, [finished]).computing
-    assert other > 2 * 5000, "three passes for each sample instead of one, corrected by what the other took"
 
 
 def test_video_is_timed_by_clips():

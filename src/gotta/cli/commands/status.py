@@ -31,8 +31,8 @@ def status(folder: Path, as_json: AsJson = False) -> None:
         raise GottaError(f"no runs in '{name}'. Expected a folder of 'gotta bench', such as runs/mini.")
     if as_json:
         finished = [run.id for run in state.runs]
-        seconds = {"newest": state.newest, "seconds_left": state.seconds_left}
-        return print_json({"finished": finished, "claims": state.claims, "damaged": dict(state.damaged), **seconds})
+        told = {"finished": finished, "claims": state.claims, "damaged": dict(state.damaged), "newest": state.newest}
+        return print_json(told)
     counts = [f"{len(state.runs)} finished"]
     kinds = {claim.state for claim in state.claims}
     counts += [f"{state.count(kind)} {kind}" for kind in ("running", "waiting", "silent", "failed") if kind in kinds]
@@ -40,9 +40,6 @@ def status(folder: Path, as_json: AsJson = False) -> None:
     print(f"{name}: {', '.join(counts)}")
     if state.newest is not None:
         print(f"last run finished {tell_seconds(state.newest)} ago")
-    if state.seconds_left is not None:
-        left = tell_seconds(state.seconds_left)
-        print(f"about {left} until the runs under way are done, by the pace of the finished ones")
     for claim in state.claims[:SHOWN]:
         print(one_line(_line(claim)))
     if len(state.claims) > SHOWN:

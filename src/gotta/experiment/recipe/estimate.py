@@ -1,10 +1,9 @@
-"""How long a sweep will take: counted passes times a short timing on this machine, corrected by finished runs."""
+"""How long a sweep will take: counted passes times a short timing on this machine."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import torch
 from torch import nn
@@ -12,12 +11,11 @@ from torch import nn
 from gotta.core.build import build
 from gotta.core.clock import forwards
 from gotta.data.local.catalogue import catalogue
-from gotta.errors import GottaError, NoEffect
+from gotta.errors import NoEffect
 from gotta.experiment.run.loaded import data_of, model_of
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.store import Run
 from gotta.heads import find_head
 from gotta.memory import Memory
 from gotta.models.backbone import Input
@@ -75,13 +73,9 @@ class Pace:
     forward: float
 
 
-def estimate(todo: Sequence[RunSpec], processes: int, finished: Sequence[Run] = (), device: str = "cpu") -> Estimate:
-    """The time for these runs. Finished runs of the same cells, or of others, stand over what was counted."""
-    actual = {_cell(run.spec): _sum_seconds(run) for run in finished if _sum_seconds(run) > 0}
-    counted = {spec.id: _seconds(spec, device) for spec in todo}
-    known = [pair for run in finished[:20] if (pair := _compare(run, device))]
-    ratio = sum(was for was, _ in known) / sum(guess for _, guess in known) if known else 1.0
-    computing = sum(actual.get(_cell(spec.model_dump()), counted[spec.id] * ratio) for spec in todo)
+def estimate(todo: Sequence[RunSpec], processes: int, device: str = "cpu") -> Estimate:
+    """The time for these runs."""
+    computing = sum(_seconds(spec, device) for spec in todo)
     # Each process reads what it needs once; small data sets remember what they corrupted.
     reading = {_images(spec): _samples(spec) * _pace(spec, device).first_read for spec in todo}
     return Estimate(computing + processes * sum(reading.values()), processes)
@@ -110,19 +104,6 @@ def count(todo: Sequence[RunSpec]) -> Count:
 
 def _passes(spec: RunSpec) -> float:
     return count_passes(spec, data_of(spec).num_classes, has_batch_norm(model_of(spec)))
-
-
-def _sum_seconds(run: Run) -> float:
-    seconds = run.summary.get("seconds")
-    return float(seconds) if isinstance(seconds, int | float) else 0.0
-
-
-def _compare(run: Run, device: str) -> tuple[float, float] | None:
-    """What a finished run took and what would have been counted; None where its spec is not one that can be run."""
-    try:
-        return _sum_seconds(run), _seconds(RunSpec.of(run.spec), device)
-    except GottaError:
-        return None
 
 
 def _seconds(spec: RunSpec, device: str) -> float:
@@ -228,7 +209,3 @@ def _samples(spec: RunSpec) -> int:
 def _images(spec: RunSpec) -> str:
     """Runs with equal images, in whatever order."""
     return json.dumps([spec.data.model_dump(), {name: spec.stream[name] for name in IMAGES}])
-
-
-def _cell(spec: Any) -> str:
-    return json.dumps({name: value for name, value in spec.items() if name != "seed"}, sort_keys=True)

@@ -85,16 +85,17 @@ def lookup(
     memory: str | None = None,
     capacity: int | None = None,
     reset: str | None = None,
-    data: str | None = None,
-    gamma: float | None = None,
-    backbone: str | None = None,
+    **more: Any,
 ) -> list[Published]:
-    """The printed cells with this setting; what is not given is not asked, nor is the capacity where no memory is."""
-    asked = {"method": method, "memory": memory, "reset": reset, "data": data, "gamma": gamma, "backbone": backbone}
-    found = [cell for table in tables().values() for cell in table.cells]
+    """The printed cells with this setting, `more` being its data, gamma or backbone.
+
+    What is not given is not asked, nor is the capacity where no memory is.
+    """
+    asked = {"method": method, "memory": memory, "reset": reset, **more}
     return [
         cell
-        for cell in found
+        for table in tables().values()
+        for cell in table.cells
         if all(value is None or getattr(cell, name) == value for name, value in asked.items())
         and (capacity is None or cell.memory == "none" or cell.capacity == capacity)
     ]

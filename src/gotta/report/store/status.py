@@ -1,10 +1,9 @@
 """How far a folder of runs is, by looking only: finished, damaged, being written, claimed."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
-from statistics import median
 from typing import Any
 
 from gotta.experiment.sweep.kept import Kept
@@ -24,7 +23,6 @@ class Claim:
     age: float
     by: str = ""
     progress: str = ""
-    done: float | None = None  # the share of its steps
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,6 @@ class State:
     damaged: tuple[Damaged, ...]
     claims: tuple[Claim, ...]
     newest: float | None  # seconds since the last run was finished
-    seconds_left: float | None  # until the runs under way are done, by the pace of the finished ones
 
     def count(self, state: str) -> int:
         return sum(claim.state == state for claim in self.claims)
@@ -51,7 +48,7 @@ def look(store: Store | Kept, now: float | None = None) -> State:
     by_id = {claim.id: claim for claim in reversed(claims)}
     ages = [now - run.stored.finished for run in runs if run.stored.finished is not None]
     ordered = tuple(sorted(by_id.values(), key=lambda claim: (claim.state, claim.id)))
-    return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None), _estimate_left(runs, ordered))
+    return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None))
 
 
 def _leases(store: Store, now: float) -> Iterator[Claim]:
@@ -71,7 +68,7 @@ def _leases(store: Store, now: float) -> Iterator[Claim]:
         known = is_alive_here(holder)
         state = "running" if (abs(now - touched) <= SILENT if known is None else known) else "silent"
         noted = progress if holder and is_progress(progress := told.get(id)) else {}
-        yield Claim(id, state, now - touched, by, _show(noted), _share(noted))
+        yield Claim(id, state, now - touched, by, _show(noted))
 
 
 def _asides(store: Store, now: float) -> Iterator[Claim]:
@@ -86,18 +83,7 @@ def _asides(store: Store, now: float) -> Iterator[Claim]:
             yield Claim(match["id"], "running" if age <= SILENT else "silent", age, f"process {match['pid']}")
 
 
-def _estimate_left(runs: Sequence[Run], claims: Sequence[Claim]) -> float | None:
-    """How long a running run still takes at most, judged by finished ones; None if there are none."""
-    seconds = [run.numbers["seconds"] for run in runs if "seconds" in run.numbers]
-    shares = [claim.done for claim in claims if claim.state == "running" and claim.done is not None]
-    return float(median(seconds)) * (1 - min(shares)) if seconds and shares else None
-
-
 def _show(noted: dict[str, Any]) -> str:
     if not noted:
         return ""
     return f"step {noted['step']} of {noted['steps']}, accuracy {noted['accuracy']:.1f}"
-
-
-def _share(noted: dict[str, Any]) -> float | None:
-    return noted["step"] / noted["steps"] if noted.get("steps") else None
