@@ -87,9 +87,9 @@ def lookup(
     reset: str | None = None,
     **more: Any,
 ) -> list[Published]:
-    """The printed cells with this setting, `more` being its data, gamma or backbone.
+    """The printed cells with this setting, `more` being its data, gamma or backbone; None stands for any.
 
-    What is not given is not asked, nor is the capacity where no memory is.
+    Cells without a memory are found whatever the capacity.
     """
     asked = {"method": method, "memory": memory, "reset": reset, **more}
     return [
