@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from gotta.data import dataset
-from gotta.data.corruptions import corrupt_between
+from gotta.data.corruptions import corrupt
 from gotta.data.corruptions.between import check_severity
 from gotta.data.dataset import CLEAN
 from gotta.errors import GottaError
@@ -51,7 +51,7 @@ def measure_pairs(
     if len(set(corruptions)) < 2:
         raise GottaError(f"pairs need two corruptions or more (got {', '.join(corruptions) or 'none'}).")
     alone = {
-        (name, level): corrupt_between(images, name, level, table, seed, rows)
+        (name, level): corrupt(images, name, level, table, seed, rows)
         for name, level in product(dict.fromkeys(corruptions), levels)
     }
     single = {key: _accuracy(model, made, labels) for key, made in alone.items()}
@@ -60,7 +60,7 @@ def measure_pairs(
         grid = np.empty((len(levels), len(levels)))
         for (i, one), (j, other) in product(enumerate(levels), enumerate(levels)):
             if i and j:
-                both = corrupt_between(alone[first, one], second, other, table, seed, rows)
+                both = corrupt(alone[first, one], second, other, table, seed, rows)
                 grid[i, j] = _accuracy(model, both, labels)
             else:
                 grid[i, j] = single[first, one] if i else single[second, other]

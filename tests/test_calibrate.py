@@ -34,7 +34,7 @@ def test_both_orders_of_a_pair_are_measured_and_their_edges_are_the_corruptions_
         ({"corruptions": ("contrast",)}, "pairs need two corruptions or more"),
         ({"corruptions": ("contrast", "rain")}, "'rain' is unknown"),
         ({"severities": (1, 5)}, "severities must rise from 0"),
-        ({"severities": (0, 0.1)}, "a severity between must be"),
+        ({"severities": (0, 0.1)}, "severity must be"),
     ],
 )
 def test_what_cannot_be_measured_is_told(change, told):

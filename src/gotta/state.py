@@ -18,7 +18,12 @@ Reader = Callable[[Any], Any]  # a value of a file as the owner has it; raises V
 class Stateful:
     """An owner of state. `owns` are owners inside it, by name."""
 
+    name: ClassVar[str]  # its class in lower case, unless it says otherwise
     state: ClassVar[Mapping[str, Reader]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
 
     def owns(self) -> Mapping[str, "Stateful"]:
         return {}

@@ -54,11 +54,14 @@ def test_a_part_of_ones_own_must_be_given_again(tmp_path):
     [
         (
             {"memory": "fps", "epsilon": 0.1},
-            r"'epsilon' is an argument of memory 'fps', not of method 'tent'.*gotta.memory.FPS\(epsilon=0.1\)",
+            r"'epsilon' is an argument of memories \(.*fps.*\), not of method 'tent'.*gotta.memory.FPS\(epsilon=0.1\)",
         ),
-        ({"memory": "fps", "refresh_every": 3}, "'refresh_every' is an argument of memory 'fps'"),
-        ({"memory": "fifo", "epsilon": 0.1}, r"Memories that take it: cds, .*fps"),
-        ({"memory": "none", "capacity": None, "alpha": 1}, r"Memories that take it: rbm"),
+        (
+            {"memory": "fps", "refresh_every": 3},
+            r"'refresh_every' is an argument of memories .*gotta.Memory\('fps', ..., refresh_every=3\)",
+        ),
+        ({"memory": "fifo", "epsilon": 0.1}, r"argument of memories \(cds, .*fps.*gotta.memory.CDS"),
+        ({"memory": "none", "capacity": None, "alpha": 1}, r"argument of memories \(rbm\)"),
         ({"memory": "fps", "epsilom": 0.1}, "argument of method 'tent' 'epsilom' is unknown"),
         ({"memory": "fps", "lrr": 0.1}, "Did you mean 'lr'"),
     ],

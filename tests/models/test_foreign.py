@@ -77,7 +77,7 @@ def test_without_weights_nothing_is_fetched(library):
 
 
 def test_unknown_name(library):
-    with pytest.raises(GottaError, match=rf"{library} has no model 'resnet5'. Did you mean .*resnet5"):
+    with pytest.raises(GottaError, match=rf"{library}'s model 'resnet5' is unknown. Did you mean .*resnet5"):
         load(f"{library}:resnet5", "random")
 
 

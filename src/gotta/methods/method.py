@@ -71,7 +71,7 @@ class Ahead(NamedTuple):
     foreseen: Foreseen | None = None  # what the prior will say of it, if all samples count
 
 
-class Method:
+class Method(Stateful):
     """The base of all methods: owns the adapted model, its optimizer, and the snapshot that `reset` goes back to.
 
     A method says with `native` what it predicts with when there is no memory and with `paired` when there is one (the
@@ -79,7 +79,6 @@ class Method:
     the settings of `presets` are in `self.hyper`, and networks and `remembers` are saved, loaded and reset.
     """
 
-    name: ClassVar[str] = "method"  # its class in lower case, unless it says otherwise
     native: ClassVar[Statistics] = Source()
     paired: ClassVar[Statistics] = Source()
     native_prior: ClassVar[str] = "none"  # what the order of samples says of their classes
@@ -99,10 +98,6 @@ class Method:
     # State that only `adapt` reads. Its changes are written to `undo_log`, which saves a copy of it.
     large: ClassVar[tuple[str, ...]] = ()
     passing: ClassVar[tuple[str, ...]] = ("statistics", "keep_graph", "moving", "peek", "ahead")  # set for a while
-
-    def __init_subclass__(cls) -> None:
-        if "name" not in vars(cls):
-            cls.name = cls.__name__.lower()
 
     def __init__(
         self,

@@ -2,14 +2,13 @@
 
 import importlib
 import sys
-from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, unknown
 from gotta.models.backbone import Backbone, Input
 
 EFFICIENTNET = "efficientnet_lite_pytorch"
@@ -59,9 +58,7 @@ def check(name: str) -> None:
         raise GottaError(f"'{name}' comes with its weights: give it weights=pretrained@REVISION.")
     known = _list_known(library)
     if model.partition(".")[0] not in known:  # timm writes a tag behind a dot
-        near = get_close_matches(model, known, n=3, cutoff=0.5)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise GottaError(f"{library} has no model '{model}'.{hint} It has {len(known)}, such as {known[0]}.")
+        raise unknown(f"{library}'s model", model, known)
 
 
 def build(name: str, num_classes: int | None) -> Foreign:

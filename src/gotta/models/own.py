@@ -1,6 +1,5 @@
 """Networks of the caller's own: `module:function`, which builds one, `module:Class`, or `module:network`."""
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from gotta.errors import GottaError
 from gotta.models.backbone import Backbone, Input
 from gotta.models.foreign import Foreign, is_foreign
+from gotta.registry import import_named
 from gotta.seeds import torch_generator
 
 
@@ -44,12 +44,8 @@ def drawing(seed: int) -> Iterator[None]:
 
 def find(name: str) -> Any:
     """What the name stands for, imported and not yet called: a network, a class of networks, or a function."""
-    module, _, attribute = name.partition(":")
-    try:
-        with drawing(0):  # a module may draw weights when it is imported, in whichever process that is
-            found: Any = getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:  # whatever a module of the caller's own raises
-        raise _gives_none(name, error) from error
+    with drawing(0):  # a module may draw weights when it is imported, in whichever process that is
+        found = import_named("model", name)
     is_other_class = isinstance(found, type) and not issubclass(found, nn.Module)
     if is_other_class or not callable(found):
         raise _gives_none(name, TypeError(f"it is the {'class' if is_other_class else 'value'} {found!r}"))

@@ -46,16 +46,11 @@ class Prior(Stateful):
     with a copy, so that one object may serve several models.
     """
 
-    name: ClassVar[str]  # its class in lower case, unless it says otherwise
     belief: Any = None  # until the number of classes is known
     before: Any = None  # as it was before the last batch
     counts: Starts | None = None  # which samples of the last batch count; all where None
     foreseen: Foreseen | None = None  # of the next samples
     state: ClassVar[Mapping[str, Reader]] = {"belief": optional(named_values), "before": optional(named_values)}
-
-    def __init_subclass__(cls) -> None:
-        if "name" not in vars(cls):
-            cls.name = cls.__name__.lower()
 
     def begin(self, classes: int) -> Any:
         """The belief before anything was seen."""

@@ -22,17 +22,12 @@ class Statistics(Stateful):
     is built with a copy, so that one object may serve several models.
     """
 
-    name: ClassVar[str]  # its class in lower case, unless it says otherwise
     watches: ClassVar[bool] = False  # whether it is moved by the samples that are predicted, by itself
     needs_batch: ClassVar[bool] = False  # whether a prediction depends on the other samples of its batch
     fed_by: str | None = None  # whose forwards move running statistics in the network: "batch" or "memory"
     rate: float = 0.05  # by which these move with one forward
     keeps_moments: ClassVar[bool] = False  # whether a memory holds what layers saw of samples, and not the samples
     follow: float = 0.0  # how fast the network's running statistics move with predictions
-
-    def __init_subclass__(cls) -> None:
-        if "name" not in vars(cls):
-            cls.name = cls.__name__.lower()
 
     @property
     def shared(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny import GOLDEN
 
-from gotta.data.corruptions import corrupt, corrupt_between, corrupt_twice
+from gotta.data.corruptions import corrupt
 from gotta.data.corruptions.between import NOTHING, parameters_between
 from gotta.errors import GottaError
 
@@ -32,33 +32,26 @@ def test_parameters_are_those_of_the_published_generator_of_ccc():
 
 @pytest.mark.parametrize("name", sorted(NOTHING))
 def test_whole_severities_are_the_usual_ones_and_none_is_the_image_itself(name):
-    assert np.array_equal(corrupt_between(IMAGES, name, 3), corrupt(IMAGES, name, 3))
-    assert np.array_equal(corrupt_between(IMAGES, name, 0), IMAGES)
+    assert np.array_equal(corrupt(IMAGES, name, 3.0), corrupt(IMAGES, name, 3))
+    assert np.array_equal(corrupt(IMAGES, name, 0), IMAGES)
     for table in ("cifar", "imagenet"):
-        between = corrupt_between(IMAGES, name, 0.25, table)
+        between = corrupt(IMAGES, name, 0.25, table)
         assert between.shape == IMAGES.shape
 
 
 def test_an_image_between_severities_does_not_depend_on_its_company():
-    both = corrupt_between(IMAGES, "gaussian_noise", 1.75, index=np.array([4, 9, 2]))
-    assert np.array_equal(both[1:2], corrupt_between(IMAGES[1:2], "gaussian_noise", 1.75, index=np.array([9])))
-    spread = [float(np.std(corrupt_between(np.full_like(IMAGES, 128), "gaussian_noise", s))) for s in (1, 1.5, 2)]
+    both = corrupt(IMAGES, "gaussian_noise", 1.75, index=np.array([4, 9, 2]))
+    assert np.array_equal(both[1:2], corrupt(IMAGES[1:2], "gaussian_noise", 1.75, index=np.array([9])))
+    spread = [float(np.std(corrupt(np.full_like(IMAGES, 128), "gaussian_noise", s))) for s in (1, 1.5, 2)]
     assert spread == sorted(spread)
-
-
-def test_two_corruptions_follow_one_another():
-    pair = (("contrast", 1.5), ("impulse_noise", 2.0))
-    once = corrupt_between(IMAGES, "contrast", 1.5)
-    assert np.array_equal(corrupt_twice(IMAGES, pair), corrupt_between(once, "impulse_noise", 2.0))
-    assert np.array_equal(corrupt_twice(IMAGES, (("contrast", 0.0), ("snow", 5.0))), corrupt(IMAGES, "snow", 5))
 
 
 @pytest.mark.parametrize("severity", [-0.25, 5.25, 0.1, True, "3", float("nan")])
 def test_a_severity_that_is_none_is_refused(severity):
-    with pytest.raises(GottaError, match=r"a severity between must be 0, 0.25, 0.5, ... or 5 \(got"):
-        corrupt_between(IMAGES, "contrast", severity)
+    with pytest.raises(GottaError, match=r"severity must be 1, 2, 3, 4 or 5, or a quarter between 0 and 5 \(got"):
+        corrupt(IMAGES, "contrast", severity)
 
 
 def test_a_corruption_without_anything_between_is_refused():
-    with pytest.raises(GottaError, match="corruption between severities 'elastic_transform' is unknown"):
-        corrupt_between(IMAGES, "elastic_transform", 1.5)
+    with pytest.raises(GottaError, match=r"severity must be 1, 2, 3, 4 or 5, got 1\.5"):
+        corrupt(IMAGES, "elastic_transform", 1.5)

@@ -5,7 +5,7 @@ import pytest
 
 from gotta.checks.dataset import check
 from gotta.data import dataset
-from gotta.data.corruptions import corrupt_twice
+from gotta.data.corruptions import corrupt
 from gotta.errors import GottaError
 from gotta.types import read_pair
 
@@ -13,7 +13,9 @@ from gotta.types import read_pair
 def test_a_domain_is_two_corruptions_of_the_clean_images():
     data, clean = dataset("ccc"), dataset("cifar10-mini")
     rows, name = np.array([7, 3]), dataset("ccc").domains[10]
-    made = corrupt_twice(clean.images("clean", rows), read_pair(name), "cifar", 0, rows)
+    made = clean.images("clean", rows)
+    for corruption, severity in read_pair(name):
+        made = corrupt(made, corruption, severity, "cifar", 0, rows)
     assert np.array_equal(data.images(name, rows), made)
     assert np.array_equal(data.labels, clean.labels)
 

@@ -9,18 +9,18 @@
 from numpy.typing import ArrayLike
 
 from gotta.data.corruptions.apply import apply
-from gotta.data.corruptions.between import corrupt_between, corrupt_twice
-from gotta.data.corruptions.inputs import check_images, check_index, check_seed, find_parameters
+from gotta.data.corruptions.between import find_at
+from gotta.data.corruptions.inputs import check_images, check_index, check_seed
 from gotta.data.corruptions.severities import EXTRA, SEVERITIES, STANDARD, TABLES
 from gotta.types import Images
 
-__all__ = ["EXTRA", "SEVERITIES", "STANDARD", "TABLES", "corrupt", "corrupt_between", "corrupt_twice"]
+__all__ = ["EXTRA", "SEVERITIES", "STANDARD", "TABLES", "corrupt"]
 
 
 def corrupt(
     images: Images,
     name: str,
-    severity: int,
+    severity: float,
     table: str = "cifar",
     seed: int = 0,
     index: ArrayLike | None = None,
@@ -28,9 +28,10 @@ def corrupt(
     """Corrupt uint8 images [N, H, W, 3]; the input is not changed.
 
     `index` names each image (its position by default): the random numbers of an image depend on seed, name, severity
-    and its index only, so any batch, order or split of the same images gives the same pixels.
+    and its index only, so any batch, order or split of the same images gives the same pixels. Severities are 1 to 5;
+    those of CCC go from 0, which leaves an image alone, to 5 in quarters.
     """
-    parameters, seed = find_parameters(name, severity, table), check_seed(seed)
+    (parameters, key), seed = find_at(name, severity, table), check_seed(seed)
     images = check_images(images)
     rows = check_index(index, len(images))
-    return apply(images, name, parameters, seed, int(severity), rows)
+    return apply(images, name, parameters, seed, key, rows) if severity else images.copy()

@@ -1,19 +1,14 @@
-"""Corruptions at severities between the published ones, and two of them on one image.
+"""Corruptions at severities between the published ones.
 
 As in the generator of CCC (Press et al., 2023) parameters are linear between two severities, and severity 0 leaves
 the image alone; photons go by their reciprocal. Numbers that count something are cut to whole ones.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gotta.data.corruptions.apply import apply
-from gotta.data.corruptions.inputs import check_images, check_index, check_seed, find_parameters
+from gotta.data.corruptions.inputs import find_parameters
 from gotta.data.corruptions.severities import SEVERITIES, Parameters
-from gotta.errors import GottaError, unknown
-from gotta.types import Images
+from gotta.errors import GottaError
 
 TINY = 1e-3  # a deviation that blurs nothing, where 0 would divide
 STEPS = 4  # severities are multiples of a quarter
@@ -36,33 +31,12 @@ NOTHING: dict[str, Parameters] = {  # parameters that leave an image as it is, w
 BY_RECIPROCAL = ("shot_noise",)
 
 
-def corrupt_between(
-    images: Images, name: str, severity: float, table: str = "cifar", seed: int = 0, index: ArrayLike | None = None
-) -> Images:
-    """`corrupt` at a severity from 0 to 5 in quarters; whole ones give the same pixels as there."""
+def find_at(name: str, severity: float, table: str) -> tuple[Parameters, int]:
+    """The parameters of a severity, and the number that its random draws go by."""
+    if name not in NOTHING or (severity in SEVERITIES and severity is not True):
+        return find_parameters(name, severity, table), int(severity)
     quarter = check_severity(severity)
-    if name not in NOTHING:
-        raise unknown("corruption between severities", str(name), NOTHING)
-    seed, images = check_seed(seed), check_images(images)
-    rows = check_index(index, len(images))
-    if quarter == 0:
-        return images.copy()
-    whole = quarter % STEPS == 0
-    key = quarter // STEPS if whole else len(SEVERITIES) + quarter  # of its random numbers
-    return apply(images, name, parameters_between(name, quarter / STEPS, table), seed, key, rows)
-
-
-def corrupt_twice(
-    images: Images,
-    pair: Sequence[tuple[str, float]],
-    table: str = "cifar",
-    seed: int = 0,
-    index: ArrayLike | None = None,
-) -> Images:
-    """One corruption after the other, each a name and a severity."""
-    for name, severity in pair:
-        images = corrupt_between(images, name, severity, table, seed, index)
-    return images
+    return parameters_between(name, severity, table), len(SEVERITIES) + quarter
 
 
 def parameters_between(name: str, severity: float, table: str) -> Parameters:
@@ -82,7 +56,7 @@ def check_severity(severity: float) -> int:
     """A severity as a number of quarters."""
     number = isinstance(severity, int | float) and not isinstance(severity, bool)
     if not number or not 0 <= severity <= SEVERITIES[-1] or severity * STEPS != int(severity * STEPS):
-        raise GottaError(f"a severity between must be 0, 0.25, 0.5, ... or 5 (got {severity!r}).")
+        raise GottaError(f"severity must be 1, 2, 3, 4 or 5, or a quarter between 0 and 5 (got {severity!r}).")
     return int(severity * STEPS)
 
 

@@ -13,7 +13,7 @@ from gotta.types import Images, IntArray
 _SMALLEST_SIDE = 8
 
 
-def find_parameters(name: str, severity: int, table: str) -> Parameters:
+def find_parameters(name: str, severity: float, table: str) -> Parameters:
     if table not in TABLES:
         raise unknown("table of severities", str(table), TABLES)
     if name not in TABLES[table]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gotta.data.content import Content
-from gotta.data.corruptions import corrupt_twice
+from gotta.data.corruptions import corrupt
 from gotta.data.corruptions.inputs import check_seed
 from gotta.data.dataset import CLEAN, DATASETS, check_request
 from gotta.data.readers.ccc_paths import Calibration
@@ -32,10 +32,10 @@ class Blended:
 
     def images(self, domain: str, indices: IntArray) -> Images:
         rows = check_request(domain, indices, self.domains, len(self.labels))
-        clean = self.known.images(CLEAN, rows)
-        pair = read_pair(domain)
-        assert pair is not None
-        return corrupt_twice(clean, pair, self.table, self.seed, rows) if len(rows) else clean
+        images = self.known.images(CLEAN, rows)
+        for name, severity in read_pair(domain) or () if len(rows) else ():
+            images = corrupt(images, name, severity, self.table, self.seed, rows)
+        return images
 
 
 @DATASETS.register("ccc")
