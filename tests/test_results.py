@@ -7,7 +7,6 @@ import pytest
 from gotta.experiment.recipe.recipe import load_recipe, recipes
 from gotta.experiment.run.environment import environment
 from gotta.experiment.run.run import run
-from gotta.experiment.spec import identity
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, open_runs
 from gotta.experiment.sweep.store import Run
@@ -36,20 +35,14 @@ def test_the_sample_is_what_its_recipe_asks_for():
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.jsonl") if path.stem in recipes()))
-def test_kept_runs_are_of_the_recipe_of_their_name(name, monkeypatch):
+def test_kept_runs_are_of_the_recipe_of_their_name(name):
     """A recipe that was changed since says something else than the pages that name it."""
     runs = Kept(FOLDER / f"{name}.jsonl").runs()
     for package in {one.spec["model"]["name"].partition(":")[0] for one in runs if ":" in one.spec["model"]["name"]}:
         pytest.importorskip(package, reason=f"the network is one of the package {package}")
     kept = {one.id for one in runs}
     assert kept
-    assert kept <= {spec.id for spec in load_recipe(name).runs()} | ids_of_the_rule_before(name, monkeypatch)
-
-
-def ids_of_the_rule_before(name, monkeypatch):
-    """Runs whose training did not wait for a change of domain, to be made anew."""
-    monkeypatch.setattr(identity, "waits", lambda chosen: False)
-    return {spec.id for spec in load_recipe(name).runs()}
+    assert kept <= {spec.id for spec in load_recipe(name).runs()}
 
 
 @pytest.mark.parametrize("label", ["source + none", "norm + none", "norm + fps", "deskew + none"])

@@ -13,7 +13,9 @@ HEAD = """\
 Every row predicts with class statistics and a prior (`sticky`, also for `deskew`). `deskew` stops there: it trains
 nothing and stores no image. The other rows also train the network, on the batch (*none*) or on a memory. A cell shows
 what this adds to `deskew` on the same stream, in points of accuracy, with its 95 % interval over seeds and
-corruptions, or its range where runs are too few. **Bold**: the interval excludes 0.
+corruptions, or its range where runs are too few. **Bold**: the interval excludes 0. Training
+[waits for a change of domain](../deskew.md#class-statistics). On the tracks of signs none is found, so nothing is
+trained there, and every row is `deskew`.
 
     gotta bench on-top
     gotta bench on-top-video
