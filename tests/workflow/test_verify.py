@@ -8,8 +8,7 @@ import pytest
 from cli.shell import as_in_a_shell, gotta  # noqa: F401
 
 from gotta import GottaError
-from gotta.experiment.sweep.kept import Kept, line_of, open_runs
-from gotta.experiment.sweep.verified import NEAR, OTHER, SAME, VERIFIED, note, read_verified
+from gotta.experiment.sweep.kept import NEAR, OTHER, SAME, VERIFIED, Kept, line_of, note, open_runs, read_verified
 from gotta.workflow.verify import compare, repeat, tolerance, verify
 
 SAMPLE = Path(__file__).parents[2] / "results" / "sample.jsonl"

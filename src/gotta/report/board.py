@@ -10,7 +10,7 @@ import gotta
 from gotta.errors import GottaError
 from gotta.experiment.recipe.protocol import Protocol, content_hash, find_protocol, load_protocol, text_of
 from gotta.experiment.spec.text import dump
-from gotta.experiment.sweep.verified import OTHER, VERIFIED, read_verified
+from gotta.experiment.sweep.kept import OTHER, VERIFIED, read_verified
 from gotta.files import write_atomically
 from gotta.report.cells import BEST, Cell, Line, Table, Value, measure, number
 from gotta.report.page.webpage import curves, render, run_facts

@@ -20,6 +20,7 @@ SCHEDULES = {
     "recurring": "domains that come again and again",
 }
 STREAM = {"order": ORDERS, "schedule": SCHEDULES}
+SHOWN = 4  # values of a list
 COUNTED = {"batch_size": "batches of {}", "run_length": "runs of {}", "per_class": "{} images of each class"}
 
 
@@ -27,13 +28,15 @@ def describe(name: str, value: Any) -> str:
     """A data set or network by its name alone, any other setting with what it is."""
     last = name.split(".")[-1]
     if name in ("data.name", "model.name"):
-        return _show(value)
+        return show_value(value)
     if value in STREAM.get(last, ()):
         return f"{STREAM[last][value]} ({value})"
-    return COUNTED[last].format(f"{value:g}") if last in COUNTED and value else f"{last} {_show(value)}"
+    return COUNTED[last].format(f"{value:g}") if last in COUNTED and value else f"{last} {show_value(value)}"
 
 
-def _show(value: Any) -> str:
-    if isinstance(value, list | tuple) and len(value) > 4:
-        return f"{value[0]} ... {value[-1]} ({len(value)})"
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def show_value(value: Any) -> str:
+    """A value in a sentence; of a long list its ends and its length."""
+    if isinstance(value, list | tuple):
+        shown = list(map(show_value, value))
+        return " ".join(shown) if len(shown) <= SHOWN else f"{shown[0]} ... {shown[-1]} ({len(shown)})"
+    return str(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 from gotta.checks.parts import check_part
 from gotta.errors import GottaError
 from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol, protocols
-from gotta.experiment.spec.user_parts import PLACES, REGISTRIES, find_user_parts, is_user_part, permit
+from gotta.experiment.spec.user_parts import PLACES, REGISTRIES, permit
 from gotta.experiment.sweep.kept import Runs, keep
 from gotta.report.panel import Entry, place
 from gotta.report.rows import NO_MEMORY, row_of
@@ -124,12 +124,10 @@ def _own_parts(runs: Sequence[Run]) -> Iterator[tuple[str, str, Run]]:
 
 
 def _user_parts(run: Run) -> Mapping[str, str]:
-    """By kind: those that would have to be imported, and those that were and are not gotta's own."""
-    named = {kind: part for kind, part in run.stored.identity.get("parts", {}).items() if part.get("files")}
+    """By kind: those whose files, and not a version of gotta's, the name of the run covers."""
     sections = run.spec.model_dump()
-    own = {kind: str(sections[kind]["name"]) for kind in named if kind in ("data", "memory", "method")}
-    own |= {kind: str(sections[PLACES[kind]][kind]) for kind in named if kind in PLACES}
-    return {**find_user_parts(sections), **{kind: name for kind, name in own.items() if not is_user_part(kind, name)}}
+    named = [kind for kind, part in run.stored.identity.get("parts", {}).items() if part.get("files")]
+    return {kind: str(sections[PLACES[kind]][kind] if kind in PLACES else sections[kind]["name"]) for kind in named}
 
 
 def _settings(kind: str, run: Run) -> dict[str, object]:

@@ -16,9 +16,8 @@ from gotta.experiment.run.environment import environment
 from gotta.experiment.run.run import run as run_again
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.user_parts import find_user_parts
-from gotta.experiment.sweep.kept import Runs
+from gotta.experiment.sweep.kept import NEAR, OTHER, SAME, Runs, Verified, checksum_of
 from gotta.experiment.sweep.store import Run
-from gotta.experiment.sweep.verified import NEAR, OTHER, SAME, Verified, checksum_of
 from gotta.json_yaml import plain
 
 MACHINE = ("cpu", "platform", "torch", "torch_threads", "cuda")  # where these are the same, so are all bits

@@ -238,9 +238,8 @@ def engine_options(address: str, gpus: float, resources: str, pack: int, slurm: 
 
 def _resources(text: str) -> dict[str, float]:
     """`memory=16,highmem=1` by name."""
-    parts = [part.partition("=") for part in text.split(",") if part]
     try:
-        amounts = {name: float(value) for name, _, value in parts}
+        amounts = {name: float(value) for name, value in _pairs(text).items()}
     except ValueError:
         amounts = {"": 0.0}
     if not all(name and 0 < amount < inf for name, amount in amounts.items()):
@@ -250,11 +249,14 @@ def _resources(text: str) -> dict[str, float]:
 
 def _options(text: str) -> dict[str, str]:
     """`partition=gpu,minutes=60` by name."""
+    options = _pairs(text)
+    minutes = options.get("minutes", "1")
+    if not all(options) or not (minutes.isascii() and minutes.isdigit() and int(minutes[:9])):
+        raise GottaError(f"--slurm {text}: expected name=value by comma, minutes above 0: partition=gpu,minutes=60.")
+    return options
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """`a=1,b=2` by name; a part without a value has no name."""
     parts = [part.partition("=") for part in text.split(",") if part]
-    if wrong := [name for name, equals, value in parts if not (name and equals)]:
-        raise GottaError(
-            f"slurm option '{wrong[0]}' has no value. Expected name=value by comma: partition=gpu,minutes=60."
-        )
-    if not all(value.isascii() and value.isdigit() and int(value[:9]) for name, _, value in parts if name == "minutes"):
-        raise GottaError(f"--slurm {text}: expected minutes as a whole number above 0.")
-    return {name: value for name, _, value in parts}
+    return {name if equals else "": value for name, equals, value in parts}

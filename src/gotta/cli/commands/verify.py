@@ -30,8 +30,8 @@ def verify(
         note: Add what was found to verified.jsonl beside the lines.
     """
     from gotta.cli.options import existing
-    from gotta.experiment.sweep.verified import OTHER, VERIFIED
-    from gotta.experiment.sweep.verified import note as add_notes
+    from gotta.experiment.sweep.kept import OTHER, VERIFIED
+    from gotta.experiment.sweep.kept import note as add_notes
     from gotta.workflow.verify import tell_left_out
     from gotta.workflow.verify import verify as run_again
 

@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
@@ -207,3 +208,51 @@ def _seconds(text: Any) -> float | None:
     with suppress(TypeError, ValueError, OverflowError):
         return datetime.fromisoformat(text).timestamp()
     return None
+
+
+VERIFIED = NOT_RUNS[0]
+SAME, NEAR, OTHER = "same", "near", "other"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What came of running a kept run again: the same bits, numbers as near as another machine's are, or others."""
+
+    id: str
+    line: str  # the checksum of the line that was checked
+    outcome: str
+    difference: float  # the largest of all domains, in points of accuracy
+    when: str
+    commit: str | None
+    cpu: str | None
+    torch: str
+
+    def __str__(self) -> str:
+        told = {SAME: "the same to the bit", NEAR: "as near as another machine is", OTHER: "OTHER NUMBERS"}
+        return f"{self.id}  {told[self.outcome]} (largest difference of a domain: {self.difference:.2g} points)"
+
+
+def note(found: Iterable[Verified], path: Path) -> None:
+    """Add to a file of what was verified, a line for each."""
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    write_atomically(path, before + "".join(json.dumps(asdict(one)) + "\n" for one in found))
+
+
+def read_verified(path: Path, runs: Sequence[Run]) -> dict[str, Verified]:
+    """The last word on each run, of those whose line is still the one that was checked."""
+    lines = {run.id: checksum_of(run) for run in runs}
+    known = [_read_verified(line) for line in read_bytes(path).splitlines()] if path.exists() else []
+    return {one.id: one for one in known if one is not None and lines.get(one.id) == one.line}
+
+
+def _read_verified(line: bytes) -> Verified | None:
+    """A line that says nothing verifies nothing."""
+    try:
+        found = Verified(**parse_json(line))
+        return found if isinstance(found.id, str) and found.outcome in (SAME, NEAR, OTHER) else None
+    except (TypeError, ValueError):
+        return None
+
+
+def checksum_of(run: Run) -> str:
+    return str(parse_json(line_of(run))["sha256"])

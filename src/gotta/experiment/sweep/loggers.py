@@ -191,11 +191,8 @@ def _steps(run: Run) -> Iterator[tuple[int, Numbers]]:
 def _summary(run: Run) -> Numbers:
     kept = ("accuracy", "error", "seconds", "adaptations", "missed")
     domains = {f"domain/{domain['name']}": domain["accuracy"] for domain in run.summary["online"]["domains"]}
-    return _numbers({key: run.summary.get(key) for key in kept} | domains | _under(run.summary["buffer"], "memory/"))
-
-
-def _under(section: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {f"{prefix}{key}": value for key, value in section.items()}
+    own = _numbers({key: run.summary.get(key) for key in kept} | domains)
+    return own | _numbers(run.summary["buffer"], "memory/")
 
 
 def _numbers(section: dict[str, Any], prefix: str = "") -> Numbers:

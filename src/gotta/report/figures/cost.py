@@ -8,7 +8,7 @@ from gotta.report.cells import Cell, measure, number
 from gotta.report.figures import chart
 from gotta.report.figures.drawing import FAINT, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import CHART, Figure, best_rows, draws
-from gotta.report.figures.palette import look_of, styles
+from gotta.report.figures.palette import styles
 from gotta.report.panel import Entry, Panel
 
 BoxEnds = tuple[float, float, float, float]  # left, top, right, bottom
@@ -44,7 +44,7 @@ def front(points: Sequence[Point]) -> list[Point]:
 
 
 def _figure(points: Sequence[Point], which: str) -> Figure:
-    looks = styles({entry.row.label: look_of(entry.row) for _, _, entry in points})
+    looks = styles({entry.row.label: entry.row.name for _, _, entry in points})
     methods = len({entry.column for _, _, entry in points})
     top = 28 + chart.legend_height(looks, CHART - 60)
     spans = chart.room([log10(p[0]) for p in points], 0.06, 0.05)

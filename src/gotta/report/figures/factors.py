@@ -8,7 +8,7 @@ from gotta.experiment.spec.dotted import flatten
 from gotta.report.figures.chart import POINT, SMALL, Frame, clip, room, shown, text_width, ticks
 from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, draws
-from gotta.report.figures.palette import look_of, style
+from gotta.report.figures.palette import style
 from gotta.report.panel import Entries, Entry, Panel
 
 LINE = 22.0
@@ -51,7 +51,7 @@ def factor_figures(panel: Panel) -> list[Figure]:
 
 
 def _level(entry: Entry) -> Level:
-    return Level(entry.mean, look_of(entry.row), entry.accuracy.interval or 0.0)
+    return Level(entry.mean, entry.row.name, entry.accuracy.interval or 0.0)
 
 
 def _factors(entry: Entry) -> dict[str, object]:

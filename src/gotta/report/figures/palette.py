@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from gotta.report.panel import Entry
-from gotta.report.rows import NORM, Row
+from gotta.report.rows import NORM
 
 Key = TypeVar("Key")
 
@@ -53,15 +53,10 @@ OWNED = {(look.dash, look.marker) for look in (*KNOWN.values(), *OTHERS)}
 TURNS = [(dash, mark) for dash, mark in product(DASHES, MARKERS) if (dash, mark) not in OWNED]
 
 
-def look_of(row: Row) -> str:
-    """What a row is drawn as: its memory, control or statistics, whatever its settings and rate are."""
-    return row.name
-
-
 def look_of_entry(entry: Entry) -> str:
     """Its memory, or its method if that comes without."""
     without = entry.row.kind == "none" and entry.column.method != NORM
-    return entry.column.method if without else look_of(entry.row)
+    return entry.column.method if without else entry.row.name
 
 
 def style(kind: str) -> Style:

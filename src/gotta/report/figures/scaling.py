@@ -7,7 +7,7 @@ from gotta.report.cells import Cell, measure, number
 from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
 from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
 from gotta.report.figures.figure import CHART, FIRST, Figure, best_rows, draws
-from gotta.report.figures.palette import look_of, style
+from gotta.report.figures.palette import style
 from gotta.report.panel import Panel
 from gotta.report.rows import NO_MEMORY, Column, Row, column_of, row_of
 from gotta.report.stored_run import Run
@@ -83,7 +83,7 @@ def draw_curves(
     place = {value: k for k, value in enumerate(values)}
     cells = [cell for curve in curves.values() for cell in curve.values()]
     ends = [v for cell in cells if cell.value is not None for v in _interval(cell)]
-    looks = {row.label: style(look_of(row)) for row in curves}
+    looks = {row.label: style(row.name) for row in curves}
     title = f"{title}, {method.label}"
     top = 28 + legend_height(looks, CHART - 60)
     frame = Frame(48, top, CHART - 60, 250, (-0.3, len(values) - 0.7), room(ends, least=POINT))

@@ -7,7 +7,7 @@ from gotta.metrics.measures import MEASURES
 from gotta.report.figures import chart
 from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
 from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines, keep_lines
-from gotta.report.figures.palette import Style, look_of, styles
+from gotta.report.figures.palette import Style, styles
 from gotta.report.panel import Entry, Panel
 from gotta.report.rows import RUNNING, SAME_SAMPLES, SOURCE
 from gotta.report.series import Series, Visit, series
@@ -52,7 +52,7 @@ def _name_line(entry: Entry) -> str:
 
 
 def _looks(lines: Lines) -> dict[str, Style]:
-    return styles({_name_line(one): SOURCE if one.column.is_source else look_of(one.row) for one in lines})
+    return styles({_name_line(one): SOURCE if one.column.is_source else one.row.name for one in lines})
 
 
 def _accuracy(method: str, lines: Lines, which: str) -> Figure:

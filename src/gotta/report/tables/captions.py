@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gotta.report.panel import Panel, Runs
-from gotta.report.setting_words import STREAM
+from gotta.report.setting_words import STREAM, show_value
 from gotta.report.stored_run import CODE, Run
 from gotta.streams import StreamSpec
 
@@ -154,7 +154,8 @@ def _statistics(run: Run) -> str:
     section = {name.removeprefix("method."): value for name, value in run.section("method").items()}
     source = section.get("statistics")
     if source == "running":
-        return f"running statistics that the {section.get('fed_by') or 'memory'} moves (rate {_show(section['rate'])})"
+        rate = _show(section["rate"])
+        return f"running statistics that the {section.get('fed_by') or 'memory'} moves (rate {rate})"
     return STATISTICS.get(str(source), "the method's own statistics" if source is None else f"{source} statistics")
 
 
@@ -187,12 +188,7 @@ def _by_row(values: Iterable[str]) -> str:
 
 
 def _show(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, list):
-        items = [_show(item) for item in value]
-        return " ".join(items) if len(items) <= SHOWN else f"{items[0]} ... {items[-1]} ({len(items)})"
-    return str(value)
+    return "none" if value is None else show_value(value)
 
 
 def origin_lines(runs: Iterable[Run]) -> list[str]:
