@@ -14,6 +14,7 @@ from torch import nn
 
 import gotta
 from gotta import GottaError
+from gotta.methods.parts.calls import join_outputs
 
 Pair = namedtuple("Pair", "loss scores")
 Named = namedtuple("Named", "hidden logits rest")
@@ -293,3 +294,13 @@ def test_inference_mode_and_callers_tensors_stay():
     model(**kept)
     assert kept["place"] is place
     assert place.grad is None
+
+
+def test_outputs_of_parts_are_joined_inside_objects_that_also_hold_types():
+    def given(*rows):
+        layer = SimpleNamespace(keys=torch.tensor(rows), dtype=torch.float32, device=torch.device("cpu"))
+        return {"logits": torch.tensor(rows), "past": SimpleNamespace(layers=[layer], kind=dict, name="a", last=None)}
+
+    joined = join_outputs([given(1, 3), given(2)], [2, 1], torch.tensor([0, 2, 1]))
+    assert joined["logits"].tolist() == joined["past"].layers[0].keys.tolist() == [1, 2, 3]
+    assert (joined["past"].kind, joined["past"].layers[0].dtype) == (dict, torch.float32)

@@ -318,8 +318,8 @@ def join_outputs(parts: Sequence[Any], sizes: Sequence[int], place: Tensor) -> A
         return sum(part * size for part, size in zip(parts, sizes, strict=True)) / sum(sizes)
     if isinstance(first, tuple | list):
         return rebuild(first, [join_outputs(same, sizes, place) for same in zip(*parts, strict=True)])
-    if first is None or isinstance(first, str | int | float):
-        return first
+    if not isinstance(first, Mapping) and (callable(first) or not hasattr(first, "__dict__")):
+        return first  # a number, a text, a type
     names = list(first) if isinstance(first, Mapping) else list(vars(first))
     for name in names:
         first = put(first, (name,), join_outputs([look_up(part, (name,)) for part in parts], sizes, place))
