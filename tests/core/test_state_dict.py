@@ -90,3 +90,31 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
     with pytest.raises(RuntimeError, match="_extra_state"):
         model.load_state_dict({name: value for name, value in state.items() if name != "_extra_state"})
     assert torch.equal(model(images(9)), gotta.adapt(seeded_net(), "tent", seed=3)(images(9)))
+
+
+class Versioned(nn.Conv2d):
+    """Reads states of its first version, whose weights were half as large, as some layers of torchvision do theirs."""
+
+    _version = 2
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *others):
+        if local_metadata.get("version", 1) < 2:
+            state_dict[f"{prefix}weight"] = 2 * state_dict[f"{prefix}weight"]
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
+
+
+def test_layers_that_read_old_states_otherwise_read_these_as_new_ones(tmp_path):
+    def build():
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            net = nn.Sequential(Versioned(3, 8, 3), nn.BatchNorm2d(8), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+            return gotta.adapt(net.append(nn.Linear(8, 5)), "tent")
+
+    model = build()
+    first = [model(images(seed)) for seed in range(2)]
+    model.save(tmp_path / "state")
+    again = build()
+    again.load(tmp_path / "state")
+    assert torch.equal(again(images(3)), model(images(3)))
+    model.reset()
+    assert all(torch.equal(model(images(seed)), first[seed]) for seed in range(2))

@@ -18,7 +18,7 @@ from gotta.heads import find_width
 from gotta.limits import Count, require
 from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
-from gotta.methods.parts.params import load_plain_state, make_optimizer, plain_state
+from gotta.methods.parts.params import load_network, load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import (
     Presets,
     Texts,
@@ -523,7 +523,7 @@ class Method(Stateful):
     def _restore(self, state: dict[str, Any]) -> None:
         self._kept = None
         for name, net in self.networks().items():
-            net.load_state_dict(state[name])
+            load_network(net, state[name])
         if self.optimizer is not None:
             load_plain_state(self.optimizer, state["optimizer"])
         for name, generator in self.generators.items():

@@ -1,6 +1,6 @@
 """Which parameters are trained, and by which optimizer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -106,6 +106,14 @@ def train_weights_and_biases(model: nn.Module, method: str) -> list[nn.Parameter
     if not chosen:
         raise NoEffect(f"method '{method}' trains parameters that are called weight or bias, and this model has none.")
     return train(chosen)
+
+
+def load_network(net: nn.Module, state: Mapping[str, Any]) -> None:
+    """Put a state of this very network back. A plain dict has no versions, and some layers take it for an old one."""
+    own = net.state_dict()
+    own.clear()  # its versions stay
+    own.update(state)
+    net.load_state_dict(own)
 
 
 def plain_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
