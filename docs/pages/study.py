@@ -503,7 +503,8 @@ def by_column(study: Study, names: Sequence[str], columns: Mapping[str, Sequence
     rows = {row_name(names[k]): [shown(values[cells[k]]) for cells in kept.values()] for k in range(len(names))}
     rows = {name: row for name, row in rows.items() if set(row) != {EMPTY}}
     seeds = ", ".join(map(str, sorted(study.seeds(everything))))
-    told = f"Over the seeds that all of these cells have: {seeds}." if seeds else ""
+    sizes = " and ".join(map(str, sorted({len(run.domains) for cell in everything for run in study.find(cell)})))
+    told = f"Over {sizes} corruptions and the seeds that all of these cells have: {seeds}." if seeds else ""
     return f"{grid('memory', list(kept), rows)}\n\n{told}" if kept else ""
 
 

@@ -143,7 +143,7 @@ def test_figures_of_capacity_compare_the_same_seeds_and_name_them():
     runs += [run("fps", 90.0, 1, memory__capacity=64)]
     page = make_page(PAGES["capacity"], Study(runs))
     assert "| fps | 64.6 | 69.6 |" in page
-    assert "Over the seeds that all of these cells have: 0." in page
+    assert "corruptions and the seeds that all of these cells have: 0." in page
     assert "which the paper says closes" not in page, "CDS, Reservoir and PBRS were not run"
 
 
