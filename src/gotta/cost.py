@@ -72,7 +72,7 @@ class Cost:
 
     def restart(self, spent: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from what somebody has spent before, by phase."""
-        before = {_check(name): Tally(**tally) for name, tally in spent.items()}
+        before = {_check(name): Tally().plus(Tally(**tally)) for name, tally in spent.items()}
         self._spent = self._told = {**dict.fromkeys(self._spent, Tally()), **before}
 
     def summary(self) -> dict[str, Any]:
