@@ -214,7 +214,7 @@ def images(seed, size=6):
 
 
 def warm(method, streams=None, **arguments):
-    model = adapt(net_for(method), method, seed=1, **QUICK.get(method, {}), **arguments)
+    model = adapt(net_for(method), method, pairing="paper", seed=1, **QUICK.get(method, {}), **arguments)
     for seed in range(3):
         model(images(seed), **({"stream": streams} if streams else {}))
     return model

@@ -65,7 +65,7 @@ def same(a, b):
 def build(method, memory="none", net=None, **settings):
     memory = memory if methods.get(method).uses_memory else "none"
     capacity = None if memory == "none" else 12
-    settings = {**FAST.get(method, {}), **settings}
+    settings = {"pairing": "safe" if memory != "none" else "paper", **FAST.get(method, {}), **settings}
     return adapt(
         net_for(method) if net is None else net,
         method=method,

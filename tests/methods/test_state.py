@@ -30,7 +30,7 @@ def batches(count=6, size=16, seed=0):
 def build(method, memory="none", **settings):
     memory = memory if methods.get(method).uses_memory else "none"
     capacity = None if memory == "none" else 12
-    settings = {**FAST.get(method, {}), **settings}
+    settings = {"pairing": "safe" if memory != "none" else "paper", **FAST.get(method, {}), **settings}
     return adapt(net_for(method), method, memory, capacity, CLASSES, **settings)
 
 
