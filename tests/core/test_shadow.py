@@ -9,6 +9,7 @@ from whole_state import frozen_state
 
 import gotta
 from gotta import GottaError
+from gotta.core import resume
 from gotta.core import shadow as module
 
 CLASSES = 10
@@ -279,3 +280,21 @@ def test_what_was_counted_of_streams_alone_is_loaded(tmp_path):
     again = gotta.load(tmp_path, seeded_net())
     assert frozen_state(again) == frozen_state(model)
     assert again.shadow.known.said.sum() == 2 * 3 * 8
+
+
+def test_a_load_that_is_cut_off_at_its_end_leaves_the_snapshots_of_before(tmp_path, monkeypatch):
+    saved, model = gotta.adapt(seeded_net()), gotta.adapt(seeded_net())
+    for _ in range(3):
+        saved.snapshot()
+    saved.save(tmp_path)
+    model.snapshot()
+    put_back = resume.put_back
+
+    def cut(*given):
+        put_back(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(resume, "put_back", cut)
+    with pytest.raises(KeyboardInterrupt):
+        model.load(tmp_path)
+    assert list(model.snapshots) == [1]

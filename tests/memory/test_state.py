@@ -67,6 +67,14 @@ def test_a_memory_takes_a_batch_or_stays_as_it_was():
     assert found["valid"] > 50
 
 
+def test_samples_that_torch_cannot_write_change_nothing():
+    memory = Memory("fifo", 3, CLASSES)
+    before = frozen(memory)
+    with pytest.raises(GottaError, match="UInt16"):
+        memory.observe(torch.zeros(4, 3, 2, 2, dtype=torch.uint16), label=[0, 1, 2, 3])
+    assert frozen(memory) == before
+
+
 @pytest.mark.slow
 def test_four_thousand_batches():
     found = Counter(try_case(1000 + number) for number in range(4000))

@@ -189,7 +189,7 @@ class BetweenSteps(Shared):
         "frozen": flag,
     }
 
-    exchanged: ClassVar[tuple[str, ...]] = ("held_streams", "stale_aside")  # beside what `state` names
+    exchanged: ClassVar[tuple[str, ...]] = ("held_streams", "stale_aside", "snapshots")  # beside what `state` names
 
     def __init__(self) -> None:
         super().__init__()

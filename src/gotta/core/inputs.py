@@ -125,6 +125,8 @@ def check_starts(starts: Any, count: int) -> NDArray[np.bool_] | None:
 
 def shape(saved: Any) -> tuple[int, ...]:
     """Of one sample, as it is in a file."""
+    if not isinstance(saved, list | tuple):
+        raise TypeError(f"{saved!r} is not the shape of a sample")
     return tuple(map(count, saved))
 
 

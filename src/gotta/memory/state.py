@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from gotta.memory.table import FURTHER, Logged, Table
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
 
-COLUMNS = ("label", "uncertainty", "embedding", "born")
+GIVEN = ("label", "uncertainty", "embedding")  # or not, with each sample
+COLUMNS = (*GIVEN, "born")
 
 
 def of_memory(memory: "Memory") -> dict[str, Any]:
@@ -107,7 +107,9 @@ def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int, further
     wrong += [] if len(saved["seen"]) == num_classes + 1 else ["seen"]
     if wrong:
         raise ValueError(f"{', '.join(wrong)} do not have the length of the other columns")
-    if np.dtype(saved["dtype"]).kind != "f" or not isinstance(saved["fields"], dict | NoneType):
+    given = saved["fields"]
+    known = given is None or (given.keys() == {*GIVEN} and all(type(there) is bool for there in given.values()))
+    if np.dtype(saved["dtype"]).kind != "f" or not known:
         raise ValueError("what it says of its columns is damaged")
     if not all(type(count) is int and count >= 0 for count in saved["stats"].values()):
         raise ValueError("what it has counted is damaged")
@@ -160,12 +162,12 @@ class Rewind:
         for holder, name, value in self._places:
             setattr(holder, name, value)
         self._table.take_back(self._rows)
-        self._storage.take_back(self._pixels)
         for name, counted in self._counts:
             setattr(self._table, name, counted.copy())
         for held, length in self._lengths:
             del held[length:]
         set_generator(self._memory._rng, self._rng)
+        self._storage.take_back(self._pixels)  # last: torch can read types of numbers that it cannot write
 
 
 @contextmanager
