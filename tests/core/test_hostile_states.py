@@ -268,10 +268,11 @@ class Changed:
 WRONG = ["x", True, [], [0.5], {"x": 1}, torch.arange(3), torch.rand(2, 2, 2, 2, 2), torch.zeros(0)]
 
 
-TO_REMEMBER = {  # what a method needs to remember anything here
-    **{name: {"e_margin": 10.0} for name in ("eata", "eta", "rdumb")},
+TO_REMEMBER = {  # what a method needs to remember anything here: with levels, training waits for a change of domain
+    **{name: {"statistics": "batch"} for name in ("delta", "energy", "roid")},
+    **{name: {"e_margin": 10.0, "statistics": "batch"} for name in ("eata", "eta", "rdumb")},
     "foa": {"source_data": images(8, 64)},
-    "petta": {"source_data": images(8, 64)},
+    "petta": {"source_data": images(8, 64), "statistics": "batch"},
 }
 
 
