@@ -99,6 +99,20 @@ def test_texts_of_transformers(hf, method):
             assert torch.equal(given.logits, net(**batch).logits)
 
 
+def test_streams_of_a_model_that_gives_its_cache_back(hf):
+    config = hf.GPT2Config(
+        vocab_size=100, n_embd=16, n_layer=2, n_head=2, pad_token_id=0, bos_token_id=1, eos_token_id=2, num_labels=3
+    )
+    net = seeded(lambda: hf.GPT2ForSequenceClassification(config))
+    ids = torch.randint(3, 100, (4, 7), generator=torch.Generator().manual_seed(0))
+    given, expected = gotta.adapt(net, "tent")(input_ids=ids, stream=["a", "b", "b", "a"]), net(input_ids=ids)
+    assert type(given) is type(expected)
+    assert given.logits.shape == (4, 3)
+    keys, own = (output.past_key_values.layers[0].keys for output in (given, expected))
+    torch.testing.assert_close(keys, own, rtol=0, atol=1e-3)  # stream b comes after a step on stream a
+    assert (own - own.flip(0)).abs().max() > 1e-2
+
+
 def test_a_pipeline(hf):
     net, processor = hf_resnet(hf), hf.ViTImageProcessor(size={"height": 32, "width": 32})
     pictures = [Image.fromarray(np.random.default_rng(at).integers(0, 255, (32, 32, 3), np.uint8)) for at in range(4)]
@@ -171,6 +185,14 @@ def test_torchvision_and_what_sar_trains():
     assert "features.denseblock1-3" in repr(model)
     assert not any("denseblock4" in name for name in model.method.trained)
     assert model(images()).shape == (4, 7)
+
+
+def test_torchvision_layers_that_have_a_version():
+    vision = library("torchvision")
+    model = gotta.adapt(seeded(lambda: vision.models.mnasnet0_5(num_classes=7)), "tent")
+    first = model(images(size=64))
+    model.reset()
+    assert torch.equal(model(images(size=64)), first)
 
 
 def test_a_lightning_module_predicts_and_its_checkpoint_holds_the_memory(tmp_path):

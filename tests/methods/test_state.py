@@ -113,7 +113,7 @@ def test_every_network_and_memory_of_a_method_is_in_its_state():
         "energy": {"remembers/turn", "remembers/buffer"},
     }
     for method, parts in expected.items():
-        model = build(method, **({"recover_below": 0.0} if method == "sar" else {}))
+        model = build(method, statistics="batch", **({"recover_below": 0.0} if method == "sar" else {}))
         for x in batches(2):
             model(x)
         leaves = flat(model.method.state_dict())
@@ -125,7 +125,7 @@ def test_every_network_and_memory_of_a_method_is_in_its_state():
 
 def test_recovery_of_sar_clears_what_it_should():
     for quirks, ema_kept, momentum_kept in [((), False, False), ({"keep_ema"}, True, False), ("published", True, True)]:
-        model = build("sar", recover_below=9.0, quirks=quirks)
+        model = build("sar", statistics="batch", recover_below=9.0, quirks=quirks)
         start = model.model.bn1.weight.clone()
         outcome = model.step(batches(1)[0])
         assert outcome.diagnostics["recovered"] == 1
@@ -136,7 +136,7 @@ def test_recovery_of_sar_clears_what_it_should():
 
 def test_eata_forgets_its_average_at_a_reset_unless_asked():
     for quirks, kept in (((), False), ({"keep_q"}, True)):
-        model = build("eata", quirks=quirks)
+        model = build("eata", statistics="batch", quirks=quirks)
         model(batches(1)[0])
         assert model.method.q is not None
         model.reset()
