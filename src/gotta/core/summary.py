@@ -1,5 +1,6 @@
 """An adapted model in a few lines, for people."""
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -41,10 +42,23 @@ def describe(adapted: "BetweenSteps") -> str:
 
 
 def tell_layers(names: Iterable[str]) -> str:
-    """The outermost parts of a network that parameters are in.
+    """Where parameters are, briefly: each name up to its first number, and numbers that follow one another as a range.
 
     >>> tell_layers(["bn1.weight", "blocks.0.norm1.weight", "blocks.1.norm1.weight", "norm.bias"])
-    'bn1, blocks, norm'
+    'bn1, blocks.0-1, norm'
     """
-    told = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    places: dict[str, list[int]] = {}
+    for name in names:
+        found = re.match(r"(\D*?)(\d+)(?=\.|$)", name)
+        place, number = (found[1], int(found[2])) if found else (name.rpartition(".")[0] or name, -1)
+        places.setdefault(place, []).append(number)
+    told = []
+    for place, numbers in places.items():
+        first, last = min(numbers), max(numbers)
+        whole = {*numbers} == {*range(first, last + 1)}
+        told += (
+            [place if first < 0 else f"{place}{first}" + (f"-{last}" if last > first else "")]
+            if whole
+            else [f"{place}{number}" for number in sorted({*numbers})]
+        )
     return ", ".join(told[:MOST_TOLD]) + (", ..." if len(told) > MOST_TOLD else "")
