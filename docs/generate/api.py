@@ -56,9 +56,10 @@ def describe(module: ModuleType, name: str, known: dict[int, str]) -> str:
     if inspect.ismodule(thing):
         return f"``{full}``\n   {first_sentence(thing)} See :doc:`{thing.__name__}`.\n"
     if inspect.isclass(thing) or inspect.isroutine(thing):
-        if id(thing) in known:
-            return f"``{full}``\n   is :py:obj:`{known[id(thing)]}`.\n"
-        known[id(thing)] = full
+        key = id(getattr(thing, "__func__", thing))  # of a method that several rooms offer
+        if key in known:
+            return f"``{full}``\n   is :py:obj:`{known[key]}`.\n"
+        known[key] = full
         if inspect.isclass(thing):
             return f".. autoclass:: {full}\n{'   :inherited-members:' if has_hidden_base(thing) else ''}\n"
         return f".. autofunction:: {full}\n"
