@@ -16,7 +16,7 @@ from small_recipe import RECIPE
 
 def test_a_dry_run_says_how_many_how_long_and_takes_settings(tmp_path):
     arguments = ("bench", "table1", "--quick", "--method", "tent", "--memory", "fps", "--out", tmp_path, "--dry-run")
-    shown = gotta(*arguments, "stream.per_class=1", "-s", "method.lr=1e-4")
+    shown = gotta(*arguments, "stream.per_class=1", "method.lr=1e-4")
     assert "7 runs, 0 finished before, 7 to do" in shown
     assert re.search(r"runs per seed +tent\nnone +1\nfps +1\ncontrol: running statistics +1\n", shown)
     assert "seed 0: 7 runs, 0 finished before\n" in shown
