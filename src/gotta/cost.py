@@ -22,7 +22,8 @@ class Tally(NamedTuple):
     samples: int = 0
 
     def plus(self, other: "Tally", sign: int = 1) -> "Tally":
-        return Tally._make(mine + sign * theirs for mine, theirs in zip(self, other, strict=True))
+        (a, b, c, d), (e, f, g, h) = self, other  # a fraction of the time that a loop takes, in every step
+        return Tally(a + sign * e, b + sign * f, c + sign * g, d + sign * h)
 
 
 class Cost:
