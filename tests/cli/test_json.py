@@ -26,6 +26,12 @@ def test_answers_for_programs(words, keys):
     assert keys <= json.loads(gotta(*words, "--json", stream="out")).keys()
 
 
+def test_an_error_is_a_document_too(tmp_path):
+    words = ("status", tmp_path / "nowhere", "--json")
+    told = json.loads(gotta(*words, code=2, stream="out"))
+    assert gotta(*words, code=2) == f"gotta: {told['error']}\n"
+
+
 def test_parts_and_protocols_for_programs():
     (part,) = json.loads(gotta("show", "fps", "--json", stream="out"))
     assert part["name"] == "fps"

@@ -1,5 +1,6 @@
 """`gotta`: the command. Heavy imports wait until a command needs them, so that --help answers at once."""
 
+import json
 import os
 import sys
 import warnings
@@ -72,6 +73,8 @@ def main() -> None:
             app(prog_name="gotta")
         except GottaError as error:
             print(f"gotta: {error}", file=sys.stderr)
+            if "--json" in sys.argv:
+                print(json.dumps({"error": str(error)}))
             sys.exit(2)
 
 

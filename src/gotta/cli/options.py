@@ -116,7 +116,7 @@ def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help='Print JSON, for other programs; an error is {"error": ...}.')]
 
 
 def print_json(answer: Any) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from shutil import copy, copytree, ignore_patterns
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 import torch
@@ -48,6 +48,7 @@ CALLS = 4000  # events a second that the board takes; with more cells at a time 
 SENT = "gotta_sent"  # the package in which modules of the user's own travel
 AHEAD = 1000  # cells that wait in the cluster beyond those that fit, so that an autoscaler sees what is wanted
 WRITERS = 16  # threads that claim and store
+OLD = 30 * 24 * 3600.0  # seconds
 ROOM = 5.0  # seconds between two looks at how large the cluster is
 
 
@@ -189,6 +190,7 @@ class _Driver:
         self._look_for_room(waiting[0])
         self.data = self._share({spec.data.model_dump_json(): spec.data for spec in specs})
         self.sign.parent.mkdir(parents=True, exist_ok=True)
+        remove_old_signs(self.sign.parent)
         self.sign.touch()
         pool = ThreadPoolExecutor(WRITERS, "gotta-store")
         try:
@@ -337,6 +339,13 @@ class _Driver:
             self._give_back(id, "stopped")
         self.ray.kill(self.board)
         self.sign.unlink(missing_ok=True)
+
+
+def remove_old_signs(folder: Path) -> None:
+    """Of drivers that were killed: no sweep lasts that long."""
+    for sign in folder.glob(".driver-*"):
+        if time() - sign.stat().st_mtime > OLD:
+            sign.unlink(missing_ok=True)
 
 
 def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], pause: float) -> Computed:
