@@ -39,7 +39,7 @@ from torch import Tensor, nn
 
 import gotta
 from gotta.core.undo import Undo
-from gotta.data.dataset import Corrupted
+from gotta.data.dataset import Corrupting
 from gotta.experiment.run import run as running
 from gotta.experiment.run.loaded import model_of
 from gotta.experiment.spec.run_spec import RunSpec
@@ -55,7 +55,7 @@ WIDTH = 54  # of the names of cells
 PARTS = ("network", "undo", "memory", "scores", "measures", "images", "begin", "write", "other")
 TIMED: dict[str, list[tuple[Any, str]]] = {
     "backward": [(torch.Tensor, "backward"), (torch.autograd, "grad")],
-    "corrupting": [(Corrupted, "_corrupt")],
+    "corrupting": [(Corrupting, "images")],
     "undo": [(Undo, name) for name in ("__init__", "expect_adaptation", "harm")],
     "memory": [(Memory, "observe"), (Memory, "batch")],
     "scores": [(Online, "update")],
