@@ -23,7 +23,7 @@ def images(count=3, size=16, seed=0, shape=(3, 8, 8)):
 
 
 def build(method, net=None, memory="none", capacity=None, **settings):
-    settings = {**FAST.get(method, {}), **settings}
+    settings = {"pairing": "safe" if memory != "none" else "paper", **FAST.get(method, {}), **settings}
     if not methods.get(method).uses_memory:
         memory, capacity = "none", None
     return adapt(net_for(method) if net is None else net, method, memory, capacity, CLASSES, **settings)

@@ -55,7 +55,7 @@ def test_it_is_adapted_and_run_as_any_other(snapshot):
     import gotta
 
     _, folder = snapshot
-    adapted = gotta.adapt(load(f"hf:{folder}", "pretrained"), "tent")
+    adapted = gotta.adapt(load(f"hf:{folder}", "pretrained"), "tent", statistics="batch")
     before = adapted.model.state_dict()["model.net.resnet.embedder.embedder.normalization.weight"].clone()
     adapted(torch.rand(8, 3, 32, 32))
     assert not torch.equal(
