@@ -49,6 +49,8 @@ def tell(said: dict[str, Any]) -> str:
             f" Bare network and method take turns, {said['rounds']} times for batches of 16; a ratio is that of all "
             f"requests, up to {most:,} on each side. Its interval comes from drawing rounds anew."
         )
+        if any("low" not in row for row in said["rows"]):
+            parts[0] += " Rows without an interval are of an earlier run: ten seconds each, without turns."
     for size in sorted({row["batch"] for row in said["rows"]}):
         rows = [row for row in said["rows"] if row["batch"] == size]
         both = {
