@@ -139,7 +139,9 @@ def existing(folder: Path) -> "Store | Kept":
     from gotta.experiment.sweep.kept import open_runs
 
     if not folder.exists() and is_folder(folder):
-        raise GottaError(f"there is no folder '{folder}'. Name one that 'gotta bench' wrote to, such as runs/mini.")
+        raise GottaError(
+            f"there is no folder '{folder}'. Expected one that 'gotta bench' has written, such as runs/mini."
+        )
     return open_runs(folder)
 
 

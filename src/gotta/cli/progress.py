@@ -15,7 +15,7 @@ from gotta.safe_text import tell_few, tell_seconds
 from gotta.train import Progress as TrainingProgress
 
 SHOWN = 20  # bars on a terminal, and runs that a line names
-QUIET = 30.0  # seconds without a line after which one says what is running, where there is no terminal; then twice that
+QUIET = 30.0  # without a terminal: seconds of silence before a line says what is running; doubled each time
 
 
 def show_table(console: Console, table: Table, details: bool = True) -> None:

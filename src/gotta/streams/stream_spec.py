@@ -53,7 +53,7 @@ class StreamSpec:
     clips: Count | None = None  # of video, clips per domain, the same ones in every domain
     frames: Count | None = None  # of video, the first so many frames of each clip; shorter clips are shown whole
     boundaries: Literal["told", "hidden"] | None = (
-        None  # of video: where clips begin is told to a prior, or hidden (also if left open)
+        None  # of video: does the prior know where clips begin? A run fills it in
     )
     choose: Literal["first", "random", "anew"] = (
         "first"  # which images or clips per_class, limit and clips take; or random, or anew for every visit
