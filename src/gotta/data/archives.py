@@ -6,10 +6,14 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gotta.errors import GottaError
 
 LARGEST = 1 << 29  # bytes of one file that is read into memory; the largest of CIFAR has 155 MB
-# What a damaged archive makes Python raise, besides OSError.
+# What a damaged archive makes Python raise.
 UNREADABLE = (
+    OSError,
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
@@ -22,6 +26,17 @@ UNREADABLE = (
     RuntimeError,  # a password, an unknown compression, headers that go on and on
     ValueError,
 )
+
+
+@contextmanager
+def one_error(what: str, way_out: str) -> Iterator[None]:
+    """Whatever a file that anybody may have written makes Python raise becomes one error."""
+    try:
+        yield
+    except GottaError:
+        raise
+    except UNREADABLE as error:
+        raise GottaError(f"{what}: {error}. {way_out}") from None
 
 
 def tar_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

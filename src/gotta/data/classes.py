@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gotta.data.archives import one_error
 from gotta.data.home import find
 from gotta.data.readers.pictures import Pictures
 from gotta.errors import GottaError
@@ -52,15 +53,12 @@ def read_index(class_index: str) -> dict[str, int]:
     if class_index == IMAGENET1K:
         return {name: number for number, name in enumerate(wnids())}
     path = find("class_index", class_index)
-    try:
+    expected = 'Expected a number of its own for each class, as {"n01440764": 0, "n01443537": 1}.'
+    with one_error(f"class_index '{path}' is not readable JSON", expected):
         index: Any = read_json(path, links=True)
-    except (OSError, ValueError) as error:
-        raise GottaError(f"class_index '{path}' is not readable JSON: {error}.") from None
     numbers = list(index.values()) if isinstance(index, dict) else []
     if not numbers or not all(type(n) is int and 0 <= n < MOST for n in numbers) or len(set(numbers)) < len(numbers):
-        raise GottaError(
-            f'class_index \'{path}\' must give each class a number of its own, as {{"n01440764": 0, "n01443537": 1}}.'
-        )
+        raise GottaError(f"class_index '{path}' does not number the classes. {expected}")
     return dict(index)
 
 
@@ -69,10 +67,8 @@ def chosen(pictures: Pictures, subset: str | None) -> Pictures:
     if subset is None:
         return pictures
     path = find(f"subset '{subset}'", None if subset in SUBSETS else subset, *SUBSETS.get(subset, ()))
-    try:
+    with one_error(f"the list of images '{path}' cannot be read", "Expected a line <class>/<image> for each."):
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise GottaError(f"the list of images '{path}' cannot be read: {error}.") from None
     wanted = ["/".join(PurePosixPath(line).parts[-2:]) for line in lines if line and not line.startswith("#")]
     row = {name: at for at, name in enumerate(pictures.names)}
     unlisted = [name for name in wanted if name not in row]

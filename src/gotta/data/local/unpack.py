@@ -40,10 +40,10 @@ def unpack(archive: Path, folder: Path) -> list[Path]:
         return [path.rename(folder / path.name) for path in found if not _exists(folder / path.name)]
     except GottaError:
         raise
-    except UNREADABLE as error:
-        raise GottaError(f"{archive} cannot be unpacked: {error}. Remove it and download it again.") from None
     except OSError as error:
         raise GottaError(f"{archive.name} cannot be unpacked into {folder}: {error.strerror or error}.") from None
+    except UNREADABLE as error:
+        raise GottaError(f"{archive} cannot be unpacked: {error}. Remove it and download it again.") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

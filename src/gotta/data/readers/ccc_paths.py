@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.archives import one_error
 from gotta.data.corruptions.between import NOTHING, STEPS
 from gotta.data.corruptions.severities import SEVERITIES
 from gotta.errors import GottaError
@@ -80,10 +81,8 @@ class Calibration:
     def read(cls, path: Path | None = None) -> "Calibration":
         """From a file; without one that of the bundled network."""
         found = USUAL if path is None else path
-        try:
+        with one_error(f"'{found}' is not readable JSON", f"{EXPECTED}."):
             return cls(read_json(found, links=True), str(found))
-        except (OSError, ValueError) as error:
-            raise GottaError(f"'{found}' is not readable JSON: {error}. {EXPECTED}.") from None
 
     def alone(self) -> dict[str, tuple[float, float]]:
         """Of each corruption the accuracy without it and at its hardest."""

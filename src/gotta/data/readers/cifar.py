@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from gotta.data.archives import LARGEST, UNREADABLE, read_tar_member, tar_members
+from gotta.data.archives import LARGEST, one_error, read_tar_member, tar_members
 from gotta.data.readers.cifar_pickle import ROW, read_batch
 from gotta.data.readers.pictures import decode
 from gotta.errors import GottaError
@@ -19,7 +19,6 @@ from gotta.json_yaml import parse_json, read_bytes
 from gotta.types import Images, IntArray
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-SUFFIXES = (".bin", ".png", "")
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def _read(cifar: Cifar, path: Path, split: str) -> tuple[Images, IntArray]:
     if not (path.is_file() or path.is_dir()):
         raise GottaError(f"no {cifar.name} at {path}. Expected {cifar.known}.")
     batches = cifar.batches[split]
-    wanted = {batch + suffix for batch in batches for suffix in SUFFIXES} | {f"{split}_lables.json"}
+    wanted = {batch + suffix for batch in batches for suffix in READERS} | {f"{split}_lables.json"}
     files = dict(files_of(path, wanted))
     for suffix, read in READERS.items():
         if any(batch + suffix in files for batch in batches):
@@ -82,7 +81,7 @@ def _read(cifar: Cifar, path: Path, split: str) -> tuple[Images, IntArray]:
 
 def is_cifar10(path: Path) -> bool:
     """Whether this looks like CIFAR-10, an archive or a folder, rather than a folder of images by class."""
-    names = {batch + suffix for batches in TEN.batches.values() for batch in batches for suffix in SUFFIXES}
+    names = {batch + suffix for batches in TEN.batches.values() for batch in batches for suffix in READERS}
     # Only so deep as the archives are: a folder of a million photographs is not searched through.
     found = (file for pattern in ("*_batch*", "*/*_batch*") for file in path.glob(pattern))
     return not path.is_dir() or any(file.name in names for file in found)
@@ -91,30 +90,21 @@ def is_cifar10(path: Path) -> bool:
 def files_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     """The wanted files of an archive or folder by name, in one pass."""
     if path.is_dir():
-        yield from ((file.name, _content(file)) for file in path.rglob("*") if file.is_file() and file.name in wanted)
+        for file in path.rglob("*"):
+            if file.is_file() and file.name in wanted:
+                with one_error(f"{file} cannot be read", "Download it again."):
+                    yield file.name, read_bytes(file, LARGEST, links=True)
         return
-    try:
-        with tarfile.open(path) as archive:
-            for member in tar_members(archive):
-                name = PurePosixPath(member.name).name
-                if name in wanted and (content := read_tar_member(archive, member)) is not None:
-                    yield name, content
-    except (*UNREADABLE, OSError) as error:
-        raise GottaError(f"{path} is not a readable tar archive: {error}. Download it again.") from None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_bytes(path, LARGEST, links=True)
-    except OSError as error:
-        raise GottaError(f"{path} cannot be read: {error.strerror or error}. Download it again.") from None
+    with one_error(f"{path} is not a readable tar archive", "Download it again."), tarfile.open(path) as archive:
+        for member in tar_members(archive):
+            name = PurePosixPath(member.name).name
+            if name in wanted and (content := read_tar_member(archive, member)) is not None:
+                yield name, content
 
 
 def _labels(path: Path, text: bytes) -> IntArray:
-    try:
+    with one_error(f"{path}: its list of labels cannot be read", "Download it again."):
         labels = parse_json(text)
-    except ValueError as error:
-        raise GottaError(f"{path}: its list of labels cannot be read: {error}. Download it again.") from None
     if not isinstance(labels, list) or not all(type(label) is int and 0 <= label < len(CLASSES) for label in labels):
         raise GottaError(f"{path}: its labels are not a list of numbers from 0 to 9. Download it again.")
     return np.array(labels, np.int64)

@@ -1,7 +1,8 @@
 """Clips: frames that show one object one after the other, and how they are split and thinned."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,31 +18,11 @@ HELD_OUT_OF = 4  # one of so many clips of a class is held out
 
 
 @dataclass(frozen=True)
-class Stored:
-    """Frames in memory."""
-
-    pixels: Images
-
-    def __call__(self, rows: IntArray) -> Images:
-        return self.pixels[rows]
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Some rows of other frames."""
-
-    frames: Callable[[IntArray], Images]
-    kept: IntArray
-
-    def __call__(self, rows: IntArray) -> Images:
-        return self.frames(self.kept[rows])
-
-
-@dataclass(frozen=True)
 class Clips:
     """For each frame its label [N] and its clip [N]; the frames of a clip are rows that follow one another in time.
 
-    `frames(rows)` gives the pixels [n, H, W, 3] of these rows, read or made when asked for.
+    `frames(rows)` gives the pixels [n, H, W, 3] of these rows, read or made when asked for: a `partial` of a function
+    that another process can have, with what the frames come from.
     """
 
     frames: Callable[[IntArray], Images]
@@ -54,17 +35,25 @@ class Clips:
 
     def rows(self, kept: IntArray) -> "Clips":
         """Only these frames; the classes stay."""
-        return Clips(Chosen(self.frames, kept), self.labels[kept], self.clips[kept], self.classes)
+        return Clips(partial(_some, self.frames, kept), self.labels[kept], self.clips[kept], self.classes)
+
+
+def stored(pixels: Images, rows: IntArray) -> Images:
+    """Frames in memory."""
+    return pixels[rows]
+
+
+def _some(frames: Callable[[IntArray], Images], kept: IntArray, rows: IntArray) -> Images:
+    return frames(kept[rows])
 
 
 def frames_content(frames: Any) -> Iterator[Content]:
-    """The arrays and files that frames come from, whatever kind of frames they are."""
-    for field in fields(frames) if is_dataclass(frames) else ():
-        value = getattr(frames, field.name)
-        if is_dataclass(value):
-            yield from frames_content(value)
-        elif isinstance(value, np.ndarray | tuple):
-            yield value
+    """The arrays and files that frames come from."""
+    for given in frames.args if isinstance(frames, partial) else ():
+        if isinstance(given, np.ndarray | tuple):
+            yield given
+        else:
+            yield from frames_content(given)
 
 
 def position_in_clip(clips: IntArray) -> IntArray:

@@ -2,12 +2,13 @@
 
 import io
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from gotta.data.archives import UNREADABLE, read_zip_member
-from gotta.data.readers.clips import Clips, Stored, in_part
+from gotta.data.archives import one_error, read_zip_member
+from gotta.data.readers.clips import Clips, in_part, stored
 from gotta.data.readers.pictures import decode
 from gotta.errors import GottaError
 from gotta.types import Images
@@ -24,24 +25,20 @@ def read_sheets(path: str | Path, part: str = "all") -> Clips:
     path = Path(path)
     if not path.is_file():
         raise GottaError(f"no tracks at {path}. Expected {LAYOUT}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = sorted(name for name in archive.namelist() if _is_sheet(name))
-            if not names:
-                raise GottaError(f"{path} holds no tracks. Expected {LAYOUT}.")
-            classes = tuple(sorted({_class(name) for name in names}))
-            label_of_track = np.array([classes.index(_class(name)) for name in names], np.int64)
-            chosen = np.flatnonzero(in_part(label_of_track, classes, part))
-            sheets = [_frames(f"{path}: {names[track]}", read_zip_member(archive, names[track])) for track in chosen]
-    except GottaError:
-        raise
-    except (*UNREADABLE, OSError) as error:
-        raise GottaError(f"{path} is not a readable zip file: {error}. Fetch it again; expected {LAYOUT}.") from None
+    way_out = f"Fetch it again; expected {LAYOUT}."
+    with one_error(f"{path} is not a readable zip file", way_out), zipfile.ZipFile(path) as archive:
+        names = sorted(name for name in archive.namelist() if _is_sheet(name))
+        if not names:
+            raise GottaError(f"{path} holds no tracks. Expected {LAYOUT}.")
+        classes = tuple(sorted({_class(name) for name in names}))
+        label_of_track = np.array([classes.index(_class(name)) for name in names], np.int64)
+        chosen = np.flatnonzero(in_part(label_of_track, classes, part))
+        sheets = [_frames(f"{path}: {names[track]}", read_zip_member(archive, names[track])) for track in chosen]
     sides = sorted({sheet.shape[1] for sheet in sheets})
     if len(sides) > 1:
         raise GottaError(f"{path} holds frames of {sides[0]} and of {sides[-1]} pixels. Expected one size.")
     lengths = [len(sheet) for sheet in sheets]
-    frames = Stored(np.concatenate(sheets))
+    frames = partial(stored, np.concatenate(sheets))
     return Clips(frames, np.repeat(label_of_track[chosen], lengths), np.repeat(chosen, lengths), classes)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from gotta.data.archives import LARGEST, UNREADABLE, read_zip_member
+from gotta.data.archives import LARGEST, one_error, read_zip_member
 from gotta.errors import GottaError
 from gotta.json_yaml import read_bytes
 from gotta.limits import Count, check_fields
@@ -100,14 +100,12 @@ class Pictures:
     def data(self, row: int) -> bytes:
         """The bytes of one file."""
         member = self.members[row]
-        try:
+        with one_error(f"{self.root / member} cannot be read", "Fetch it again."):
             if not self.root.is_file():
                 return read_bytes(self.root / member, LARGEST, links=True)
             if self._archive is None:
                 self._archive = zipfile.ZipFile(self.root)
             return read_zip_member(self._archive, member)
-        except (*UNREADABLE, OSError) as error:
-            raise GottaError(f"{self.root / member} cannot be read: {error}. Fetch it again.") from None
 
 
 def noise_index(names: Sequence[str]) -> IntArray:
@@ -153,14 +151,12 @@ def _in_archive(path: Path) -> dict[str, list[str]]:
 
 
 def archive_names(path: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.namelist()
-    except (*UNREADABLE, OSError) as error:
-        raise GottaError(
-            f"no images at {path}: it is not a readable zip archive ({error}). "
-            f"Expected {path}/<class>/<image>, in a folder or a zip."
-        ) from None
+    expected = f"Expected {path}/<class>/<image>, in a folder or a zip."
+    with (
+        one_error(f"no images at {path}: it is not a readable zip archive", expected),
+        zipfile.ZipFile(path) as archive,
+    ):
+        return archive.namelist()
 
 
 def image_folder(root: str | Path, size: int) -> tuple[Images, IntArray, list[str]]:

@@ -1,6 +1,6 @@
 """Pseudo-video: a still image seen by a camera that pans, zooms and adjusts its exposure smoothly."""
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,25 +20,18 @@ Floats = NDArray[np.float64]
 Shades = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Camera:
-    """Frames made when asked for: row k shows image k // frames at time k % frames."""
-
-    images: Images
-    swings: Floats
-    frames: int
-
-    def __call__(self, rows: IntArray) -> Images:
-        still, time = np.divmod(np.asarray(rows, np.int64), self.frames)
-        return seen(self.images[still], positions(self.swings[still], time / self.frames))
-
-
 def pseudo_video(images: Images, labels: IntArray, classes: tuple[str, ...], frames: int = 32, seed: int = 0) -> Clips:
     """One clip of so many frames from each still image, in the order of the images; a frame is made when asked for."""
     require("frames", frames, Count)
     swings = generator(seed, "pseudo-video").random((len(images), 3, len(REACH)))
     clips = np.repeat(np.arange(len(images), dtype=np.int64), frames)
-    return Clips(Camera(images, swings, frames), np.repeat(labels, frames), clips, classes)
+    return Clips(partial(_film, images, swings, frames), np.repeat(labels, frames), clips, classes)
+
+
+def _film(images: Images, swings: Floats, frames: int, rows: IntArray) -> Images:
+    """Row k shows image k // frames at time k % frames."""
+    still, time = np.divmod(np.asarray(rows, np.int64), frames)
+    return seen(images[still], positions(swings[still], time / frames))
 
 
 def positions(swings: Floats, time: Floats) -> Floats:

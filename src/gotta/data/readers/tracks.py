@@ -1,9 +1,10 @@
 """Clips as files: `<class>/<track>/<frame>.jpg`, or whole frames with a box around the object in each."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,30 +19,6 @@ from gotta.types import Images, IntArray
 Boxes = NDArray[np.float64]  # [N, 4]: x, y, width, height in pixels
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """Frame files, fitted by their shorter side, the centre kept."""
-
-    paths: tuple[Path, ...]
-    size: int
-
-    def __call__(self, rows: IntArray) -> Images:
-        return np.stack([np.asarray(Fit(self.size)(decode(self.paths[row], self.paths[row]))) for row in rows])
-
-
-@dataclass(frozen=True)
-class CutOut:
-    """The objects in their boxes in frame files."""
-
-    paths: tuple[Path, ...]
-    boxes: Boxes
-    margin: float
-    size: int
-
-    def __call__(self, rows: IntArray) -> Images:
-        return np.stack([cut(self.paths[row], self.boxes[row], self.margin, self.size) for row in rows])
-
-
 def is_tracks(root: Path) -> bool:
     """Whether a folder holds tracks by class, rather than images."""
     return any(_folders(folder) and not image_files(folder) for folder in _folders(root)[:1])
@@ -49,19 +26,16 @@ def is_tracks(root: Path) -> bool:
 
 def read_tracks(root: str | Path, size: int) -> Clips:
     """The clips of `<root>/<class>/<track>/<frame>`, each frame fitted by its shorter side, the centre kept."""
-    root = Path(root)
-    require("size", size, Count)
-    tracks = [(track.parent.name, track) for folder in _folders(root) for track in _folders(folder)]
+    root, fit = Path(root), Fit(size)
+    tracks = [track for folder in _folders(root) for track in _folders(folder)]
     if not tracks:
         raise GottaError(f"no tracks at {root}. Expected {root}/<class>/<track>/<frame>, frames as .jpg or .png.")
     bare = [str(folder) for folder in _folders(root) if not _folders(folder)]
-    files = [image_files(track) for _, track in tracks]
-    bare += [str(track) for (_, track), found in zip(tracks, files, strict=True) if not found]
+    files = [image_files(track) for track in tracks]
+    bare += [str(track) for track, found in zip(tracks, files, strict=True) if not found]
     if bare:
         raise GottaError(f"nothing in {', '.join(bare[:3])}. Expected tracks of frames; fill or remove these folders.")
-    classes = tuple(dict.fromkeys(name for name, _ in tracks))
-    frames = Fitted(tuple(path for found in files for path in found), size)
-    return _clips(frames, [classes.index(name) for name, _ in tracks], [len(found) for found in files], classes)
+    return _clips([track.parent.name for track in tracks], files, _fitted, fit)
 
 
 def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = "classes.txt") -> Clips:
@@ -74,14 +48,21 @@ def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = 
     require("size", size, Count)
     require("margin", margin, NotNegative)
     listed = dict(_videos(root / classes))
-    missing = [str(path) for video in listed for path in _parts(root, video) if not path.exists()]
+    parts = [path for video in listed for path in (root / "anno" / f"{video}.txt", root / "frames" / video)]
+    missing = [str(path) for path in parts if not path.exists()]
     if missing:
         raise GottaError(f"{root / classes} names videos that are not there: no {', no '.join(missing[:3])}.")
     files = [image_files(root / "frames" / video) for video in listed]
     boxes = [_boxes(root / "anno" / f"{video}.txt", len(found)) for video, found in zip(listed, files, strict=True)]
-    names = tuple(sorted(set(listed.values())))
-    frames = CutOut(tuple(path for found in files for path in found), np.concatenate(boxes), margin, size)
-    return _clips(frames, [names.index(name) for name in listed.values()], [len(found) for found in files], names)
+    return _clips(list(listed.values()), files, _cut_out, np.concatenate(boxes), margin, size)
+
+
+def _fitted(paths: tuple[Path, ...], fit: Fit, rows: IntArray) -> Images:
+    return np.stack([np.asarray(fit(decode(paths[row], paths[row]))) for row in rows])
+
+
+def _cut_out(paths: tuple[Path, ...], boxes: Boxes, margin: float, size: int, rows: IntArray) -> Images:
+    return np.stack([cut(paths[row], boxes[row], margin, size) for row in rows])
 
 
 def cut(path: Path, box: Boxes, margin: float, size: int) -> Images:
@@ -110,20 +91,17 @@ def image_files(folder: Path) -> list[Path]:
     return sorted((p for p in folder.iterdir() if is_image(p.name) and p.name[0] != "."), key=in_time)
 
 
-def _clips(
-    frames: Callable[[IntArray], Images], label_of_clip: list[int], lengths: list[int], classes: tuple[str, ...]
-) -> Clips:
-    labels = np.repeat(np.array(label_of_clip, np.int64), lengths)
-    return Clips(frames, labels, np.repeat(np.arange(len(lengths), dtype=np.int64), lengths), classes)
+def _clips(named: Sequence[str], files: list[list[Path]], show: Callable[..., Images], *given: Any) -> Clips:
+    """Clips of these classes, each of these files; `show` makes the pixels of rows from all files and what is given."""
+    classes, lengths = tuple(sorted(set(named))), [len(found) for found in files]
+    labels = np.repeat(np.array([classes.index(name) for name in named], np.int64), lengths)
+    frames = partial(show, tuple(path for found in files for path in found), *given)
+    return Clips(frames, labels, np.repeat(np.arange(len(files), dtype=np.int64), lengths), classes)
 
 
 def _folders(root: Path) -> list[Path]:
     inside = root.iterdir() if root.is_dir() else iter(())
     return sorted(path for path in inside if path.is_dir() and not path.name.startswith("."))
-
-
-def _parts(root: Path, video: str) -> tuple[Path, Path]:
-    return root / "anno" / f"{video}.txt", root / "frames" / video
 
 
 def _videos(path: Path) -> Iterator[tuple[str, str]]:
