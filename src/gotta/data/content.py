@@ -36,7 +36,10 @@ def content_hash(data: Dataset, domains: Sequence[str], kept: Path | None = None
     """
     shown = tuple(sorted(set(domains)))
     named: list[Content] = list(data.content(shown)) if hasattr(data, "content") else []
-    known = _known.setdefault(data, {}) if _can_be_known(data) else {}
+    try:
+        known = _known.setdefault(data, {})
+    except TypeError:  # of a class of the user's own, with no hash or no weak references
+        known = {}
     if shown not in known:  # arrays stay as they are; files are looked at each time, by size and date
         arrays = [item for item in named if isinstance(item, np.ndarray)]
         known[shown] = [_hash_array(array) for array in arrays or _some_images(data, shown)]
@@ -48,14 +51,6 @@ def _some_images(data: Dataset, domains: Sequence[str]) -> list[np.ndarray[Any, 
     labels = np.asarray(data.labels)
     rows = np.unique(np.linspace(0, max(0, len(labels) - 1), SHOWN).astype(np.int64))[: len(labels)]
     return [labels, *(np.asarray(data.images(domain, rows)) for domain in domains if len(rows))]
-
-
-def _can_be_known(data: Dataset) -> bool:
-    try:
-        hash(data)
-    except TypeError:
-        return False
-    return hasattr(data, "__weakref__")
 
 
 def _hash_array(array: np.ndarray[Any, Any]) -> str:

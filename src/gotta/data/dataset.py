@@ -10,12 +10,13 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy as shallow
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
 
 from gotta.data.content import Content
-from gotta.data.corruptions import EXTRA, STANDARD, TABLES, corrupt
+from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD, TABLES, corrupt
 from gotta.data.corruptions.draws import derive_seed
 from gotta.data.corruptions.inputs import check_seed
 from gotta.errors import GottaError, unknown
@@ -64,11 +65,6 @@ def check_arguments(name: str, arguments: dict[str, Any]) -> None:
         raise GottaError(" ".join(mistakes))
 
 
-def corrupted_domains() -> tuple[str, ...]:
-    """The clean images, and every corruption at every severity."""
-    return CLEAN, *(domain_name(name, severity) for name in (*STANDARD, *EXTRA) for severity in range(1, 6))
-
-
 def check_request(domain: str, indices: IntArray, domains: Sequence[str], count: int) -> IntArray:
     """The rows as an array, if the data set has this domain and these rows."""
     if domain not in domains:
@@ -99,12 +95,12 @@ class Corrupting:
     """
 
     reading = "corrupting"
+    domains: Sequence[str] = (CLEAN, *(domain_name(*each) for each in product((*STANDARD, *EXTRA), SEVERITIES)))
 
     def __init__(self, labels: IntArray, num_classes: int, table: str, seed: int) -> None:
         if table not in TABLES:
             raise unknown("table of severities", str(table), TABLES)
         self.labels, self.num_classes, self.table, self.seed = labels, num_classes, table, check_seed(seed)
-        self.domains: Sequence[str] = corrupted_domains()
 
     def read(self, rows: IntArray) -> Images:
         raise NotImplementedError

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
+from gotta.data.readers.cifar_c import load_array
 from gotta.errors import GottaError
 from gotta.files import check_writable, write_atomically
 from gotta.json_yaml import read_json
@@ -35,7 +36,7 @@ def make_cifar_c(
     table: str = "cifar",
     seed: int = 0,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Path:
     """Write `<corruption>.npy` (severity s in rows (s - 1) * N to s * N) and `labels.npy`, and return the folder.
 
@@ -51,12 +52,14 @@ def make_cifar_c(
     folder = Path(out_dir)
     check_writable(folder / RECORD)
     shape = (len(SEVERITIES) * len(images), *images.shape[1:])
-    open_names = [name for name in dict.fromkeys(corruptions) if not _is_there(folder / f"{name}.npy", shape)]
+    names = list(dict.fromkeys(corruptions))
+    open_names = [name for name in names if not _is_there(folder / f"{name}.npy", shape)]
     _write_labels(folder / "labels.npy", np.tile(target, len(SEVERITIES)))
-    check_record(folder, {"table": table, "seed": seed, "images": _fingerprint(images)})
-    count = len(images)
-    report = counter(shape[0] * len(set(corruptions)), progress)
-    report((len(set(corruptions)) - len(open_names)) * shape[0])
+    check_record(
+        folder, {"table": table, "seed": seed, "images": hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()}
+    )
+    count, done, total = len(images), (len(names) - len(open_names)) * shape[0], len(names) * shape[0]
+    progress(done, total)
     tasks = [task for name in open_names for task in _tasks(name, images)]
     with closing(run_in_order(_corrupt, (images, table, seed), tasks, workers if workers > 1 else 0, True)) as made:
         for name in open_names:
@@ -64,7 +67,8 @@ def make_cifar_c(
                 rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
                 for _, severity, start, stop in _tasks(name, images):
                     rows[(severity - 1) * count + start : (severity - 1) * count + stop] = next(made)
-                    report(stop - start)
+                    done += stop - start
+                    progress(done, total)
                 rows.flush()
                 del rows
     return folder
@@ -82,19 +86,6 @@ def _corrupt(given: tuple[Images, str, int], task: Task) -> Images:
     return corrupt(images[start:stop], name, severity, table, seed, np.arange(start, stop))
 
 
-def counter(total: int, progress: Progress | None) -> Callable[[int], None]:
-    """A function that adds to what is done and reports it."""
-    done = 0
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        if progress is not None:
-            progress(done, total)
-
-    return advance
-
-
 def _check_labels(labels: ArrayLike, count: int) -> NDArray[np.integer]:
     array = np.asarray(labels)
     if array.shape != (count,):
@@ -104,27 +95,17 @@ def _check_labels(labels: ArrayLike, count: int) -> NDArray[np.integer]:
     return array.astype(np.uint8 if array.max() < 256 else np.int64)
 
 
-def _fingerprint(images: Images) -> str:
-    return hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
-
-
 def _is_there(path: Path, shape: tuple[int, ...]) -> bool:
     """Whether the file is complete; a complete one of another shape is an error, never overwritten."""
-    found = _shape_of(path)
-    if found is not None and found != shape:
-        raise GottaError(
-            f"'{path}' has shape {list(found)}. Expected {list(shape)}. Choose another folder or remove the file."
-        )
-    return found is not None
-
-
-def _shape_of(path: Path) -> tuple[int, ...] | None:
-    """The shape of a complete uint8 array file, None for anything else."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    return array.shape if isinstance(array, np.ndarray) and array.dtype == np.uint8 else None
+        found = load_array(path)
+    except GottaError:
+        return False
+    if found.dtype == np.uint8 and found.shape != shape:
+        raise GottaError(
+            f"'{path}' has shape {list(found.shape)}. Expected {list(shape)}. Choose another folder or remove the file."
+        )
+    return bool(found.dtype == np.uint8)
 
 
 def _write_labels(path: Path, labels: NDArray[np.integer]) -> None:

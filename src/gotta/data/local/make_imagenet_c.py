@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from itertools import accumulate, product
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,7 +14,7 @@ from PIL import Image
 
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_seed, find_parameters
-from gotta.data.local.make_cifar_c import RECORD, Progress, check_record, counter
+from gotta.data.local.make_cifar_c import RECORD, Progress, check_record
 from gotta.data.readers.pictures import Fit, Pictures, noise_index
 from gotta.data.sets.image_sets import tiny_pictures
 from gotta.errors import GottaError, unknown
@@ -62,16 +63,15 @@ def make_imagenet_c(
     table: str = "imagenet",
     seed: int = 0,
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Path:
     """Write `<corruption>/<severity>/<class>/<image>` and return the folder.
 
     Images that are not squares of side `size` are brought to a shorter side of `resize` (left open: 8/7 of the size,
     256 for 224, as published) and cut to their centre. A class folder appears when complete and is kept by later calls.
     """
-    for name in corruptions:
-        for severity in severities:
-            find_parameters(name, severity, table)
+    for name, severity in product(corruptions, severities):
+        find_parameters(name, severity, table)
     if format not in FORMATS:
         raise unknown("format", str(format), FORMATS)
     require("workers", workers, Count)
@@ -80,20 +80,15 @@ def make_imagenet_c(
     job = Job(pictures, Path(out_dir), fit, format, table, check_seed(seed))
     rows = [np.flatnonzero(pictures.labels == label) for label in range(len(pictures.classes))]
     _check_names(job, rows)
-    tasks = [
-        (name, severity, label)
-        for name in dict.fromkeys(corruptions)
-        for severity in dict.fromkeys(severities)
-        for label in range(len(rows))
-    ]
+    tasks = list(product(dict.fromkeys(corruptions), dict.fromkeys(severities), range(len(rows))))
     check_writable(job.folder / RECORD)
     check_record(job.folder, _recipe(job))
     todo = [task for task in tasks if not _is_there(job, task, rows[task[2]])]
-    report = counter(sum(len(rows[label]) for _, _, label in tasks), progress)
-    report(sum(len(rows[label]) for _, _, label in set(tasks) - set(todo)))
+    total = sum(len(rows[label]) for _, _, label in tasks)
+    kept = total - sum(len(rows[label]) for _, _, label in todo)
     with closing(run_in_order(_write, job, todo, workers if workers > 1 else 0, processes=True)) as written:
-        for count in written:
-            report(count)
+        for done in accumulate(written, initial=kept):
+            progress(done, total)
     return job.folder
 
 
