@@ -16,16 +16,17 @@ from gotta.errors import GottaError
 from gotta.streams import order
 from gotta.streams.order import (
     ORDERS,
+    by_class,
     class_runs,
     dirichlet,
     duplicate,
     iid,
+    lame,
     note,
     note_chunks,
     note_iid,
     shuffled_run,
 )
-from gotta.streams.order import sort_by_class as by_class
 from gotta.streams.stream_spec import StreamSpec, call
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "streams"
@@ -131,7 +132,7 @@ def test_sorted_is_class_by_class_in_the_data_sets_order():
 
 def test_lame_groups_by_first_appearance_of_a_shuffle():
     labels = balanced(5, 8)
-    found = by_class(labels, np.random.RandomState(3))
+    found = lame(labels, np.random.RandomState(3))
     shuffled = labels[np.random.RandomState(3).permutation(len(labels))]
     assert class_runs(labels[found]).tolist() == [8] * 5
     assert list(dict.fromkeys(labels[found].tolist())) == list(dict.fromkeys(shuffled.tolist()))

@@ -7,7 +7,7 @@ import numpy as np
 
 from gotta.errors import unknown
 from gotta.show.contact_sheet import FAINT, Pixels, Row, Tile, class_colours
-from gotta.streams.stream import Stream
+from gotta.streams.stream import Stream, shown
 from gotta.types import Dataset, IntArray
 
 CLEAN = "clean"
@@ -49,10 +49,10 @@ def domain_rows(dataset: Dataset, names: Sequence[str], domains: Sequence[str], 
     colours, labels = class_colours(dataset.num_classes), dataset.labels
     _, first = np.unique(labels, return_index=True)
     index = spread(first, columns)
-    shown = [domains[k] for k in spread(np.arange(len(domains)), rows)]
+    chosen = [domains[k] for k in spread(np.arange(len(domains)), rows)]
     return [
         Row(domain, [Tile(image, colours[y], names[y]) for image, y in _with_labels(dataset, domain, index)])
-        for domain in shown
+        for domain in chosen
     ]
 
 
@@ -115,9 +115,5 @@ def _row(stream: Stream, names: Sequence[str], number: int, columns: int) -> Row
 
 
 def _images(stream: Stream, at: IntArray) -> list[Pixels]:
-    """The pictures of these samples, read domain by domain."""
-    found: dict[int, Pixels] = {}
-    for visit in np.unique(stream.domain[at]):
-        here = at[stream.domain[at] == visit]
-        found |= dict(zip(here.tolist(), stream.dataset.images(stream.domains[visit], stream.index[here]), strict=True))
-    return [found[t] for t in at.tolist()]
+    """The pictures of these samples."""
+    return list(shown(stream.dataset, ([stream.domains[k] for k in stream.domain[at]], stream.index[at])))

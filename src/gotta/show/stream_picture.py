@@ -239,16 +239,14 @@ def name_spans(stream: Stream, plot: int) -> list[Span]:
     starts, samples = stream.starts, stream.num_samples
     if len(starts) < len(stream.domains):
         return [Span(f"{len(stream.domains)} domains mixed", 0, samples)]
-    names = tuple(stream.domains[stream.domain[start]] for start in starts)
-    if stream.spec.schedule == "gradual":
-        names = tuple(name.rpartition("-")[0] for name in names)
-        first = [k for k, name in enumerate(names) if k == 0 or names[k - 1] != name]
-        return _spans([names[k] for k in first], [starts[k] for k in first], samples)
-    pairs = [read_pair(name) for name in names]
-    if all(pairs):  # a walk: the points between two corruptions together
-        named = [f"{pair[0][0]} to {pair[1][0]}" for pair in pairs if pair]
-        first = [k for k, name in enumerate(named) if k == 0 or named[k - 1] != name]
-        return _spans([named[k] for k in first], [starts[k] for k in first], samples)
+    names = [stream.domains[stream.domain[start]] for start in starts]
+    pairs = [pair for name in names if (pair := read_pair(name))]
+    together = [name.rpartition("-")[0] for name in names] if stream.spec.schedule == "gradual" else []
+    if len(pairs) == len(names):  # a walk: the points between two corruptions together
+        together = [f"{pair[0][0]} to {pair[1][0]}" for pair in pairs]
+    if together:
+        first = [k for k, name in enumerate(together) if k == 0 or together[k - 1] != name]
+        return _spans([together[k] for k in first], [starts[k] for k in first], samples)
     visits = _spans(names, starts, samples)
     if stream.spec.repeats > 1 and len(place_names(visits, samples, plot)) < len(visits):
         size = len(names) // stream.spec.repeats
@@ -352,7 +350,7 @@ def severities(stream: Stream) -> NDArray[np.float64] | None:
 
 def severity_strip(stream: Stream, levels: NDArray[np.float64], plot: int, height: int) -> Pixels:
     """The severity of the first corruption as a bar from the ground, that of the second on top of it."""
-    at = stream.domain[np.arange(plot) * stream.num_samples // plot]
+    at = stream.domain[_first_sample(stream.num_samples, plot)]
     first, both = (np.round(values * (height - 4) / MOST) for values in (levels[at, 0], levels[at].sum(1)))
     from_ground = np.arange(height, 0, -1)[:, None]
     strip = np.full((height, plot, 3), 255, np.uint8)

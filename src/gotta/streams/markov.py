@@ -87,15 +87,13 @@ class Walk:
 
     def __init__(self, domains: Chain, classes: Chain, images: IntArray, rng: Rng, again: bool = False) -> None:
         self.domains, self.classes, self.images, self.rng, self.again = domains, classes, images, rng, again
-        self.most = int(images.max())
-        share = np.outer(domains.share, classes.share)
-        due = np.round(self.most / share[0, 0] * share)  # [D, C] samples
-        self.due, self.due_of_domain, self.due_of_class = due.ravel(), due.sum(1), due.sum(0)
-        self.shown, self.shown_of_domain, self.shown_of_class = (
-            [0] * due.size,
-            [0] * due.shape[0],
-            [0] * due.shape[1],
-        )
+        self.most, share = int(images.max()), np.outer(domains.share, classes.share)
+        self.balanced = domains.balanced + classes.balanced  # how many of the chains
+        # What has a share that the chains by themselves do not give it: domains, classes or, if both, pairs.
+        self.group = self._numbers(not domains.balanced, not classes.balanced)
+        due = np.bincount(self.group, np.round(self.most / share[0, 0] * share).ravel())
+        self.due = np.full(len(images), self.most) if self.balanced == 2 else due  # samples
+        self.shown, self.shown_of_group = [0] * len(images), [0] * len(images)
         self.open: NDArray[np.bool_] = images > 0
         self.drawn = np.ones(len(images))  # 0 for a pair that is drawn no more
         self.leads_on = np.ones(len(images), bool)  # not so for a pair from which nothing is drawn any more
@@ -110,28 +108,25 @@ class Walk:
             visited.append(pair)
         return np.array(visited, np.int64)
 
+    def _numbers(self, of_domains: bool, of_classes: bool) -> IntArray:
+        """For each pair the number of its domain or of its class; its own if both are asked for, or none."""
+        pair, classes = np.arange(len(self.images)), len(self.classes.share)
+        if of_domains == of_classes:
+            return pair
+        return pair // classes if of_domains else pair % classes
+
     def _ends_with(self, pair: int) -> bool:
         """Count the sample, close what has had its share or has no more images; is it the last sample?"""
-        classes = len(self.classes.share)
-        domain, label = divmod(pair, classes)
+        group = self.group[pair]
         self.shown[pair] += 1
-        self.shown_of_domain[domain] += 1
-        self.shown_of_class[label] += 1
-        had_its_share, whole = False, slice(0)
-        if self.domains.balanced and self.classes.balanced:
-            if self.shown[pair] >= self.most:
-                return True
-        elif self.classes.balanced:
-            had_its_share = self.shown_of_domain[domain] >= self.due_of_domain[domain]
-            whole = slice(domain * classes, (domain + 1) * classes)
-        elif self.domains.balanced:
-            had_its_share = self.shown_of_class[label] >= self.due_of_class[label]
-            whole = slice(label, None, classes)
-        elif self.shown[pair] >= self.due[pair]:
-            self.open[pair], self.drawn[pair] = False, 0
-        if had_its_share:
+        self.shown_of_group[group] += 1
+        had_its_share = self.shown_of_group[group] >= self.due[group]
+        if had_its_share and self.balanced == 2:
+            return True
+        if had_its_share and self.balanced == 1:
+            whole = self.group == group
             self.open[whole] = self.leads_on[whole] = False
-        if not self.again and self.shown[pair] >= self.images[pair]:
+        elif had_its_share or (not self.again and self.shown[pair] >= self.images[pair]):
             self.open[pair], self.drawn[pair] = False, 0
         return not self.open[pair] and not self.open.any()
 
@@ -154,13 +149,10 @@ class Walk:
 
     def _jump(self, pair: int) -> IntArray:
         """Any pair that is left; of what stays for ever the next one, class by class if both do."""
-        left, classes = np.flatnonzero(self.open), len(self.classes.share)
-        if self.domains.ever and self.classes.ever:
-            left = left[left == _following(left, pair)]
-        elif self.domains.ever:
-            left = left[left // classes == _following(left // classes, pair // classes)]
-        elif self.classes.ever:
-            left = left[left % classes == _following(left % classes, pair % classes)]
+        left = np.flatnonzero(self.open)
+        if self.domains.ever or self.classes.ever:
+            number = self._numbers(self.domains.ever, self.classes.ever)
+            left = left[number[left] == _following(number[left], number[pair])]
         return np.asarray(self.rng.choice(left, 1), np.int64)
 
 

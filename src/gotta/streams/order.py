@@ -7,7 +7,7 @@ of seed 0 is not the one that RoTTA's `np.random.seed(0)` gives.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -37,14 +37,21 @@ def iid(labels: ArrayLike, rng: Rng) -> IntArray:
 
 @ORDERS.register("sorted")
 def by_class(labels: ArrayLike) -> IntArray:
-    """Class by class, ascending; the data set's order inside a class. Nothing is drawn."""
-    return sort_by_class(labels)
+    """Class by class, ascending; the data set's order inside a class. Nothing is drawn.
+
+    >>> by_class([1, 0, 1, 0]).tolist()
+    [1, 3, 0, 2]
+    """
+    return _int64(np.argsort(_array(labels), kind="stable"))
 
 
 @ORDERS.register("lame")
 def lame(labels: ArrayLike, rng: Rng) -> IntArray:
     """Class by class as in LAME: shuffled, then grouped by class in order of first appearance."""
-    return sort_by_class(labels, rng)
+    label = _array(labels)
+    shuffled = iid(label, rng)
+    _, first, group = np.unique(label[shuffled], return_index=True, return_inverse=True)
+    return shuffled[np.argsort(first[group], kind="stable")]
 
 
 @ORDERS.register("pairs")
@@ -65,20 +72,6 @@ def pairs(labels: ArrayLike, rng: Rng) -> IntArray:
     return _int64(np.lexsort((rank, place, rank // 2)))
 
 
-def sort_by_class(labels: ArrayLike, rng: Rng | None = None) -> IntArray:
-    """Class by class in ascending order, or with a generator in LAME's order: shuffle, then group by first appearance.
-
-    >>> sort_by_class([1, 0, 1, 0]).tolist()
-    [1, 3, 0, 2]
-    """
-    label = _array(labels)
-    if rng is None:
-        return _int64(np.argsort(label, kind="stable"))
-    shuffled = iid(label, rng)
-    _, first, group = np.unique(label[shuffled], return_index=True, return_inverse=True)
-    return shuffled[np.argsort(first[group], kind="stable")]
-
-
 @ORDERS.register("dirichlet")
 def dirichlet(
     labels: ArrayLike,
@@ -94,16 +87,11 @@ def dirichlet(
     piece. Unlike the published code this keeps every item when the labels have gaps. For very small gamma a draw can
     underflow to NaN: `published` then puts the class into the last slot and warns, `one_slot` into a random one.
     """
-    label, classes = check_labels(labels, num_classes)
-    slots = min(classes, MOST_SLOTS) if slots is None else slots
-    require("slots", slots, Count)
-    require("gamma", gamma, Positive)
     require("underflow", underflow, Underflow)
-    shares = rng.dirichlet(np.full(slots, gamma), classes)  # [C, S]
-    target = None if underflow == "published" else lambda: _below(rng, slots)
+    members, shares = _draw_shares(labels, gamma, rng, num_classes, slots)
+    classes, slots = shares.shape
     rank = np.empty((slots, classes), np.int64)
-    members = _members(label, classes)
-    lost = _repair(shares, members, target)
+    lost = _repair(shares, members, None if underflow == "published" else rng)
     for slot in range(slots):
         rank[slot, rng.permutation(classes)] = np.arange(classes)
     if lost and underflow == "published":
@@ -127,15 +115,10 @@ def runs(
     classes, and with run_length 1 the order is then i.i.d., which `dirichlet` never is. Inside a class items are
     shuffled; neighbouring runs of one class look like a longer one.
     """
-    label, classes = check_labels(labels, num_classes)
-    slots = min(classes, MOST_SLOTS) if slots is None else slots
     length = USUAL_RUN if run_length is None else run_length
-    require("slots", slots, Count)
-    require("gamma", gamma, Positive)
     require("run_length", length, FromOne)
-    members = _members(label, classes)
-    shares = rng.dirichlet(np.full(slots, gamma), classes)  # [C, S]
-    _repair(shares, members, lambda: _below(rng, slots))
+    members, shares = _draw_shares(labels, gamma, rng, num_classes, slots)
+    _repair(shares, members, rng)
     pieces: list[IntArray] = []
     slot: list[int] = []
     for share, rows in zip(shares, members, strict=True):
@@ -143,7 +126,7 @@ def runs(
         ends = np.flatnonzero(rng.uniform(size=max(len(rows) - 1, 0)) < 1 / length) + 1
         found = np.split(rows, ends)
         pieces += found
-        slot += rng.choice(slots, len(found), p=share).tolist()
+        slot += rng.choice(len(share), len(found), p=share).tolist()
     mixed = rng.permutation(len(pieces))
     return np.concatenate([pieces[at] for at in mixed[np.argsort(np.array(slot)[mixed], kind="stable")]])
 
@@ -253,6 +236,17 @@ def shuffled_run(labels: ArrayLike) -> float:
     return float(total / (1 + changes))
 
 
+def _draw_shares(
+    labels: ArrayLike, gamma: float, rng: Rng, num_classes: int | None, slots: int | None
+) -> tuple[list[IntArray], Floats]:
+    """For each class its items, and what share of them each slot is to have [C, S]."""
+    label, classes = check_labels(labels, num_classes)
+    slots = min(classes, MOST_SLOTS) if slots is None else slots
+    require("slots", slots, Count)
+    require("gamma", gamma, Positive)
+    return _members(label, classes), rng.dirichlet(np.full(slots, gamma), classes)
+
+
 def _pieces(share: Floats, n: int) -> IntArray:
     """The piece of each of n consecutive items, cut at floor(cumulative share * n)."""
     cuts = (np.cumsum(share)[:-1] * n).astype(np.int64)
@@ -266,15 +260,15 @@ def _arrange(members: Sequence[IntArray], piece: Sequence[IntArray], rank: IntAr
     return item[np.lexsort((rank[slot, label], slot))]  # lexsort is stable: the order inside a piece stays
 
 
-def _repair(shares: Floats, members: Sequence[IntArray], target: Callable[[], int] | None = None) -> int:
+def _repair(shares: Floats, members: Sequence[IntArray], rng: Rng | None = None) -> int:
     """Give each class whose draw underflowed to 0/0 to one slot whole, and count those that have items.
 
-    Without `target` it is the last slot, which is where the published code puts it without noticing.
+    Without a generator it is the last slot, which is where the published code puts it without noticing.
     """
     lost = np.flatnonzero(~np.isfinite(shares).all(1)).tolist()
     for y in lost:
         shares[y] = 0.0
-        shares[y, -1 if target is None else target()] = 1.0
+        shares[y, -1 if rng is None else _below(rng, shares.shape[1])] = 1.0
     return sum(len(members[y]) > 0 for y in lost)
 
 

@@ -1,13 +1,28 @@
 """Images that come several times, each time with random draws of their own."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gotta.types import Dataset, Images, IntArray
 
 COMPARED = 4  # images that tell whether a domain is drawn at all
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+def read_together(where: Sequence[K], rows: IntArray, read: Callable[[K, IntArray], Images]) -> Images:
+    """The pixels of rows, those that are in one place read at once."""
+    if len(set(where)) == 1:
+        return read(where[0], rows)
+    masks = {place: np.array([one == place for one in where]) for place in dict.fromkeys(where)}
+    parts = [read(place, rows[mask]) for place, mask in masks.items()]
+    whole = np.empty((len(where), *parts[0].shape[1:]), np.uint8)
+    for mask, part in zip(masks.values(), parts, strict=True):
+        whole[mask] = part
+    return whole
 
 
 class Redrawn:
@@ -33,13 +48,7 @@ class Redrawn:
 
     def images(self, domain: str, indices: IntArray) -> Images:
         copy, row = np.divmod(np.asarray(indices, np.int64), len(self.copies[0].labels))
-        parts = {k: self.copies[k].images(domain, row[copy == k]) for k in np.unique(copy).tolist()}
-        if len(parts) < 2:
-            return next(iter(parts.values()), self.copies[0].images(domain, row))
-        images = np.empty((len(row), *parts[copy[0]].shape[1:]), np.uint8)
-        for k, part in parts.items():
-            images[copy == k] = part
-        return images
+        return read_together(copy.tolist() or [0], row, lambda k, rows: self.copies[k].images(domain, rows))
 
     def repeats(self, domains: Sequence[str]) -> list[str]:
         """The domains whose images are the same each time: nothing about them is random."""

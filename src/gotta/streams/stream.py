@@ -17,7 +17,7 @@ from gotta.streams.foreign import mix_foreign
 from gotta.streams.imbalance import thin_classes
 from gotta.streams.items import Items, items_of
 from gotta.streams.order import ORDERS, Rng, class_runs, duplicate, shuffled_run
-from gotta.streams.redrawn import Redrawn
+from gotta.streams.redrawn import Redrawn, read_together
 from gotta.streams.schedule import SCHEDULES, Blocks, Pool, require, resolve
 from gotta.streams.stream_spec import StreamSpec, call, check, notes, require_valid
 from gotta.types import FOREIGN, Dataset, Images, IntArray, Step, Truth, torch_images
@@ -199,15 +199,7 @@ def known_labels(label: IntArray) -> IntArray:
 
 def shown(dataset: Dataset, request: Request) -> Images:
     """The pixels of a step, domain by domain."""
-    names, rows = request
-    if len(set(names)) == 1:
-        return dataset.images(names[0], rows)
-    parts = {name: np.array([n == name for n in names]) for name in dict.fromkeys(names)}
-    images = [dataset.images(name, rows[mask]) for name, mask in parts.items()]
-    whole = np.empty((len(names), *images[0].shape[1:]), np.uint8)
-    for mask, part in zip(parts.values(), images, strict=True):
-        whole[mask] = part
-    return whole
+    return read_together(*request, dataset.images)
 
 
 def choose_items(items: Items, num_classes: int, spec: StreamSpec, rng: Rng | None = None) -> IntArray:
