@@ -26,6 +26,7 @@ from gotta.core.build import adapt
 from gotta.data import bundled
 from gotta.errors import GottaError
 from gotta.methods import methods
+from gotta.models import PREPROCESSING
 from gotta.processor import Bfloat16, probe_bfloat16
 from gotta.safe_text import tell_number
 from gotta.statistics.normalization import has_batch_norm
@@ -33,11 +34,7 @@ from gotta.types import torch_images
 
 AS_EXPECTED, TWICE, NOT_AT_ALL, CANNOT_TELL = "as expected", "normalised twice", "not normalised", "cannot tell"
 NORMALISATION = (_BatchNorm, _InstanceNorm, nn.GroupNorm, nn.LayerNorm)
-COMMON = {
-    "CIFAR-10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
-    "ImageNet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-    "0.5": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
-}
+COMMON = [PREPROCESSING[name] for name in ("cifar10", "imagenet", "half")]
 HALF = (torch.float16, torch.bfloat16)
 OURS = "test-time adaptation"  # what our own description says
 PROBES, STEP = 64, 16  # images that are fed, and those of them that one step of a method takes
@@ -184,8 +181,7 @@ def _make_inputs(model: nn.Module) -> list[Tensor]:
     x = torch_images(pixels[:: max(1, len(pixels) // PROBES)][:PROBES])
     known = getattr(getattr(model, "input", None), "size", None)
     sides = SIZES if known is None else (known,)
-    few = [x if side == x.shape[2] else F.interpolate(x[:STEP], (side, side), mode="bilinear") for side in sides]
-    return few
+    return [x if side == x.shape[2] else F.interpolate(x[:STEP], (side, side), mode="bilinear") for side in sides]
 
 
 def _inputs(model: nn.Module, x: Tensor, predict: Callable[[Tensor], Tensor]) -> tuple[str, str]:
@@ -193,7 +189,7 @@ def _inputs(model: nn.Module, x: Tensor, predict: Callable[[Tensor], Tensor]) ->
     if x.ndim != 4 or x.shape[1] != 3:
         return CANNOT_TELL, "not colour images"
     ways = {AS_EXPECTED: [x], NOT_AT_ALL: [], TWICE: []}
-    for values in COMMON.values():
+    for values in COMMON:
         mean, std = (torch.tensor(value, device=x.device, dtype=x.dtype).view(1, 3, 1, 1) for value in values)
         ways[NOT_AT_ALL].append((x - mean) / std)
         ways[TWICE].append(x * std + mean)

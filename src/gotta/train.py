@@ -20,8 +20,9 @@ from gotta.errors import GottaError, messages, unknown
 from gotta.files import check_writable, write_atomically
 from gotta.freed_memory import keep_freed_memory
 from gotta.models import Backbone, architectures
+from gotta.models.own import drawing
 from gotta.models.zoo import read, save_model
-from gotta.seeds import generator, torch_generator
+from gotta.seeds import generator
 from gotta.types import Images, IntArray, torch_images
 
 Count = Annotated[int, Field(ge=1)]
@@ -100,8 +101,7 @@ def learning_rate(settings: Settings, step: int, steps: int) -> float:
 def build(settings: Settings, num_classes: int, side: int = 32) -> Backbone:
     """The untrained network, initialised from the seed without touching global randomness elsewhere."""
     expects = inspect.signature(architectures.get(settings.architecture)).parameters["input"].default
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_generator(settings.seed, "init").initial_seed())
+    with drawing(settings.seed, "init"):
         model = architectures.build(settings.architecture, num_classes=num_classes, input=replace(expects, size=side))
     assert isinstance(model, Backbone)
     return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
@@ -163,7 +163,9 @@ def train(
         history.append({"epoch": epoch + 1, "train_accuracy": round(accuracy, 3)})
         _save_checkpoint(checkpoint, model, optimizer, settings, content, history)
     record: dict[str, Any] = {"settings": asdict(settings), "images": len(images), "content": content}
-    record |= {"history": history, "environment": _environment()}
+    # What the last bits of the weights depend on besides settings and images.
+    environment = {"torch": torch.__version__, "numpy": np.__version__, "threads": torch.get_num_threads()}
+    record |= {"history": history, "environment": environment}
     if classes is not None:
         record["classes"] = list(classes)
     if source is not None:
@@ -239,11 +241,6 @@ def _check(images: Images, labels: IntArray, num_classes: int, settings: Setting
 def _check_finite(model: Backbone, epoch: int, settings: Settings) -> None:
     if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
         raise GottaError(f"the weights became infinite in epoch {epoch + 1}. Use a smaller lr than {settings.lr}.")
-
-
-def _environment() -> dict[str, Any]:
-    """What the last bits of the weights depend on besides settings and images."""
-    return {"torch": torch.__version__, "numpy": np.__version__, "threads": torch.get_num_threads()}
 
 
 def _fingerprint(images: Images, labels: IntArray) -> str:

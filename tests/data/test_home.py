@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gotta.data.home import find, home, locate, named_home
+from gotta.data.home import find, locate, named_home
 from gotta.errors import GottaError
 
 
@@ -21,11 +21,12 @@ def test_without_a_name_it_is_the_users_own_folder_and_a_missing_one_is_told(tmp
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(
-        GottaError, match=r"x is needed, and the data folder .*gotta' does not exist.*let GOTTA_DATA or --data-dir"
+        GottaError,
+        match=r"x \(a or b\) is needed, and the data folder .*gotta' does not exist.*let GOTTA_DATA or --data-dir",
     ):
-        home("x")
+        locate("x", "a", "b")
     (tmp_path / "gotta").mkdir()
-    assert home() == tmp_path / "gotta"
+    assert named_home() == tmp_path / "gotta"
     monkeypatch.setattr("sys.platform", "darwin")
     assert named_home() == Path.home() / "Library" / "Application Support" / "gotta"
     monkeypatch.setattr("sys.platform", "win32")
@@ -33,7 +34,7 @@ def test_without_a_name_it_is_the_users_own_folder_and_a_missing_one_is_told(tmp
     assert named_home() == tmp_path / "local" / "gotta"
     monkeypatch.setenv("GOTTA_DATA", str(tmp_path / "gone"))
     with pytest.raises(GottaError, match="gone' does not exist"):
-        home()
+        locate("x", "a")
 
 
 def test_the_first_name_there_is_found(folder):

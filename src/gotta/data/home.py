@@ -21,26 +21,20 @@ def named_home() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "gotta"
 
 
-def home(what: str = "") -> Path:
-    """The data home; `what` is looked for in it."""
-    path = named_home()
-    if not path.is_dir():
-        needed = f"{what} is needed, and the" if what else "the"
-        raise GottaError(
-            f"{needed} data folder '{path}' does not exist. Make it, or let {VARIABLE} or --data-dir name another."
-        )
-    return path
-
-
 def locate(what: str, *names: str) -> Path:
     """The first of these names that the data home holds; `what` is whom they belong to."""
-    folder = home(f"{what} ({' or '.join(names)})")
+    folder, expected = named_home(), " or ".join(names)
+    if not folder.is_dir():
+        raise GottaError(
+            f"{what} ({expected}) is needed, and the data folder '{folder}' does not exist. Make it, or let {VARIABLE} "
+            "or --data-dir name another."
+        )
     for name in names:
         if (folder / name).exists():
             return folder / name
     packed = [f"{name}.tar" for name in names if (folder / f"{name}.tar").exists()]
     hint = f" Unpack {packed[0]} there." if packed else ""
-    raise GottaError(f"{what} is not in '{folder}'. Expected there: {' or '.join(names)}.{hint}")
+    raise GottaError(f"{what} is not in '{folder}'. Expected there: {expected}.{hint}")
 
 
 def find(what: str, path: str | Path | None, *names: str) -> Path:

@@ -68,12 +68,10 @@ class Embedding(Backbone):
 
     def give(self, x: Tensor) -> Tensor:
         """What the network itself makes of images."""
-        wrapped = isinstance(self.model, Foreign)
-        encode = getattr(self.model.model if wrapped else self.model, "encode_image", None)
-        if encode is None:
-            output = self.model(x)
-        else:
-            output = encode(self.model.normalize(x) if isinstance(self.model, Foreign) else x)
+        network: Any = self.model
+        if isinstance(network, Foreign):
+            network, x = network.model, network.normalize(x)
+        output = getattr(network, "encode_image", network)(x)
         if isinstance(output, dict):
             output = next(
                 (output[name] for name in ("features", "image_features", "image_embeds") if name in output), None

@@ -79,7 +79,11 @@ def _list_known(library: str) -> list[str]:
 
 def _from_timm(name: str, num_classes: int | None) -> Foreign:
     given = {} if num_classes is None else {"num_classes": num_classes}
-    model = import_library("timm").create_model(name, pretrained=False, **given)
+    return wrap_timm(import_library("timm").create_model(name, pretrained=False, **given))
+
+
+def wrap_timm(model: Any) -> Foreign:
+    """A network of timm behind what its own record says."""
     record: dict[str, Any] = model.pretrained_cfg
     classifier = record.get("classifier")
     last = classifier if isinstance(classifier, str) else last_linear(model)

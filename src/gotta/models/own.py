@@ -35,10 +35,10 @@ def check(name: str) -> None:
 
 
 @contextmanager
-def drawing(seed: int) -> Iterator[None]:
+def drawing(seed: int, name: str = "weights") -> Iterator[None]:
     """What is drawn here the seed decides; the caller's generator must not notice."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_generator(seed, "weights").initial_seed())
+        torch.manual_seed(torch_generator(seed, name).initial_seed())
         yield
 
 

@@ -5,18 +5,16 @@ snapshot in a folder (`hf:./resnet-50`), needs no network connection. No pickles
 """
 
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.json_yaml import read_json
-from gotta.models.backbone import Input
-from gotta.models.foreign import Foreign, import_library, last_linear
+from gotta.models.backbone import PREPROCESSING, Input
+from gotta.models.foreign import Foreign, import_library, last_linear, wrap_timm
 
 PRETRAINED = "pretrained"
 LIBRARIES = ("timm", "hf")
-IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Logits(nn.Module):
@@ -71,11 +69,7 @@ def _from_timm(name: str, revision: str) -> Foreign:
     else:
         known = timm.get_pretrained_cfg(name)
         where = f"hf-hub:{known.hf_hub_id if known else f'timm/{name}'}@{revision}"
-    net = timm.create_model(where, pretrained=True)
-    record: dict[str, Any] = net.pretrained_cfg
-    return Foreign(
-        net, last_linear(net), Input(record["input_size"][-1], record["mean"], record["std"]), net.num_classes
-    )
+    return wrap_timm(timm.create_model(where, pretrained=True))
 
 
 def _from_hugging_face(name: str, revision: str) -> Foreign:
@@ -96,4 +90,5 @@ def _read_input(folder: str, revision: str) -> Input:
     record = read_json(path, links=True)
     size = record.get("crop_size") or record.get("size", 224)
     side = size if isinstance(size, int) else size.get("height") or size.get("shortest_edge")
-    return Input(int(side), tuple(record.get("image_mean", IMAGENET[0])), tuple(record.get("image_std", IMAGENET[1])))
+    mean, std = PREPROCESSING["imagenet"]
+    return Input(int(side), tuple(record.get("image_mean", mean)), tuple(record.get("image_std", std)))

@@ -1,5 +1,6 @@
 """Vision transformers with LayerNorm before each part; key names as in timm, but for the stem of the small one."""
 
+from collections import OrderedDict
 from itertools import pairwise
 
 import torch
@@ -26,21 +27,16 @@ class Attention(nn.Module):
         return out
 
 
-class Mlp(nn.Module):
-    def __init__(self, width: int, ratio: float) -> None:
-        super().__init__()
-        self.fc1, self.fc2 = nn.Linear(width, int(width * ratio)), nn.Linear(int(width * ratio), width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.fc2(F.gelu(self.fc1(x)))
-        return out
+def mlp(width: int, inner: int) -> nn.Sequential:
+    parts = OrderedDict(fc1=nn.Linear(width, inner), gelu=nn.GELU(), fc2=nn.Linear(inner, width))
+    return nn.Sequential(parts)
 
 
 class Layer(nn.Module):
     def __init__(self, width: int, heads: int, ratio: float) -> None:
         super().__init__()
         self.norm1, self.attn = nn.LayerNorm(width, 1e-6), Attention(width, heads)
-        self.norm2, self.mlp = nn.LayerNorm(width, 1e-6), Mlp(width, ratio)
+        self.norm2, self.mlp = nn.LayerNorm(width, 1e-6), mlp(width, int(width * ratio))
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attn(self.norm1(x))

@@ -1,5 +1,6 @@
 """Wide ResNets for CIFAR (Zagoruyko and Komodakis, 2016), BatchNorm and ReLU first; key names as in RobustBench."""
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -28,15 +29,9 @@ class Block(nn.Module):
         return out
 
 
-class Stage(nn.Module):
-    def __init__(self, inputs: int, outputs: int, blocks: int, stride: int) -> None:
-        super().__init__()
-        rest = (Block(outputs, outputs, 1) for _ in range(blocks - 1))
-        self.layer = nn.Sequential(Block(inputs, outputs, stride), *rest)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.layer(x)
-        return out
+def stage(inputs: int, outputs: int, blocks: int, stride: int) -> nn.Sequential:
+    rest = (Block(outputs, outputs, 1) for _ in range(blocks - 1))
+    return nn.Sequential(OrderedDict(layer=nn.Sequential(Block(inputs, outputs, stride), *rest)))
 
 
 class WideResNet(Backbone):
@@ -47,9 +42,9 @@ class WideResNet(Backbone):
         super().__init__(input, num_classes)
         blocks = (depth - 4) // 6
         self.conv1 = conv3x3(3, 16)
-        self.block1 = Stage(16, 16 * widen, blocks, 1)
-        self.block2 = Stage(16 * widen, 32 * widen, blocks, 2)
-        self.block3 = Stage(32 * widen, 64 * widen, blocks, 2)
+        self.block1 = stage(16, 16 * widen, blocks, 1)
+        self.block2 = stage(16 * widen, 32 * widen, blocks, 2)
+        self.block3 = stage(32 * widen, 64 * widen, blocks, 2)
         self.bn1 = nn.BatchNorm2d(64 * widen)
         self.fc = nn.Linear(64 * widen, num_classes)
         for module in self.modules():

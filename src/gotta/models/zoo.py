@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ def load(
             own.find(name)
             num_classes = num_classes or (None if head is None else 1)  # features have no classes to tell
         found = None if given in (None, RANDOM) else read_checkpoint(Path(str(given)).expanduser())
-        model = _make_untrained(lambda: _make_sized(name, num_classes, found), seed)
+        with own.drawing(seed):
+            model = _make_sized(name, num_classes, found)
         if found is not None:
             _fill(model, found, str(given), f"'{name}'")
     model = _preprocess(model, preprocessing).eval()
@@ -186,14 +187,8 @@ def _from_record(
         raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
     if wrong := misfits(wanted, fit_names(state, wanted, architectures.get(name).aliases)):
         raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
-    return _make_untrained(lambda: architectures.build(name, num_classes=classes, input=expects), 0)
-
-
-def _make_untrained(make: Callable[[], Backbone], seed: int) -> Backbone:
-    """A network with weights that the seed decides."""
-    with own.drawing(seed):
-        model = make()
-    assert isinstance(model, Backbone)
+    with own.drawing(0):
+        model: Backbone = architectures.build(name, num_classes=classes, input=expects)
     return model
 
 
@@ -230,10 +225,8 @@ def _fill(model: Backbone, found: Checkpoint, path: str | Path, what: str) -> No
 
 def _preprocess(model: Backbone, preprocessing: str | Input | None) -> Backbone:
     if preprocessing is not None:
-        named = preprocessing if isinstance(preprocessing, Input) else None
-        mean, std = (named.mean, named.std) if named else PREPROCESSING[str(preprocessing)]
-        model.input = replace(model.input, mean=mean, std=std)
-        for buffer, values in ((model.mean, mean), (model.std, std)):
-            assert isinstance(buffer, torch.Tensor)
-            buffer.copy_(torch.tensor(values).view(1, -1, 1, 1))
+        named = preprocessing if isinstance(preprocessing, Input) else Input(0, *PREPROCESSING[preprocessing])
+        model.input = replace(model.input, mean=named.mean, std=named.std)
+        for name in ("mean", "std"):
+            model.get_buffer(name).copy_(torch.tensor(getattr(named, name)).view(1, -1, 1, 1))
     return model

@@ -72,7 +72,8 @@ def contact_sheet(path: str | Path, title: str, facts: str, rows: Sequence[Row])
     longest = max(max(tile.image.shape[:2]) for row in rows for tile in row.tiles)
     # A little wider, if that lets small pictures be drawn twice as large.
     side = side if longest > side else max(1, int(1.05 * side / longest)) * longest
-    across, down = side + 2 * FRAME + GAP, side + 2 * FRAME + GAP + _captions(rows)
+    captions = CAPTION if any(tile.caption for row in rows for tile in row.tiles) else 0
+    across, down = side + 2 * FRAME + GAP, side + 2 * FRAME + GAP + captions
     width = max(left + columns * across + MARGIN, MARGIN * 2 + int(max(_width(title, 20), _width(facts))))
     picture = Image.new("RGB", (width, HEAD + len(rows) * down + MARGIN), "white")
     pen = ImageDraw.Draw(picture)
@@ -134,10 +135,6 @@ def _label(pen: ImageDraw.ImageDraw, row: Row, top: int, side: int, room: int) -
         pen.text((MARGIN, middle + 9), shorten(row.note, room, 13), fill=FAINT, font=font(13), anchor="lm")
         middle -= 9
     pen.text((MARGIN, middle), shorten(row.name, room, 13), fill=INK, font=font(13), anchor="lm")
-
-
-def _captions(rows: Sequence[Row]) -> int:
-    return CAPTION if any(tile.caption for row in rows for tile in row.tiles) else 0
 
 
 def _width(text: str, size: int = 13) -> int:

@@ -26,14 +26,14 @@ def test_noise_tables_are_the_published_formulas(rng):
     }
     for (kind, strength), simulated in formulas.items():
         seen = np.bincount((np.clip(simulated, 0, 1) * 255).astype(np.uint8), minlength=256) / count
-        np.testing.assert_allclose(noise._table(kind, strength)[value], seen, atol=0.004)
-    impulse = noise._table("impulse", 0.27)[value]
+        np.testing.assert_allclose(getattr(noise, f"_{kind}_table")(strength)[value], seen, atol=0.004)
+    impulse = noise._impulse_table(0.27)[value]
     np.testing.assert_allclose(impulse[[0, value, 255]], [0.135, 0.73, 0.135])
 
 
 @pytest.mark.parametrize(("kind", "strength"), [("gaussian", 0.1), ("shot", 500), ("impulse", 0.07), ("speckle", 0.2)])
 def test_alias_tables_keep_the_probabilities(kind, strength):
-    table = noise._table(kind, strength)
+    table = getattr(noise, f"_{kind}_table")(strength)
     np.testing.assert_allclose(table.sum(1), 1)
     threshold, other = noise._alias(table)
     keep = threshold.reshape(256, 256) / 2**24

@@ -1,6 +1,6 @@
 """Random numbers that belong to an image, not to its place in a batch."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from zlib import crc32
 
 import numpy as np
@@ -43,18 +43,18 @@ class Draws:
             self._bits.state = self._start
             yield row
 
-    def normal(self, *shape: int) -> NDArray[np.float32]:
+    def _floats(self, draw: Callable[..., object], shape: Shape) -> NDArray[np.float32]:
         out = np.empty((len(self), *shape), np.float32)
         for row in self._turns():
-            self._numbers.standard_normal(dtype=np.float32, out=out[row])
+            draw(dtype=np.float32, out=out[row])
         return out
+
+    def normal(self, *shape: int) -> NDArray[np.float32]:
+        return self._floats(self._numbers.standard_normal, shape)
 
     def uniform(self, *shape: int) -> NDArray[np.float32]:
         """Values in [0, 1)."""
-        out = np.empty((len(self), *shape), np.float32)
-        for row in self._turns():
-            self._numbers.random(dtype=np.float32, out=out[row])
-        return out
+        return self._floats(self._numbers.random, shape)
 
     def words(self, *shape: int) -> NDArray[np.uint32]:
         """32 random bits per element."""

@@ -5,7 +5,9 @@ and one 32-bit random word per value samples it by Walker's alias method. The ta
 with its clipping and cutting to bytes; the sampling rounds probabilities to 2**-32.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +23,22 @@ _VALUES = np.arange(256.0)
 
 def gaussian_noise(images: Images, parameters: Parameters, draws: Draws) -> Images:
     """Add Gaussian noise of one standard deviation."""
-    return _apply(images, _sampler("gaussian", parameters[0]), draws)
+    return _apply(images, _sampler(_gaussian_table, parameters[0]), draws)
 
 
 def shot_noise(images: Images, parameters: Parameters, draws: Draws) -> Images:
     """Count photons: a Poisson variable with a mean proportional to the value."""
-    return _apply(images, _sampler("shot", parameters[0]), draws)
+    return _apply(images, _sampler(_shot_table, int(parameters[0])), draws)
 
 
 def impulse_noise(images: Images, parameters: Parameters, draws: Draws) -> Images:
     """Set a share of the values to black or white."""
-    return _apply(images, _sampler("impulse", parameters[0]), draws)
+    return _apply(images, _sampler(_impulse_table, parameters[0]), draws)
 
 
 def speckle_noise(images: Images, parameters: Parameters, draws: Draws) -> Images:
     """Add Gaussian noise of a standard deviation proportional to the value."""
-    return _apply(images, _sampler("speckle", parameters[0]), draws)
+    return _apply(images, _sampler(_speckle_table, parameters[0]), draws)
 
 
 def _normal_table(sd: NDArray[np.float64]) -> Table:
@@ -46,6 +48,14 @@ def _normal_table(sd: NDArray[np.float64]) -> Table:
     above[sd == 0] = _VALUES[sd == 0, None] >= _VALUES[None, 1:]
     edges = np.hstack([np.ones((256, 1)), above, np.zeros((256, 1))])
     return np.asarray(edges[:, :-1] - edges[:, 1:])
+
+
+def _gaussian_table(sd: float) -> Table:
+    return _normal_table(np.full(256, 255 * sd))
+
+
+def _speckle_table(sd: float) -> Table:
+    return _normal_table(_VALUES * sd)
 
 
 def _shot_table(photons: int) -> Table:
@@ -65,17 +75,9 @@ def _impulse_table(amount: float) -> Table:
     return table
 
 
-def _table(kind: str, strength: float) -> Table:
-    if kind == "gaussian":
-        return _normal_table(np.full(256, 255 * strength))
-    if kind == "speckle":
-        return _normal_table(_VALUES * strength)
-    return _shot_table(int(strength)) if kind == "shot" else _impulse_table(strength)
-
-
 @lru_cache(maxsize=64)
-def _sampler(kind: str, strength: float) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    return _alias(_table(kind, strength))
+def _sampler(table: Callable[[Any], Table], strength: float) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    return _alias(table(strength))
 
 
 def _alias(table: Table) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:

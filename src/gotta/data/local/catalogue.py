@@ -87,9 +87,8 @@ def command_for(name: str) -> str:
 def chosen(entry: Entry, only: str = "") -> list[Form]:
     """The archives to download: those that come by default, or the ones a comma list of names or wildcards picks."""
     if not entry.downloads:
-        raise GottaError(
-            f"{entry.title} has no address to download from. {_sentence(entry.hint) or 'Ask its authors.'}"
-        )
+        hint = f"{entry.hint[0].upper()}{entry.hint[1:]}." if entry.hint else "Ask its authors."
+        raise GottaError(f"{entry.title} has no address to download from. {hint}")
     parts = {form.part: form for form in entry.downloads}
     wanted = [part.strip() for part in only.split(",") if part.strip()] or list(entry.fetch)
     found: dict[str, Form] = {}
@@ -99,10 +98,6 @@ def chosen(entry: Entry, only: str = "") -> list[Form]:
             raise unknown(f"part of {entry.name}", pattern, parts)
         found |= hits
     return list(found.values())
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _entry(name: str, facts: dict) -> Entry:  # type: ignore[type-arg]

@@ -7,21 +7,22 @@ any, and they are how an archive gets out, also where Python's own filter looks 
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
 from gotta.data.archives import UNREADABLE, tar_members
 from gotta.errors import GottaError
 
 
 class Entry(NamedTuple):
-    """What an archive holds: `data` opens the content of a file and is None for a folder."""
+    """What an archive holds: `open` opens the content of a file and is None for a folder."""
 
     name: str
     size: int
-    data: IO[bytes] | None
+    open: Callable[[], Any] | None
 
 
 def unpack(archive: Path, folder: Path) -> list[Path]:
@@ -53,16 +54,9 @@ def _exists(path: Path) -> bool:
 
 
 def _is_unpacked(archive: Path, folder: Path) -> bool:
-    """Whether all it has at its top is there. The whole list, which takes long, is read only if its first entry is."""
-    if archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as zipped:
-            return all(_exists(folder / top) for top in {_top(name) for name in zipped.namelist()})
-    with tarfile.open(archive) as tar:
-        first = tar.next()
-        if first is None or not _exists(folder / _top(first.name)):
-            return False
-    with tarfile.open(archive) as tar:
-        return all(_exists(folder / top) for top in {_top(member.name) for member in tar_members(tar)})
+    """Whether all it has at its top is there. The list, which takes long, is read as far as that is so."""
+    with _entries(archive) as entries:
+        return all(_exists(folder / _top(entry.name)) for entry in entries)
 
 
 def _top(name: str) -> str:
@@ -76,7 +70,7 @@ def _entries(archive: Path) -> Iterator[Iterable[Entry]]:
     if archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as zipped:
             yield (
-                Entry(info.filename, info.file_size, None if info.is_dir() else zipped.open(info))
+                Entry(info.filename, info.file_size, None if info.is_dir() else partial(zipped.open, info))
                 for info in zipped.infolist()
             )
         return
@@ -91,7 +85,7 @@ def _tar_entry(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
             f"the archive is not unpacked: its entry '{member.name}' is {kind}, and data sets have files and folders "
             "only. Do not use this archive unless you know who made it."
         )
-    return Entry(member.name, member.size, tar.extractfile(member) if member.isfile() else None)
+    return Entry(member.name, member.size, partial(tar.extractfile, member) if member.isfile() else None)
 
 
 def _extract(entries: Iterable[Entry], folder: Path) -> None:
@@ -102,13 +96,13 @@ def _extract(entries: Iterable[Entry], folder: Path) -> None:
         target = (inside / name).resolve()  # no link is ever made here, and if there were one it would show
         if name.is_absolute() or ".." in name.parts or not target.is_relative_to(inside):
             raise GottaError(f"the archive is not unpacked: its entry '{entry.name}' leads out of the folder.")
-        if entry.data is None:
+        if entry.open is None:
             target.mkdir(parents=True, exist_ok=True)
             continue
         if entry.size > (free := shutil.disk_usage(inside).free):
             raise GottaError(f"'{entry.name}' needs {entry.size:,} bytes, and there are {free:,} free. Make room.")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with entry.data as data, target.open("wb") as file:
+        with entry.open() as data, target.open("wb") as file:
             shutil.copyfileobj(data, file, 1 << 20)
         if (written := target.stat().st_size) != entry.size:
             raise tarfile.ReadError(f"'{entry.name}' has {written:,} bytes instead of {entry.size:,}")
