@@ -46,7 +46,7 @@ def sheet_of(tmp_path, size):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"readme.txt": b""}, "holds no tracks"),
+        ({"readme.txt": b""}, "no images at .*t.zip.* Tracks are a zip file of <class>/<track>.png"),
         ({"00/a.png": b"<html>"}, "00/a.png is not a readable image"),
         ({"00/a.png": (30, 12)}, "30 x 12 pixels. Expected square frames"),
         ({"00/a.png": (24, 12), "00/b.png": (32, 16)}, "frames of 12 and of 16 pixels"),
@@ -64,7 +64,7 @@ def test_bad_sheets(tmp_path, files, message):
 def test_a_file_that_was_cut_off(tmp_path):
     path = write_sheets(tmp_path / "t.zip")
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(GottaError, match=r"t.zip is not a readable zip file"):
+    with pytest.raises(GottaError, match=r"t.zip: it is not a readable zip archive"):
         read_sheets(path)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -129,13 +130,19 @@ def is_image(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in SUFFIXES
 
 
+def subfolders(root: Path) -> list[Path]:
+    """The folders in a folder, sorted, without hidden ones; nothing else is asked of the disk about a thousand."""
+    if not root.is_dir():
+        return []
+    with os.scandir(root) as entries:
+        return sorted(root / entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
 def _in_folder(root: Path) -> dict[str, list[str]]:
-    """The image files by class, both sorted; hidden folders are not classes."""
-    folders = sorted(root.iterdir()) if root.is_dir() else []
+    """The image files by class, both sorted."""
     return {
         folder.name: sorted(f"{folder.name}/{path.name}" for path in folder.iterdir() if is_image(path.name))
-        for folder in folders
-        if folder.is_dir() and not folder.name.startswith(".")
+        for folder in subfolders(root)
     }
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from gotta.data.readers.clips import Clips
-from gotta.data.readers.pictures import Fit, decode, is_image
+from gotta.data.readers.pictures import Fit, decode, is_image, subfolders
 from gotta.errors import GottaError
 from gotta.limits import Count, NotNegative, require
 from gotta.types import Images, IntArray
@@ -21,16 +21,16 @@ Boxes = NDArray[np.float64]  # [N, 4]: x, y, width, height in pixels
 
 def is_tracks(root: Path) -> bool:
     """Whether a folder holds tracks by class, rather than images."""
-    return any(_folders(folder) and not image_files(folder) for folder in _folders(root)[:1])
+    return any(subfolders(folder) and not image_files(folder) for folder in subfolders(root)[:1])
 
 
 def read_tracks(root: str | Path, size: int) -> Clips:
     """The clips of `<root>/<class>/<track>/<frame>`, each frame fitted by its shorter side, the centre kept."""
     root, fit = Path(root), Fit(size)
-    tracks = [track for folder in _folders(root) for track in _folders(folder)]
+    tracks = [track for folder in subfolders(root) for track in subfolders(folder)]
     if not tracks:
         raise GottaError(f"no tracks at {root}. Expected {root}/<class>/<track>/<frame>, frames as .jpg or .png.")
-    bare = [str(folder) for folder in _folders(root) if not _folders(folder)]
+    bare = [str(folder) for folder in subfolders(root) if not subfolders(folder)]
     files = [image_files(track) for track in tracks]
     bare += [str(track) for track, found in zip(tracks, files, strict=True) if not found]
     if bare:
@@ -97,11 +97,6 @@ def _clips(named: Sequence[str], files: list[list[Path]], show: Callable[..., Im
     labels = np.repeat(np.array([classes.index(name) for name in named], np.int64), lengths)
     frames = partial(show, tuple(path for found in files for path in found), *given)
     return Clips(frames, labels, np.repeat(np.arange(len(files), dtype=np.int64), lengths), classes)
-
-
-def _folders(root: Path) -> list[Path]:
-    inside = root.iterdir() if root.is_dir() else iter(())
-    return sorted(path for path in inside if path.is_dir() and not path.name.startswith("."))
 
 
 def _videos(path: Path) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """ImageNet-C as published: `<corruption>/<severity>/<wnid>/<image>`, 224 x 224 pixels, never resized."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
 from gotta.data.dataset import DATASETS, check_request
 from gotta.data.home import find
-from gotta.data.readers.pictures import Pictures, decode
+from gotta.data.readers.pictures import Pictures, decode, subfolders
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray, domain_name
 
@@ -33,7 +32,7 @@ class ImageNetC:
     ) -> None:
         self.root, self.size = root, size
         self._folders = _domains(root)
-        self._classes = {name: set(_subfolders(folder)) for name, folder in self._folders.items()}
+        self._classes = {name: {path.name for path in subfolders(folder)} for name, folder in self._folders.items()}
         every = set().union(*self._classes.values())
         complete = [name for name, classes in self._classes.items() if classes == every]
         if not complete:
@@ -93,9 +92,8 @@ def imagenet_c(
 
 def _domains(root: Path) -> dict[str, Path]:
     """The folder of each domain, known corruptions first."""
-    folders = _subfolders(root)
-    for group in GROUPS:
-        folders |= _subfolders(root / group)
+    tops = (root, *(root / group for group in GROUPS))
+    folders = {path.name: path for top in tops for path in subfolders(top)}
     names = [name for name in (*STANDARD, *EXTRA) if name in folders]
     names += sorted(folders.keys() - {*names, *GROUPS})
     found = {
@@ -107,11 +105,3 @@ def _domains(root: Path) -> dict[str, Path]:
     if not found:
         raise GottaError(f"no corruptions in '{root}'. Expected {root}/{STANDARD[0]}/5/<wnid>/<image>.JPEG.")
     return found
-
-
-def _subfolders(root: Path) -> dict[str, Path]:
-    if not root.is_dir():
-        return {}
-    with os.scandir(root) as entries:  # asks the disk nothing about the thousand folders of a domain
-        names = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-    return {name: root / name for name in names}
