@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.models.backbone import Backbone, Input
-from gotta.models.foreign import Foreign, is_foreign
+from gotta.models.foreign import Foreign, is_foreign, last_linear
 from gotta.registry import import_named
 from gotta.seeds import torch_generator
 
@@ -76,16 +76,14 @@ def build(name: str, num_classes: int | None) -> Backbone:
     network = build_network(name, num_classes)
     if isinstance(network, Backbone):
         return network
-    linear = {part: module for part, module in network.named_modules() if isinstance(module, nn.Linear)}
-    last = next(reversed(linear), None)
-    return Own(network, last, Input(), _count_classes(name, network, linear, num_classes))
+    return Own(network, last_linear(network), Input(), _count_classes(name, network, num_classes))
 
 
-def _count_classes(name: str, network: nn.Module, linear: dict[str, nn.Linear], asked: int | None) -> int:
+def _count_classes(name: str, network: nn.Module, asked: int | None) -> int:
     told = getattr(network, "num_classes", None)
     if isinstance(told, int):
         return told
-    widths = [layer.out_features for layer in linear.values()]
+    widths = [module.out_features for module in network.modules() if isinstance(module, nn.Linear)]
     if asked and (asked in widths or not widths):
         return asked
     if not widths:

@@ -24,32 +24,20 @@ def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
     return nn.Sequential(conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
 
 
-class Residual(nn.Module):
-    """What both kinds of block share: the shortcut is added."""
-
+class Basic(nn.Module):
     expansion = 1
-    downsample: nn.Module
 
-    def inner(self, x: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.inner(x) + self.downsample(x))
-
-
-class Basic(Residual):
     def __init__(self, inputs: int, width: int, stride: int) -> None:
         super().__init__()
         self.conv1, self.bn1 = conv3x3(inputs, width, stride), nn.BatchNorm2d(width)
         self.conv2, self.bn2 = conv3x3(width, width), nn.BatchNorm2d(width)
         self.downsample = shortcut(inputs, width, stride)
 
-    def inner(self, x: Tensor) -> Tensor:
-        out: Tensor = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
-        return out
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))) + self.downsample(x))
 
 
-class Bottleneck(Residual):
+class Bottleneck(nn.Module):
     expansion = 4
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
@@ -59,10 +47,9 @@ class Bottleneck(Residual):
         self.conv3, self.bn3 = conv1x1(width, 4 * width), nn.BatchNorm2d(4 * width)
         self.downsample = shortcut(inputs, 4 * width, stride)
 
-    def inner(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         narrow = F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
-        out: Tensor = self.bn3(self.conv3(narrow))
-        return out
+        return F.relu(self.bn3(self.conv3(narrow)) + self.downsample(x))
 
 
 class FirstBottleneck(Bottleneck):

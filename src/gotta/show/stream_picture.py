@@ -1,12 +1,14 @@
 """A picture of what a stream shows over time."""
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
+from scipy.ndimage import maximum_filter1d
 
 from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, save
 from gotta.streams.order import USUAL_RUN, class_runs
@@ -78,9 +80,9 @@ def show_text(stream: Stream, exposed: NDArray[np.bool_] | None = None) -> str:
 def _change_lines(stream: Stream) -> list[str]:
     """Sizes of classes and runs of domains, where they are of interest."""
     found = []
-    count = np.bincount(known_labels(stream.label), minlength=stream.num_classes)
     if stream.spec.class_imbalance > 1:
-        found.append(f"class sizes  {count.max()} at most, {count.min()} at least")
+        sizes = np.bincount(known_labels(stream.label), minlength=stream.num_classes)
+        found.append(f"class sizes  {sizes.max()} at most, {sizes.min()} at least")
     if interleaved(stream):
         runs = class_runs(stream.domain)
         sizes = np.bincount(stream.domain, minlength=len(stream.domains))
@@ -90,8 +92,8 @@ def _change_lines(stream: Stream) -> list[str]:
 
 
 def _foreign_lines(stream: Stream) -> list[str]:
-    count = int((stream.label == FOREIGN).sum())
-    return [f"foreign      {count} samples of no class, between the others"] if count else []
+    number = int((stream.label == FOREIGN).sum())
+    return [f"foreign      {number} samples of no class, between the others"] if number else []
 
 
 def _clip_lines(stream: Stream) -> list[str]:
@@ -196,7 +198,8 @@ def rows_of(label: NDArray[np.int64], colours: Floats, background: Floats, heigh
     share = class_share(label, classes, plot)
     thick = height // classes
     if thick < 6 and len(label) <= 4 * plot:
-        share = _widen(share)
+        # Each mark one column wider on both sides, so that a lone sample of many classes can be seen.
+        share = maximum_filter1d(share, 3, axis=1, mode="constant")
     least = 0.3 if thick >= 6 else 0.6  # thin rows need more ink to be seen
     strength = np.where(share > 0, least + (1 - least) * share, 0.0)[..., None]  # [C, W, 1]
     rows = background[None] * (1 - strength) + colours[:, None] * strength
@@ -215,12 +218,6 @@ def class_share(label: NDArray[np.int64], classes: int, plot: int) -> Floats:
     np.add.at(share, (label, np.arange(len(label)) * plot // len(label)), 1.0)
     share /= share.sum(0)
     return share
-
-
-def _widen(share: Floats) -> Floats:
-    """Each mark one column wider on both sides, so that a lone sample of many classes can be seen."""
-    padded = np.pad(share, ((0, 0), (1, 1)))
-    return np.maximum(np.maximum(padded[:, :-2], padded[:, 2:]), share)
 
 
 def batch_strip(stream: Stream, plot: int, exposed: Flags | None = None) -> Pixels:
@@ -303,8 +300,7 @@ def _row_axis(pen: ImageDraw.ImageDraw, name: str, rows: int, top: int, height: 
 
 
 def _strip_axis(pen: ImageDraw.ImageDraw, below: int, most: int, name: str) -> None:
-    ceiling = below + 4
-    pen.text((LEFT - 8, ceiling), str(most), fill=INK, font=font(12), anchor="rm")
+    pen.text((LEFT - 8, below + 4), str(most), fill=INK, font=font(12), anchor="rm")
     pen.text((LEFT - 8, below + STRIP), "0", fill=INK, font=font(12), anchor="rm")
     pen.multiline_text((8, below + STRIP / 2), name, fill=INK, font=font(12), anchor="lm")
 
@@ -319,12 +315,8 @@ def _time_axis(pen: ImageDraw.ImageDraw, samples: int, plot: int, ground: int) -
 
 def _ticks(end: int, most: int) -> list[int]:
     """At most so many round numbers from 0 on, below end."""
-    scale = 1
-    while True:
-        for step in (scale, 2 * scale, 5 * scale):
-            if (end - 1) // step + 1 <= most:
-                return list(range(0, end, step))
-        scale *= 10
+    steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
+    return list(range(0, end, next(step for step in steps if (end - 1) // step + 1 <= most)))
 
 
 def _most(stream: Stream) -> int:

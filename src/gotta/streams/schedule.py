@@ -108,26 +108,21 @@ def gradual(names: Sequence[str]) -> list[Pool]:
     >>> [pool[0] for pool in gradual(["snow-3"])]
     ['snow-1', 'snow-2', 'snow-3', 'snow-2', 'snow-1']
     """
-    return [(domain_name(name.rpartition("-")[0], s),) for name in names for s in _ramp(_peak(name))]
+    pools: list[Pool] = []
+    for name in names:
+        if (peak := _severity(name)) is None:
+            raise GottaError(
+                f"schedule 'gradual' needs domains with a severity, as 'snow-5'; got '{name}'. Use 'continual'."
+            )
+        ramp = [*range(1, peak + 1), *range(peak - 1, 0, -1)]
+        pools += [(domain_name(name.rpartition("-")[0], severity),) for severity in ramp]
+    return pools
 
 
 @SCHEDULES.register("recurring")
 def recurring(names: Sequence[str], repeats: int) -> list[Pool]:
     """The continual sequence, `repeats` times."""
     return continual(names) * repeats
-
-
-def _ramp(peak: int) -> list[int]:
-    return [*range(1, peak + 1), *range(peak - 1, 0, -1)]
-
-
-def _peak(domain: str) -> int:
-    severity = _severity(domain)
-    if severity is None:
-        raise GottaError(
-            f"schedule 'gradual' needs domains with a severity, as 'snow-5'; got '{domain}'. Use 'continual'."
-        )
-    return severity
 
 
 def _severity(domain: str) -> int | None:

@@ -202,7 +202,7 @@ def shown(dataset: Dataset, request: Request) -> Images:
     return read_together(*request, dataset.images)
 
 
-def choose_items(items: Items, num_classes: int, spec: StreamSpec, rng: Rng | None = None) -> IntArray:
+def choose_items(items: Items, num_classes: int, spec: StreamSpec, rng: Rng) -> IntArray:
     """The images or clips of the data set that the stream shows of a domain, ascending; `rng` draws them."""
     labels = items.labels
     wrong = labels[(labels < 0) | (labels >= num_classes)]
@@ -215,7 +215,7 @@ def choose_items(items: Items, num_classes: int, spec: StreamSpec, rng: Rng | No
     if spec.clips is not None and spec.clips > len(chosen):
         raise GottaError(f"clips={spec.clips}, but there are only {len(chosen)}. Use clips <= {len(chosen)}.")
     if spec.choose != "first" and (spec.per_class or spec.limit or spec.clips):
-        chosen = (legacy_generator(spec.seed, "stream-choice") if rng is None else rng).permutation(chosen)
+        chosen = rng.permutation(chosen)
     if spec.per_class is not None:
         chosen = _first_of_each_class(chosen, items, spec.per_class)
     return np.sort(chosen[: spec.limit or spec.clips])
@@ -248,10 +248,9 @@ def _samples(pools: list[Pool], dataset: Dataset, spec: StreamSpec) -> tuple[Int
     rng = legacy_generator(spec.seed, "stream")
     items = items_of(dataset, spec)
     choices = legacy_generator(spec.seed, "stream-choice")
-    chosen = choose_items(items, dataset.num_classes, spec, choices)
     arranged = []
     for number, pool in enumerate(pools):
-        if spec.choose == "anew" and number:
+        if spec.choose == "anew" or not number:
             chosen = choose_items(items, dataset.num_classes, spec, choices)
         arranged.append(_arrange_pool(pool, chosen, items, dataset.num_classes, spec, rng))
     visits_before = np.cumsum([0] + [len(pool) for pool in pools])

@@ -15,7 +15,6 @@ from gotta.types import Images
 
 Floats = NDArray[np.float32]
 Values = NDArray[np.float32] | NDArray[np.uint8]
-Window = Callable[[NDArray[np.float32], int], NDArray[np.float32]]
 Fold = Callable[[NDArray[np.int64], int], NDArray[np.int64]]
 
 # A sum that is an integer in exact arithmetic must not fall below it when the fraction is cut off.
@@ -29,9 +28,9 @@ def to_bytes(values: Floats) -> Images:
     return values.astype(np.uint8)
 
 
-def gaussian_weights(sigma: float, truncate: float = 4.0) -> NDArray[np.float64]:
-    """A normalised Gaussian window that ends `truncate` standard deviations from its centre."""
-    radius = int(truncate * sigma + 0.5) if sigma > 0 else 0
+def gaussian_weights(sigma: float) -> NDArray[np.float64]:
+    """A normalised Gaussian window that ends four standard deviations from its centre."""
+    radius = int(4 * sigma + 0.5) if sigma > 0 else 0
     if radius == 0:
         return np.ones(1)
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
@@ -45,23 +44,24 @@ def pad(values: NDArray[np.generic], rows: int, columns: int, mode: str) -> Floa
     return padded
 
 
-def blur(values: NDArray[np.generic], weights: NDArray[np.float64], mode: str = "edge") -> Floats:
+def blur(values: NDArray[np.generic], weights: NDArray[np.float64]) -> Floats:
     """Filter axes 1 and 2 with the same symmetric window of odd length."""
     radius = len(weights) // 2
-    half = weights[radius:].astype(np.float32)
-    height, width = values.shape[1:3]
     if radius == 0:
         return values.astype(np.float32)
-    tall = pad(values, radius, radius, mode)
-    wide = _blur_axis(tall, half, lambda a, start: a[:, start : start + height], radius)
-    return _blur_axis(wide, half, lambda a, start: a[:, :, start : start + width], radius)
+    half = weights[radius:].astype(np.float32)
+    return _blur_axis(_blur_axis(pad(values, radius, radius, "edge"), half, 1), half, 2)
 
 
-def _blur_axis(padded: Floats, half: Floats, window: Window, radius: int) -> Floats:
-    out: Floats = window(padded, radius) * half[0]
+def _blur_axis(padded: Floats, half: Floats, axis: int) -> Floats:
+    """The windows of an axis, each moved by so many pixels, added up; the padding of the axis goes."""
+    radius = len(half) - 1
+    size = padded.shape[axis] - 2 * radius
+    windows = [padded[(slice(None),) * axis + (slice(start, start + size),)] for start in range(2 * radius + 1)]
+    out: Floats = windows[radius] * half[0]
     scratch = np.empty_like(out)
     for offset, weight in enumerate(half[1:], start=1):
-        np.add(window(padded, radius - offset), window(padded, radius + offset), out=scratch)
+        np.add(windows[radius - offset], windows[radius + offset], out=scratch)
         scratch *= weight
         out += scratch
     return out
@@ -136,7 +136,11 @@ def _weigh(plane: Floats, corners: list[tuple[NDArray[np.int64], Floats]]) -> Fl
 
 
 def fold_between_centres(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Mirror about the centre of the outermost pixel: cb|abcd|cb."""
+    """Mirror about the centre of the outermost pixel: cb|abcd|cb.
+
+    >>> fold_between_centres(np.array([-2, -1, 0, 3, 4, 5]), 4).tolist()
+    [2, 1, 0, 3, 2, 1]
+    """
     index = np.abs(index) % max(2 * size - 2, 1)
     return np.minimum(index, 2 * size - 2 - index)
 

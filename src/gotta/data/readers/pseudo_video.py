@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.corruptions.pixels import fold_between_centres
 from gotta.data.readers.clips import Clips
 from gotta.limits import Count, require
 from gotta.seeds import generator
@@ -67,18 +68,6 @@ def _between(images: NDArray[np.uint8] | Shades, place: Floats) -> Shades:
     side, first = images.shape[1], np.floor(place).astype(np.int64)
     share = (place - first).astype(np.float32)[:, :, None, None]
     n = np.arange(len(images))[:, None]
-    mixed: Shades = images[n, _mirror(first, side)] * (1 - share)
-    mixed += images[n, _mirror(first + 1, side)] * share
+    mixed: Shades = images[n, fold_between_centres(first, side)] * (1 - share)
+    mixed += images[n, fold_between_centres(first + 1, side)] * share
     return mixed
-
-
-def _mirror(index: IntArray, side: int) -> IntArray:
-    """Positions beyond the border as in a mirror at the outermost pixel.
-
-    >>> _mirror(np.array([-2, -1, 0, 3, 4, 5]), 4).tolist()
-    [2, 1, 0, 3, 2, 1]
-    """
-    period = max(2 * (side - 1), 1)
-    folded = np.abs(index) % period
-    mirrored: IntArray = np.minimum(folded, period - folded)
-    return mirrored

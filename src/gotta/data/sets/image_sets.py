@@ -89,13 +89,7 @@ def tiny_pictures(root: Path) -> Pictures:
 def _annotations(root: Path) -> tuple[str, str] | None:
     """Where inside of the root the published layout begins, and its list; None if it has another layout."""
     if root.is_dir():
-        for inside in (".", TINY):
-            path = root / inside / ANNOTATIONS
-            if path.is_file():
-                return inside, path.read_text("utf-8")
-        return None
-    found = [name for name in archive_names(root) if name.endswith(ANNOTATIONS)]
-    if not found:
-        return None
-    whole = Pictures(root, [], found, [])
-    return found[0][: -len(ANNOTATIONS)], whole.data(0).decode()
+        found = [name for name in (ANNOTATIONS, f"{TINY}/{ANNOTATIONS}") if (root / name).is_file()]
+    else:
+        found = [name for name in archive_names(root) if name.endswith(ANNOTATIONS)]
+    return (found[0].removesuffix(ANNOTATIONS), Pictures(root, [], found, []).data(0).decode()) if found else None

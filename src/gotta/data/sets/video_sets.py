@@ -60,18 +60,15 @@ def tracks(
     path: str | None = None, size: int = 224, split: str = "all", every: int = 1, table: str = "imagenet", seed: int = 0
 ) -> Video:
     """Clips from a folder `<class>/<track>/<frame>.jpg` in the data home."""
-    return _tracks("tracks", path, size, split, every, table, seed)
+    found = find("data set 'tracks'", path, "tracks")
+    return Video(clips_.every(clips_.split(read_tracks(found, size), split), every), table, seed)
 
 
 @DATASETS.register("itd")
 def itd(path: str | None = None, size: int = 224, split: str = "all", every: int = 1, seed: int = 0) -> Video:
     """The paper's video clips: ITD's tracklets, `<class>/<track>/<frame>.jpg` in the folder `itd` of the data home."""
-    return _tracks("itd", path, size, split, every, "imagenet", seed)
-
-
-def _tracks(name: str, path: str | None, size: int, split: str, every: int, table: str, seed: int) -> Video:
-    found = find(f"data set '{name}'", path, name)
-    return Video(clips_.every(clips_.split(read_tracks(found, size), split), every), table, seed)
+    found = find("data set 'itd'", path, "itd")
+    return Video(clips_.every(clips_.split(read_tracks(found, size), split), every), "imagenet", seed)
 
 
 @DATASETS.register("boxes")
