@@ -288,11 +288,6 @@ def _resume(
         if name.startswith("optimizer."):
             parameter, key = name[len("optimizer.") :].split("|")
             like = parameters[parameter]
-            optimizer.state[like][key] = value.contiguous(memory_format=_format(like)) if value.ndim == 4 else value
+            optimizer.state[like][key] = torch.empty_like(like).copy_(value) if value.shape == like.shape else value
     history: list[dict[str, Any]] = record["history"]
     return history
-
-
-def _format(parameter: Tensor) -> torch.memory_format:
-    channels_last = parameter.is_contiguous(memory_format=torch.channels_last)
-    return torch.channels_last if channels_last else torch.contiguous_format

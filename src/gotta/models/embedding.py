@@ -47,14 +47,13 @@ class Embedding(Backbone):
         weight = check_head(head, scale)
         super().__init__(model.input if isinstance(model, Backbone) else Input(), len(weight))
         self.model, self.head = model, Head(weight, scale)
-        self.from_inside: bool | None = None  # whether the features are those before the last layer; not known at first
+        self.from_inside = False  # whether the features are those before the last layer, as far as is known
 
     def features(self, x: Tensor) -> Tensor:
         width, given = self.head.weight.shape[1], None
         if not self.from_inside:
             given = self.give(x)
             if given.ndim == 2 and given.shape[1] == width:
-                self.from_inside = False
                 return given
         if isinstance(self.model, Backbone) and self.model.classifier:
             inside = self.model.features(x)

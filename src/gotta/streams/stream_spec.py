@@ -33,9 +33,8 @@ class StreamSpec:
     update_every: Count | None = None  # note, note_iid: drop the samples beyond a whole number of these, per pool
     class_stay: Share | None = None  # markov: how probably the next sample is of the same class; None: independent
     domain_stay: Share | None = None  # markov, of a mixed pool: the same of its domain
-    domain_imbalance: FromOne = (
-        1.0  # markov, of a mixed pool: the first domain has so many times the samples of the last
-    )
+    # markov, of a mixed pool: the first domain has so many times the samples of the last
+    domain_imbalance: FromOne = 1.0
     again: bool = False  # markov: a class and domain that has shown all its images begins anew, as published
 
     schedule: str = "continual"
@@ -52,15 +51,12 @@ class StreamSpec:
     limit: Count | None = None  # images per domain, the same ones in every domain
     clips: Count | None = None  # of video, clips per domain, the same ones in every domain
     frames: Count | None = None  # of video, the first so many frames of each clip; shorter clips are shown whole
-    boundaries: Literal["told", "hidden"] | None = (
-        None  # of video: does the prior know where clips begin? A run fills it in
-    )
-    choose: Literal["first", "random", "anew"] = (
-        "first"  # which images or clips per_class, limit and clips take; or random, or anew for every visit
-    )
-    foreign: Annotated[float, Within(0, 1, below=True)] = (
-        0.0  # the share of samples that are of no class, of a data set that has such images
-    )
+    # of video: does the prior know where clips begin? A run fills it in
+    boundaries: Literal["told", "hidden"] | None = None
+    # which images or clips per_class, limit and clips take; or random, or anew for every visit
+    choose: Literal["first", "random", "anew"] = "first"
+    # the share of samples that are of no class, of a data set that has such images
+    foreign: Annotated[float, Within(0, 1, below=True)] = 0.0
     class_imbalance: FromOne = 1.0  # the first class has so many times the images of the last, in every domain
     head: Literal["first", "random"] = "first"  # or random: which class has how many images is drawn for each domain
     duplicates: Count = 1  # each image or clip so many times, before ordering

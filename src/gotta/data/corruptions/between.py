@@ -12,17 +12,19 @@ from gotta.errors import GottaError
 
 TINY = 1e-3  # a deviation that blurs nothing, where 0 would divide
 STEPS = 4  # severities are multiples of a quarter
-NOTHING: dict[str, Parameters] = {  # parameters that leave an image as it is, where they differ from the first ones
+# Parameters that leave an image as it is. None keeps its value with the severity (the step of a zoom, the size of
+# flakes): it is that of severity 1.
+NOTHING: dict[str, tuple[float | None, ...]] = {
     "gaussian_noise": (0.0,),
     "shot_noise": (1e6,),
     "impulse_noise": (0.0,),
     "defocus_blur": (0.0, TINY),
     "glass_blur": (TINY, 1, 0),
     "motion_blur": (0.0, TINY),
-    "zoom_blur": (1.0, 0.01),
-    "snow": (0.1, 0.2, 1, 1.0, 8, 3, 1.0),
-    "frost": (1, 0.0, 0.2),
-    "fog": (0.0, 3),
+    "zoom_blur": (1.0, None),
+    "snow": (None, None, None, 1.0, None, None, 1.0),
+    "frost": (1, 0.0, None),
+    "fog": (0.0, None),
     "brightness": (0.0,),
     "contrast": (1.0,),
     "pixelate": (1.0,),
@@ -61,7 +63,5 @@ def check_severity(severity: float) -> int:
 
 
 def _nothing(name: str, table: str) -> Parameters:
-    """What keeps its value with the severity (the step of a zoom, the size of flakes) is that of severity 1."""
     first = find_parameters(name, 1, table)
-    same = {"zoom_blur": (1,), "snow": (0, 1, 2, 4, 5), "frost": (2,), "fog": (1,)}.get(name, ())
-    return tuple(first[at] if at in same else value for at, value in enumerate(NOTHING[name]))
+    return tuple(usual if value is None else value for value, usual in zip(NOTHING[name], first, strict=True))

@@ -30,9 +30,6 @@ class Draws:
         self._start = self._bits.state
         self._calls = 0
 
-    def __len__(self) -> int:
-        return len(self._index)
-
     def _turns(self) -> Iterator[int]:
         """Move the generator to the stream of each image in turn; moving it costs a tenth of building one."""
         state = self._start["state"]
@@ -44,7 +41,7 @@ class Draws:
             yield row
 
     def _floats(self, draw: Callable[..., object], shape: Shape) -> NDArray[np.float32]:
-        out = np.empty((len(self), *shape), np.float32)
+        out = np.empty((len(self._index), *shape), np.float32)
         for row in self._turns():
             draw(dtype=np.float32, out=out[row])
         return out
@@ -59,10 +56,10 @@ class Draws:
     def words(self, *shape: int) -> NDArray[np.uint32]:
         """32 random bits per element."""
         size = int(np.prod(shape))
-        out = np.empty((len(self), -(-size // 2)), np.uint64)
+        out = np.empty((len(self._index), -(-size // 2)), np.uint64)
         for row in self._turns():
             out[row] = self._bits.random_raw(out.shape[1])
-        return out.view("<u4")[:, :size].astype(np.uint32, copy=False).reshape(len(self), *shape)
+        return out.view("<u4")[:, :size].astype(np.uint32, copy=False).reshape(-1, *shape)
 
     def below(self, bound: int, *shape: int) -> NDArray[np.int64]:
         """Integers in 0 .. bound - 1."""

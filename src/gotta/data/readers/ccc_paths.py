@@ -84,14 +84,11 @@ class Calibration:
         with one_error(f"'{found}' is not readable JSON", f"{EXPECTED}."):
             return cls(read_json(found, links=True), str(found))
 
-    def alone(self) -> dict[str, tuple[float, float]]:
-        """Of each corruption the accuracy without it and at its hardest."""
-        return {pair.partition("+")[0]: (grid[0, 0], grid[-1, 0]) for pair, grid in self.accuracy.items()}
-
     def paths(self, baseline: float) -> dict[str, tuple[str, ...]]:
         """For each pair of corruptions that are hard enough for this baseline, the names of the points of its path."""
         number = isinstance(baseline, int | float) and not isinstance(baseline, bool)
-        alone = self.alone()
+        # Of each corruption the accuracy without it and at its hardest.
+        alone = {pair.partition("+")[0]: (grid[0, 0], grid[-1, 0]) for pair, grid in self.accuracy.items()}
         hard = [name for name, (_, hardest) in alone.items() if number and hardest <= baseline]
         if not number or len(hard) < 2 or not any(baseline < clean for clean, _ in alone.values()):
             second = sorted(hardest for _, hardest in alone.values())[1:2]
