@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from gotta.data.local.catalogue import catalogue, chosen, entry
+from gotta.data import dataset
+from gotta.data.local.catalogue import catalogue, chosen, entry, usual_names
 from gotta.errors import GottaError
 
 ENTRIES = list(catalogue().values())
@@ -28,6 +29,16 @@ def test_facts_have_their_form(form):
         assert form.size
         assert form.md5 or form.sha256
         assert form.address.split("/")[-1].removesuffix("?download=1") == form.name
+
+
+@pytest.mark.parametrize("kind", ["cifar10", "cifar100", "cifar10_c", "cifar100_c", "imagenet_c"])
+def test_what_is_listed_as_there_is_found_by_the_data_set(kind, tmp_path, monkeypatch):
+    for name in usual_names(kind):
+        monkeypatch.setenv("GOTTA_DATA", str(tmp_path / name))
+        (tmp_path / name / name).mkdir(parents=True)
+        assert entry(kind).is_there
+        with pytest.raises(GottaError, match=rf"{name}/{name}"):  # found, and empty
+            dataset(kind)
 
 
 def test_names_of_parts_and_defaults_agree():

@@ -69,6 +69,11 @@ def entry(name: str) -> Entry:
     return catalogue()[same[name.replace("_", "-")]]
 
 
+def usual_names(name: str) -> list[str]:
+    """Under which names a data set may lie in the data home, ready to be used."""
+    return [each for form in catalogue()[name].forms if not form.packed for each in form.names]
+
+
 def command_for(name: str) -> str:
     """The command that gets a data set or a file by its name, with its size; nothing if no command is known to."""
     found = [e for e in catalogue().values() if e.name == name or any(name in form.names for form in e.forms)]

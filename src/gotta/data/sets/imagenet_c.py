@@ -10,6 +10,7 @@ from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
 from gotta.data.dataset import DATASETS, check_request
 from gotta.data.home import find
+from gotta.data.local.catalogue import usual_names
 from gotta.data.readers.pictures import Pictures, decode, subfolders
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray, domain_name
@@ -86,7 +87,7 @@ def imagenet_c(
     num_classes: int | None = None,
 ) -> ImageNetC:
     """ImageNet-C in its published folders, all images or a list of them such as `robustbench-5k`."""
-    root = find("data set 'imagenet_c'", path, "ImageNet-C", "imagenet-c", "imagenet_c")
+    root = find("data set 'imagenet_c'", path, *usual_names("imagenet_c"))
     return ImageNetC(root, subset, size, class_index, num_classes)
 
 

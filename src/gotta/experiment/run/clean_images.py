@@ -9,10 +9,10 @@ import numpy as np
 
 from gotta import seeds
 from gotta.data.home import VARIABLE, find
+from gotta.data.local.catalogue import usual_names
 from gotta.data.readers.bundled import bundled
 from gotta.data.readers.cifar import cifar10, cifar100
 from gotta.data.readers.pictures import Fit, Pictures
-from gotta.data.sets.cifar_sets import CIFAR10, CIFAR10_FOLDERS, CIFAR100
 from gotta.errors import GottaError
 from gotta.experiment.spec import clean_samples
 from gotta.experiment.spec.clean_samples import CleanSamples, asks_for_samples, without_samples
@@ -64,8 +64,8 @@ def _all_images(owner: str, name: str) -> Images:
     if name == clean_samples.BUNDLED:
         return bundled("train")[0]
     if name == clean_samples.CIFAR10:
-        return cifar10(find(owner, None, *CIFAR10, *CIFAR10_FOLDERS), "train")[0]
-    return cifar100(find(owner, None, *CIFAR100), "train")[0]
+        return cifar10(find(owner, None, *usual_names("cifar10")), "train")[0]
+    return cifar100(find(owner, None, *usual_names("cifar100")), "train")[0]
 
 
 def _rows(setting: str, chosen: CleanSamples, there: int) -> IntArray:
