@@ -67,10 +67,12 @@ class ImageNetResNet(Backbone):
     block: ClassVar[type[Basic | Bottleneck]] = Bottleneck
     blocks: ClassVar[tuple[int, ...]] = (2, 2, 2, 2)
     width: ClassVar[int] = 64  # of the first stage
+    small_images: ClassVar[bool] = False  # of about 32 pixels: the first layers do not shrink them
 
     def __init__(self, num_classes: int = 1000, input: Input = IMAGENET) -> None:
         super().__init__(input, num_classes)
-        self.conv1, self.bn1 = self.stem(), nn.BatchNorm2d(self.width)
+        self.conv1 = conv3x3(3, self.width) if self.small_images else nn.Conv2d(3, self.width, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(self.width)
         inputs = self.width
         for stage, count in enumerate(self.blocks):
             width = self.width * 2**stage
@@ -83,15 +85,9 @@ class ImageNetResNet(Backbone):
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
-    def stem(self) -> nn.Conv2d:
-        return nn.Conv2d(3, self.width, 7, 2, 3, bias=False)
-
-    def pool(self, out: Tensor) -> Tensor:
-        """What follows the stem."""
-        return F.max_pool2d(out, 3, 2, 1)
-
     def features(self, x: Tensor) -> Tensor:
-        out = self.pool(F.relu(self.bn1(self.conv1(self.normalize(x)))))
+        out = F.relu(self.bn1(self.conv1(self.normalize(x))))
+        out = out if self.small_images else F.max_pool2d(out, 3, 2, 1)
         for stage in ("layer1", "layer2", "layer3", "layer4"):
             out = self.get_submodule(stage)(out)
         return out.mean((2, 3))
@@ -138,12 +134,7 @@ class ResNet18Small(ImageNetResNet):
 
     block = Basic
     width = 16
+    small_images = True
 
     def __init__(self, num_classes: int = 10, input: Input = SMALL) -> None:
         super().__init__(num_classes, input)
-
-    def stem(self) -> nn.Conv2d:
-        return conv3x3(3, self.width)
-
-    def pool(self, out: Tensor) -> Tensor:
-        return out

@@ -110,8 +110,7 @@ def check(
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
     """How a network was trained: architecture, input, settings, accuracy by epoch."""
-    if not str(name_or_path).endswith(".safetensors") and str(name_or_path) not in bundled():
-        check(str(name_or_path))
+    check(str(name_or_path))
     return read(_find(name_or_path))[0]
 
 

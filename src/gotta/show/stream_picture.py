@@ -27,7 +27,6 @@ def title(spec: StreamSpec) -> str:
         "runs": f" of {spec.run_length or USUAL_RUN:g}{gamma}",
         "markov": f" (class {_chain(spec.class_stay)}{domain})",
     }
-    shape = shapes.get(spec.order, "")
     times = f" x{spec.repeats}" if spec.repeats > 1 else ""
     times += f" delta={spec.delta:g}" if spec.schedule == "cdc" else ""
     copies = f", classes {spec.class_imbalance:g} to 1" if spec.class_imbalance > 1 else ""
@@ -37,7 +36,7 @@ def title(spec: StreamSpec) -> str:
     copies += f", {spec.frames} frames of each clip" if spec.frames else ""
     copies += f", {spec.foreign:.0%} foreign" if spec.foreign else ""
     border = ", reset at each domain" if spec.reset_at_domain else ""
-    return f"{spec.order}{shape} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
+    return f"{spec.order}{shapes.get(spec.order, '')} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
 
 
 def interleaved(stream: Stream) -> bool:

@@ -26,6 +26,4 @@ def class_sizes(most: int, classes: int, imbalance: float) -> list[int]:
     >>> class_sizes(100, 3, 100)
     [100, 10, 1]
     """
-    if classes == 1:
-        return [most]
-    return [int(most * (1.0 / imbalance) ** (k / (classes - 1.0))) for k in range(classes)]
+    return [int(most * (1.0 / imbalance) ** (k / max(classes - 1.0, 1.0))) for k in range(classes)]

@@ -92,12 +92,12 @@ def _labels(path: Path, num_classes: int) -> IntArray:
     labels = load_array(path)
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer) or not len(labels):
         raise GottaError(f"'{path}' holds {labels.dtype} of shape {list(labels.shape)}. Expected a list of labels.")
-    if len(labels) % len(SEVERITIES) or (labels.reshape(len(SEVERITIES), -1) != labels[: len(labels) // 5]).any():
+    once = labels[: len(labels) // len(SEVERITIES)].astype(np.int64)
+    if not np.array_equal(labels, np.tile(once, len(SEVERITIES))):
         raise GottaError(
             f"'{path}' has {len(labels):,} labels that are not the same list five times, once for each severity. "
             f"Expected that, as published."
         )
-    once = np.array(labels[: len(labels) // len(SEVERITIES)], np.int64)
     if not 0 <= once.min() <= once.max() < num_classes:
         raise GottaError(f"'{path}': labels go from {once.min()} to {once.max()}. Expected 0 to {num_classes - 1}.")
     return once
