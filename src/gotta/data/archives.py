@@ -29,7 +29,7 @@ UNREADABLE = (
 
 
 @contextmanager
-def one_error(what: str, way_out: str) -> Iterator[None]:
+def reading_error(what: str, way_out: str) -> Iterator[None]:
     """Whatever a file that anybody may have written makes Python raise becomes one error."""
     try:
         yield

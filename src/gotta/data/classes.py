@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gotta.data.archives import one_error
+from gotta.data.archives import reading_error
 from gotta.data.home import find
 from gotta.data.readers.pictures import Pictures
 from gotta.errors import GottaError
@@ -54,7 +54,7 @@ def read_index(class_index: str) -> dict[str, int]:
         return {name: number for number, name in enumerate(wnids())}
     path = find("class_index", class_index)
     expected = 'Expected a number of its own for each class, as {"n01440764": 0, "n01443537": 1}.'
-    with one_error(f"class_index '{path}' is not readable JSON", expected):
+    with reading_error(f"class_index '{path}' is not readable JSON", expected):
         index: Any = read_json(path, links=True)
     numbers = list(index.values()) if isinstance(index, dict) else []
     if not numbers or not all(type(n) is int and 0 <= n < MOST for n in numbers) or len(set(numbers)) < len(numbers):
@@ -67,7 +67,7 @@ def chosen(pictures: Pictures, subset: str | None) -> Pictures:
     if subset is None:
         return pictures
     path = find(f"subset '{subset}'", None if subset in SUBSETS else subset, *SUBSETS.get(subset, ()))
-    with one_error(f"the list of images '{path}' cannot be read", "Expected a line <class>/<image> for each."):
+    with reading_error(f"the list of images '{path}' cannot be read", "Expected a line <class>/<image> for each."):
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
     wanted = ["/".join(PurePosixPath(line).parts[-2:]) for line in lines if line and not line.startswith("#")]
     row = {name: at for at, name in enumerate(pictures.names)}

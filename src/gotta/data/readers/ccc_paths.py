@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gotta.data.archives import one_error
+from gotta.data.archives import reading_error
 from gotta.data.corruptions.between import NOTHING, STEPS
 from gotta.data.corruptions.severities import SEVERITIES
 from gotta.errors import GottaError
@@ -81,7 +81,7 @@ class Calibration:
     def read(cls, path: Path | None = None) -> "Calibration":
         """From a file; without one that of the bundled network."""
         found = USUAL if path is None else path
-        with one_error(f"'{found}' is not readable JSON", f"{EXPECTED}."):
+        with reading_error(f"'{found}' is not readable JSON", f"{EXPECTED}."):
             return cls(read_json(found, links=True), str(found))
 
     def paths(self, baseline: float) -> dict[str, tuple[str, ...]]:

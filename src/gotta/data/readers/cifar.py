@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from gotta.data.archives import LARGEST, one_error, read_tar_member, tar_members
+from gotta.data.archives import LARGEST, read_tar_member, reading_error, tar_members
 from gotta.data.readers.cifar_pickle import ROW, read_batch
 from gotta.data.readers.pictures import decode
 from gotta.errors import GottaError
@@ -92,10 +92,10 @@ def files_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     if path.is_dir():
         for file in path.rglob("*"):
             if file.is_file() and file.name in wanted:
-                with one_error(f"{file} cannot be read", "Download it again."):
+                with reading_error(f"{file} cannot be read", "Download it again."):
                     yield file.name, read_bytes(file, LARGEST, links=True)
         return
-    with one_error(f"{path} is not a readable tar archive", "Download it again."), tarfile.open(path) as archive:
+    with reading_error(f"{path} is not a readable tar archive", "Download it again."), tarfile.open(path) as archive:
         for member in tar_members(archive):
             name = PurePosixPath(member.name).name
             if name in wanted and (content := read_tar_member(archive, member)) is not None:
@@ -103,7 +103,7 @@ def files_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def _labels(path: Path, text: bytes) -> IntArray:
-    with one_error(f"{path}: its list of labels cannot be read", "Download it again."):
+    with reading_error(f"{path}: its list of labels cannot be read", "Download it again."):
         labels = parse_json(text)
     if not isinstance(labels, list) or not all(type(label) is int and 0 <= label < len(CLASSES) for label in labels):
         raise GottaError(f"{path}: its labels are not a list of numbers from 0 to 9. Download it again.")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from gotta.data.archives import LARGEST, one_error, read_zip_member
+from gotta.data.archives import LARGEST, read_zip_member, reading_error
 from gotta.errors import GottaError
 from gotta.json_yaml import read_bytes
 from gotta.limits import Count, check_fields
@@ -101,7 +101,7 @@ class Pictures:
     def data(self, row: int) -> bytes:
         """The bytes of one file."""
         member = self.members[row]
-        with one_error(f"{self.root / member} cannot be read", "Fetch it again."):
+        with reading_error(f"{self.root / member} cannot be read", "Fetch it again."):
             if not self.root.is_file():
                 return read_bytes(self.root / member, LARGEST, links=True)
             if self._archive is None:
@@ -160,7 +160,7 @@ def _in_archive(path: Path) -> dict[str, list[str]]:
 def archive_names(path: Path) -> list[str]:
     expected = f"Expected {path}/<class>/<image>, in a folder or a zip."
     with (
-        one_error(f"no images at {path}: it is not a readable zip archive", expected),
+        reading_error(f"no images at {path}: it is not a readable zip archive", expected),
         zipfile.ZipFile(path) as archive,
     ):
         return archive.namelist()
