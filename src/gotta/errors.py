@@ -1,6 +1,6 @@
 """The one exception that stands for a mistake in what gotta was given."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from itertools import takewhile
@@ -50,6 +50,12 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> GottaError:
     best = max(sorted(near), key=lambda known: _nearness(known, name), default=None)
     hint = "" if best is None else f" Did you mean '{best}'?"
     return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {_listed(choices, best)}.")
+
+
+def check_known(kind: str, name: object, known: Collection[str]) -> None:
+    """Refuse a name that is not one of these."""
+    if name not in known:
+        raise unknown(kind, name, known)
 
 
 def _nearness(known: str, name: str) -> tuple[float, int, int]:

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gotta.data.local.catalogue import Form
     from gotta.show.contact_sheet import Row
     from gotta.types import Dataset
@@ -136,8 +134,7 @@ def make(
     from gotta.data.local.make_imagenet_c import make_imagenet_c, severities
 
     readers = {"cifar10-c": cifar10, "cifar100-c": cifar100}
-    if name not in (*readers, "imagenet-c"):
-        raise unknown("data set to make", name, [*readers, "imagenet-c"])
+    check_known("data set to make", name, [*readers, "imagenet-c"])
     for option, given in {"severity": severity, "size": size, "format": format}.items():
         if given not in ("", None) and name in readers:
             raise GottaError(
@@ -186,11 +183,13 @@ def show(
         rows: At most so many rows, spread over all.
         columns: At most so many pictures in a row.
     """
+    from gotta.data import dataset as read_dataset
+    from gotta.experiment.spec.text import read_settings
     from gotta.show.contact_sheet import contact_sheet
 
     if "=" in name:
         name, settings = "cifar10-mini", [name, *(settings or [])]
-    dataset = _dataset(name, data_argument or [])
+    dataset = read_dataset(name, **read_settings(data_argument or []))
     names = _names(dataset, name)
     if settings:
         facts, made = _stream(dataset, names, settings, rows, columns)
@@ -199,14 +198,6 @@ def show(
     print(facts)
     contact_sheet(out, name, facts, made)
     print(f"Picture: {out}")
-
-
-def _dataset(name: str, arguments: list[str]) -> "Dataset":
-    from gotta.data import dataset
-    from gotta.experiment.spec.text import read_settings
-
-    make: Callable[..., Dataset] = dataset
-    return make(name, **read_settings(arguments))
 
 
 def _data(dataset: "Dataset", names: list[str], domain: str, rows: int, columns: int) -> "tuple[str, list[Row]]":

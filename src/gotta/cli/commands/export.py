@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 
 
 def export(folder: Path, format: str = "csv", out: Path | None = None) -> None:
@@ -26,8 +26,7 @@ def export(folder: Path, format: str = "csv", out: Path | None = None) -> None:
     from gotta.files import write_atomically
     from gotta.report.store.export import FORMATS, rows
 
-    if format not in FORMATS:
-        raise unknown("format", format, FORMATS)
+    check_known("format", format, FORMATS)
     if format == "parquet" and out is None and sys.stdout.isatty():
         raise GottaError("parquet is not text. Name a file with --out, or send the output to one.")
     content = FORMATS[format](rows(finished(folder)))

@@ -1,6 +1,6 @@
 """Finds what is wrong with the settings of a spec, before anything is loaded."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ from gotta.core.pairing import PAIRINGS
 from gotta.core.regime import REGIMES, Regime
 from gotta.core.true_labels import TRUE_LABELS
 from gotta.data.dataset import check_arguments as check_dataset
-from gotta.errors import messages, unknown
+from gotta.errors import check_known, messages, unknown
 from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.completing import CONTROLS
@@ -35,12 +35,12 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
     }
     looks: list[Callable[[], object]] = [
         *(look for section, look in parts.items() if not user_parts.is_user_part(section, getattr(spec, section).name)),
-        lambda: _check_known("regime", spec.regime.name, REGIMES),
-        lambda: _check_known("pairing", spec.pairing, PAIRINGS),
-        lambda: _check_known("control", spec.control or "", CONTROLS, unless=spec.control is None),
+        lambda: check_known("regime", spec.regime.name, REGIMES),
+        lambda: check_known("pairing", spec.pairing, PAIRINGS),
+        *([] if spec.control is None else [lambda: check_known("control", spec.control, CONTROLS)]),
         lambda: statistics.expect(spec.method.statistics or "source"),
         lambda: priors.expect(spec.method.prior or "none"),
-        lambda: _check_known("clock", spec.regime.clock, CLOCKS),
+        lambda: check_known("clock", spec.regime.clock, CLOCKS),
         lambda: spec.regime.exposure,
         lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
     ]
@@ -88,8 +88,3 @@ def _stream_mistakes(stream: Mapping[str, Any]) -> list[str]:
     wrong = [str(unknown("argument of stream", name, known)) for name in stream if name not in known]
     right = {name: value for name, value in stream.items() if name in known}
     return wrong + check(StreamSpec(**right))
-
-
-def _check_known(kind: str, name: str, known: Collection[str], unless: bool = False) -> None:
-    if not unless and name not in known:
-        raise unknown(kind, name, known)
