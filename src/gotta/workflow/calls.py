@@ -11,8 +11,7 @@ from gotta.experiment.run import EVERY
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.text import merged, read_spec, sections
 from gotta.experiment.spec.user_parts import permit
-from gotta.experiment.sweep.bucket import is_folder
-from gotta.experiment.sweep.kept import Kept, open_runs
+from gotta.experiment.sweep.kept import existing_runs
 from gotta.experiment.sweep.store import Store
 from gotta.workflow.bench_plan import Listener, Plan
 
@@ -60,7 +59,7 @@ def plan(
     name = _stem(recipe, found)
     root = Path("runs") / "-".join(part for part in (name, variant) if part) if out is None else Path(out)
     first = tuple(spec for spec in specs if record and spec.seed == specs[0].seed)
-    start = None if start_from is None else _existing(start_from)
+    start = None if start_from is None else existing_runs(start_from)
     command = f"{name} --{variant}" if variant else name
     return Plan(tuple(specs), Store(root), found, command, first, start, left_out)
 
@@ -163,12 +162,6 @@ def _spec(spec: RunSpec | str | Path | Settings) -> dict[str, Any]:
 
 def _recipe(recipe: str | Path | Mapping[str, Any]) -> Recipe:
     return load_recipe(recipe) if isinstance(recipe, str | Path) else read_recipe(recipe, f"{recipe!r:.60}")
-
-
-def _existing(path: str | Path) -> Store | Kept:
-    if not Path(path).exists() and is_folder(path):
-        raise GottaError(f"there are no runs to start from at '{path}'. Expected a folder of runs or kept lines.")
-    return open_runs(path)
 
 
 def _stem(recipe: str | Path | Mapping[str, Any] | Recipe, found: Recipe) -> str:

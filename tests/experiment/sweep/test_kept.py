@@ -162,5 +162,5 @@ def test_kept_runs_of_other_data_are_refused(store, tmp_path):
     path.write_text(line_of(replace(run, summary={**run.summary, "data_sha256": "0" * 64})) + "\n")
     with pytest.raises(GottaError, match=r"1 finished runs in .*other.jsonl' used other data"):
         gotta.plan(SMALL, out=tmp_path / "new", start_from=path)
-    with pytest.raises(GottaError, match="there are no runs to start from at"):
+    with pytest.raises(GottaError, match="there is no folder"):
         gotta.plan(SMALL, out=tmp_path / "new", start_from=tmp_path / "none")

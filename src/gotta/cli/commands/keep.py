@@ -17,10 +17,10 @@ def keep(runs: Path, to: Path) -> None:
         runs: A folder that `gotta bench` wrote, or other kept lines.
         to: The file that gets their lines, such as results/table1.jsonl.
     """
-    from gotta.cli.options import existing
+    from gotta.experiment.sweep.kept import existing_runs
     from gotta.experiment.sweep.kept import keep as keep_runs
 
-    new, total = keep_runs(existing(runs), to)
+    new, total = keep_runs(existing_runs(runs), to)
     if not total:
         raise GottaError(f"no finished runs in '{runs}', so there is nothing to keep.")
     print(f"{to}: {new} new of {total} runs, {to.stat().st_size / 1e6:.2f} MB")

@@ -16,8 +16,8 @@ def leaderboard(runs: Path, out: Path = Path("site")) -> None:
     Options:
         out: The folder of the page.
     """
-    from gotta.cli.options import existing
+    from gotta.experiment.sweep.kept import existing_runs
     from gotta.report.board import write_leaderboard
     from gotta.report.results import read_results
 
-    print(f"Leaderboard: {write_leaderboard(read_results(existing(runs)), out)}")
+    print(f"Leaderboard: {write_leaderboard(read_results(existing_runs(runs)), out)}")

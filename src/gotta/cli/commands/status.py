@@ -21,11 +21,11 @@ def status(folder: Path, as_json: AsJson = False) -> None:
     Arguments:
         folder: A folder that `gotta bench` or `gotta run` writes to.
     """
-    from gotta.cli.options import existing
     from gotta.experiment.sweep.bucket import name_of
+    from gotta.experiment.sweep.kept import existing_runs
     from gotta.report.store.status import look
 
-    state = look(existing(folder))
+    state = look(existing_runs(folder))
     name = name_of(folder)
     if not (state.runs or state.damaged or state.claims):
         raise GottaError(f"no runs in '{name}'. Expected a folder of 'gotta bench', such as runs/mini.")

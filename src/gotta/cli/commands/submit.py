@@ -24,8 +24,8 @@ def submit(
         out: The file to write.
         imports: A module of your own that the runs name and that may be imported.
     """
-    from gotta.cli.options import existing
+    from gotta.experiment.sweep.kept import existing_runs
     from gotta.workflow.submission import submit as pack
 
-    count, names = pack(existing(folder), out, imports or [])
+    count, names = pack(existing_runs(folder), out, imports or [])
     print(f"{out}: {count} runs of {', '.join(names)}, ready for the leaderboard")

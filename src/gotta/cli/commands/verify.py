@@ -29,13 +29,12 @@ def verify(
         seed: Draws the same sample again.
         note: Add what was found to verified.jsonl beside the lines.
     """
-    from gotta.cli.options import existing
-    from gotta.experiment.sweep.kept import OTHER, VERIFIED
+    from gotta.experiment.sweep.kept import OTHER, VERIFIED, existing_runs
     from gotta.experiment.sweep.kept import note as add_notes
     from gotta.workflow.verify import tell_left_out
     from gotta.workflow.verify import verify as run_again
 
-    runs, found = existing(results), []
+    runs, found = existing_runs(results), []
     for one in run_again(runs, sample, seconds, seed):
         print(one, flush=True)
         found.append(one)

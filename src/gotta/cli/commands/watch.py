@@ -18,10 +18,10 @@ def watch(folder: Path, port: Annotated[int, typer.Option(min=0, max=65535)] = 8
         port: 0 takes any free one.
         host: The address to listen on; only this machine unless you say so.
     """
-    from gotta.cli.options import existing
+    from gotta.experiment.sweep.kept import existing_runs
     from gotta.report.store.serve import server
 
-    with server(existing(folder).root, host, port) as made:
+    with server(existing_runs(folder).root, host, port) as made:
         shown = f"[{host}]" if ":" in host else host
         try:
             print(f"Report of {folder}: http://{shown}:{made.server_address[1]}/   (Ctrl-C stops)", flush=True)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.bucket import is_folder
 from gotta.experiment.sweep.store import DOCUMENTS, NAME, DamagedRun, Run, Store, checked
 from gotta.files import write_atomically
 from gotta.json_yaml import parse_json, plain, read_bytes
@@ -45,6 +46,15 @@ def open_runs(path: str | Path) -> "Store | Kept":
     if path.is_dir() and not (path / "runs").is_dir() and any(path.glob(f"*{ENDING}")):
         return Kept(path)
     return Kept(path) if path.suffix == ENDING else Store(path)
+
+
+def existing_runs(path: str | Path) -> "Store | Kept":
+    """The same, which must be there."""
+    if is_folder(path) and not Path(path).exists():
+        raise GottaError(
+            f"there is no folder '{path}'. Expected one that 'gotta bench' has written, such as runs/mini."
+        )
+    return open_runs(path)
 
 
 class Kept:
