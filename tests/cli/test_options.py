@@ -8,7 +8,7 @@ from cli.shell import as_in_a_shell, gotta  # noqa: F401
 from data.image_files import by_class, write
 
 from gotta.cli.__main__ import app
-from gotta.cli.options import described, reads_data
+from gotta.cli.options import as_command
 from gotta.data import dataset
 
 
@@ -62,7 +62,7 @@ def test_options_reach_the_command_and_are_undone(tmp_path, monkeypatch):
     def command(name: str) -> tuple[str, str | None, str | None]:
         return name, os.environ.get("GOTTA_DATA"), os.environ.get("GOTTA_DATA_WORKERS")
 
-    wrapped = reads_data(command, workers=True)
+    wrapped = as_command(command, reads=True, workers=True)
     assert wrapped(name="x", data_dir=tmp_path, data_workers=2) == ("x", str(tmp_path), "2")
     assert wrapped(name="x", data_dir=None, data_workers=None) == ("x", "before", None)
     assert os.environ["GOTTA_DATA"] == "before"
@@ -83,7 +83,7 @@ def test_the_help_of_an_option_is_a_line_of_the_docstring():
         """
         return name * times
 
-    made = described(command)
+    made = as_command(command)
     shown = typer.main.get_command(_app_of(made))
     told = {one.name: (one.param_type_name, one.opts, one.secondary_opts, one.help) for one in shown.params}
     assert made.__doc__.strip() == "Do something."

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 import gotta
-from gotta.cli.options import described, imports_from_here, reads_data
+from gotta.cli.options import as_command
 from gotta.cli.terminal import guard_output
 from gotta.errors import GottaError
 
@@ -36,9 +36,8 @@ app = typer.Typer(
 
 def add(to: typer.Typer, module: str, name: str, reads: bool) -> None:
     """A command, which is imported here; what it imports itself waits until it is called."""
-    command = described(getattr(import_module(f"gotta.cli.commands.{module}"), name))
-    command = reads_data(command, workers=name in READ_AHEAD) if reads else command
-    to.command(name)(imports_from_here(command) if name in TAKE_PARTS else command)
+    command = getattr(import_module(f"gotta.cli.commands.{module}"), name)
+    to.command(name)(as_command(command, reads, name in READ_AHEAD, name in TAKE_PARTS))
 
 
 for name in COMMANDS:

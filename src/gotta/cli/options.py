@@ -5,7 +5,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter
@@ -17,8 +17,6 @@ import typer
 from gotta.errors import GottaError
 
 if TYPE_CHECKING:
-    from gotta.experiment.sweep.kept import Kept
-    from gotta.experiment.sweep.store import Store
     from gotta.report.stored_run import Run
 
 # As in gotta.data.home and gotta.streams.ahead, which are not imported for --help.
@@ -36,22 +34,44 @@ DataWorkers = Annotated[
 ]
 
 
-def described(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with the help that its docstring has for each argument and option, under these headings."""
+def as_command(
+    command: Callable[..., Any], reads: bool = False, workers: bool = False, parts: bool = False
+) -> Callable[..., Any]:
+    """The function as the command line takes it: its docstring has the help of each argument and option.
+
+    One that `reads` data gets --data-dir (with `workers` --data-workers), which hold for its process and all it starts.
+    One that takes `parts`, as `module:Class`, has the current folder as the last place where modules are found.
+    """
+    text, told = _read_help(command)
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [_with_help(one, *told[one.name]) if one.name in told else one for one in own]
+    for name, kind, wanted in (("data_dir", DataDir, reads), ("data_workers", DataWorkers, workers)):
+        if wanted:
+            parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind))
+
+    @wraps(command)
+    def called(**given: Any) -> Any:
+        if parts and (here := str(Path.cwd())) not in sys.path:
+            sys.path.append(here)
+        folder, ahead = given.pop("data_dir", None), given.pop("data_workers", None)
+        values = {DATA_HOME: folder and folder.expanduser().resolve(), DATA_WORKERS: ahead}
+        with _environment({name: str(value) for name, value in values.items() if value is not None}):
+            return command(**given)
+
+    called.__doc__ = text
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _read_help(command: Callable[..., Any]) -> tuple[str, dict[str, tuple[Callable[..., Any], str]]]:
+    """What a docstring says first; and of each name under its headings what makes it a parameter, and its help."""
     text, *parts = re.split(rf"^({'|'.join(KINDS)}):\n", inspect.getdoc(command) or "", flags=re.MULTILINE)
-    told = {
+    return text, {
         name: (KINDS[kind], " ".join(help.split()))
         for kind, lines in zip(parts[::2], parts[1::2], strict=True)
         for name, help in ENTRY.findall(lines)
     }
-
-    @wraps(command)
-    def with_help(**given: Any) -> Any:
-        return command(**given)
-
-    known = inspect.signature(command, eval_str=True).parameters.values()
-    with_help.__doc__ = text
-    return _taking(with_help, [_with_help(one, *told[one.name]) if one.name in told else one for one in known])
 
 
 def _with_help(parameter: Parameter, make: Callable[..., Any], help: str) -> Parameter:
@@ -63,57 +83,16 @@ def _with_help(parameter: Parameter, make: Callable[..., Any], help: str) -> Par
     return parameter.replace(annotation=Annotated[base, info])
 
 
-def _taking(command: Callable[..., Any], parameters: Iterable[Parameter]) -> Callable[..., Any]:
-    """The command as one that takes these parameters, which is what the command line is made from."""
-    signature = inspect.Signature(list(parameters))
-    command.__signature__ = signature  # type: ignore[attr-defined]
-    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
-    return command
-
-
-def reads_data(command: Callable[..., Any], workers: bool = False) -> Callable[..., Any]:
-    """The command with --data-dir (and --data-workers), which hold for its process and all it starts."""
-    options: dict[str, Any] = {"data_dir": DataDir} | ({"data_workers": DataWorkers} if workers else {})
-
-    @wraps(command)
-    def with_options(**given: Any) -> Any:
-        data_dir, data_workers = given.pop("data_dir"), given.pop("data_workers", None)
-        values = {
-            DATA_HOME: None if data_dir is None else str(data_dir.expanduser().resolve()),
-            DATA_WORKERS: None if data_workers is None else str(data_workers),
-        }
-        with _environment(values):
-            return command(**given)
-
-    added = [Parameter(n, Parameter.KEYWORD_ONLY, default=None, annotation=options[n]) for n in options]
-    return _taking(with_options, [*inspect.signature(command).parameters.values(), *added])
-
-
-def imports_from_here(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with the current folder as the last place where modules are found: it takes `module:Class`."""
-
-    @wraps(command)
-    def with_folder(**given: Any) -> Any:
-        folder = str(Path.cwd())
-        if folder not in sys.path:
-            sys.path.append(folder)
-        return command(**given)
-
-    return with_folder
-
-
 @contextmanager
-def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update({name: value for name, value in values.items() if value is not None})
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ[name] for name in values if name in os.environ}
+    os.environ.update(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in values:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 AsJson = Annotated[bool, typer.Option("--json", help='Print JSON, for other programs; an error is {"error": ...}.')]
@@ -133,24 +112,13 @@ def to_plain(value: Any) -> Any:
     return plain(to_jsonable_python(value, fallback=lambda one: one.tolist() if hasattr(one, "tolist") else str(one)))
 
 
-def existing(folder: Path) -> "Store | Kept":
-    """The store in a folder, or the kept lines, that must be there."""
-    from gotta.experiment.sweep.bucket import is_folder
-    from gotta.experiment.sweep.kept import open_runs
-
-    if not folder.exists() and is_folder(folder):
-        raise GottaError(
-            f"there is no folder '{folder}'. Expected one that 'gotta bench' has written, such as runs/mini."
-        )
-    return open_runs(folder)
-
-
 def finished(folder: Path) -> "list[Run]":
     """Its readable runs, at least one; damaged ones are named on standard error."""
     from gotta.experiment.sweep.bucket import name_of
+    from gotta.experiment.sweep.kept import existing_runs
     from gotta.report.stored_run import read_runs
 
-    runs, damaged = read_runs(existing(folder))
+    runs, damaged = read_runs(existing_runs(folder))
     name = name_of(folder)
     for id, reason in damaged:
         print(f"left out: run {id} in {name} is damaged: {reason}", file=sys.stderr)
