@@ -3,10 +3,10 @@
 from io import StringIO
 
 import pytest
-from rich.console import Console
 
 from gotta.cli import progress
 from gotta.cli.progress import follow
+from gotta.cli.terminal import Console
 from gotta.experiment.sweep.cell import Event
 
 LABELS = {"a": "norm + fps, seed 0", "b": "tent + fifo, seed 1"}

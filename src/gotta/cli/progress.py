@@ -20,7 +20,7 @@ QUIET = 30.0  # without a terminal: seconds of silence before a line says what i
 
 def show_table(console: Console, table: Table, details: bool = True) -> None:
     """Lines longer than the terminal are left to it, because a cut number would mislead."""
-    console.print(plain(table, details), highlight=False, markup=False, soft_wrap=True)
+    console.print(plain(table, details), soft_wrap=True)
 
 
 def show_chapters(
@@ -32,32 +32,30 @@ def show_chapters(
             console.rule(chapter.panel.title, align="left")
         _show_chapter(console, chapter, metric, details)
     for chapter in () if details else chapters[1:]:
-        console.print(f"{chapter.panel.title}: {chapter.answer.headline}", highlight=False, markup=False)
+        console.print(f"{chapter.panel.title}: {chapter.answer.headline}")
     if len(chapters) > 1 and not details:
-        console.print("The page has the tables of all set-ups; so has --details.", style="dim", highlight=False)
+        console.print("The page has the tables of all set-ups; so has --details.", style="dim")
 
 
 def _show_chapter(console: Console, chapter: Chapter, metric: str, details: bool) -> None:
     """The headline, the tables, what their marks mean, and at most three lines of what they say."""
     tables, told = chapter.tables(metric), len(chapter.panel.runs) > 1
     if told:
-        console.print(chapter.answer.headline, style="bold", highlight=False, markup=False)
+        console.print(chapter.answer.headline, style="bold")
     for table in tables:
         show_table(console, table, details)
     notes = [] if details else dict.fromkeys(note for table in tables for note in table.footnotes)
     for line in ("" if details else explain_marks(*tables), *notes):
         if line:
-            console.print(line, style="dim", highlight=False, markup=False)
+            console.print(line, style="dim")
     for line in (*chapter.answer.lines, *(chapter.answer.details if details else ())) if told else ():
-        console.print(line, highlight=False, markup=False)
+        console.print(line)
 
 
 @contextmanager
 def follow(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
     """A listener for a sweep over the runs with these labels, by id."""
-    if not labels:
-        yield lambda event: None
-    elif console.is_terminal:
+    if labels and console.is_terminal:
         with _bars(console, labels) as listener:
             yield listener
     else:
@@ -80,7 +78,7 @@ def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
     def say(text: str) -> None:
         nonlocal last
         last = monotonic()
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        console.print(text, soft_wrap=True)
 
     def listen(event: Event) -> None:
         nonlocal done, quiet
@@ -132,7 +130,7 @@ def _bars(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
                 note = f"accuracy {event.accuracy:.1f}"
                 progress.update(bar, completed=event.step, total=event.steps, note=note)
             elif event.kind == "notice":
-                progress.console.print(f"{labels[event.id]}: {event.message}", highlight=False, markup=False)
+                progress.console.print(f"{labels[event.id]}: {event.message}")
             elif event.kind in ("finished", "failed"):
                 done += 1
                 if event.id in rows:
@@ -140,7 +138,7 @@ def _bars(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
                 note = time_left(done, len(labels), since)
                 progress.update(overall, completed=done, note=note, description=f"{done} of {len(labels)} runs")
                 if event.kind == "failed":
-                    progress.console.print(f"FAILED {labels[event.id]}: {event.message}", markup=False)
+                    progress.console.print(f"FAILED {labels[event.id]}: {event.message}")
 
         yield listen
 
@@ -158,7 +156,7 @@ def training() -> Iterator[Callable[[TrainingProgress], None]]:
             )
             status.update(text)
             if now.step == now.steps:
-                console.print(text, highlight=False)
+                console.print(text)
 
         yield report
 
@@ -177,6 +175,6 @@ def counted(what: str) -> Iterator[Callable[[int, int | None], None]]:
             status.update(f"{text}   {time_left(done - first, total - first, since) if total else ''}")
             if not console.is_terminal and total and 10 * done // total > shown:
                 shown = 10 * done // total
-                console.print(text, highlight=False, markup=False)
+                console.print(text)
 
         yield report

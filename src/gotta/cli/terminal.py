@@ -31,10 +31,10 @@ SPELLING = {
 
 
 class Console(RichConsole):
-    """Rich's console on which only rich's own control sequences are written; those in names are spelled out."""
+    """Rich's console for plain text: only rich's own control sequences are written, those in names are spelled out."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(markup=False, highlight=False, emoji=False, **settings)
         self.soft_wrap = not self.is_terminal  # a pipe or a file gets sentences whole: it has no width
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:

@@ -54,9 +54,9 @@ class Candidate:
     @cached_property
     def passes(self) -> float:
         """Forwards for each sample, a backward being two."""
-        phases = {name: phase for name, phase in self.run.stored.summary["cost"].items() if isinstance(phase, Mapping)}
-        samples = sum(domain.samples for domain in self.run.summary.online.domains)
-        return count_passes({name: phase for name, phase in phases.items() if name != "total"}) / samples
+        cost = self.run.stored.summary["cost"].items()
+        phases = {name: phase for name, phase in cost if isinstance(phase, Mapping) and name != "total"}
+        return count_passes(phases) / sum(domain.samples for domain in self.run.summary.online.domains)
 
     @property
     def uses_order(self) -> bool:

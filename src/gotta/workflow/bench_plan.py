@@ -5,8 +5,8 @@ What only running needs is imported by `run` and `estimate`, so that a plan is t
 
 import logging
 import os
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
@@ -48,10 +48,13 @@ class Grid:
     @classmethod
     def of(cls, specs: Sequence[RunSpec]) -> "Grid":
         """The grid of the first seed; the other seeds have the same cells."""
-        first = [spec for spec in specs if spec.seed == specs[0].seed]
-        places = [(row_of(spec), spec.method.name) for spec in first]
-        columns = tuple(dict.fromkeys(column for _, column in places))
-        return cls(tuple(dict.fromkeys(row for row, _ in places)), columns, dict(Counter(places)), _list_varied(first))
+        alike: dict[tuple[str, str], list[RunSpec]] = defaultdict(list)
+        for spec in specs:
+            if spec.seed == specs[0].seed:
+                alike[row_of(spec), spec.method.name].append(spec)
+        rows, columns = (tuple(dict.fromkeys(names)) for names in zip(*alike, strict=True))
+        counts = {place: len(same) for place, same in alike.items()}
+        return cls(rows, columns, counts, _list_varied(alike.values()))
 
     def __str__(self) -> str:
         head = ["runs per seed", *self.columns]
@@ -68,12 +71,9 @@ def row_of(spec: RunSpec) -> str:
     return f"control: {spec.control.replace('_', ' ')}" if spec.control else spec.memory.name
 
 
-def _list_varied(specs: Sequence[RunSpec]) -> dict[str, tuple[str, ...]]:
-    alike: dict[tuple[str, str], list[RunSpec]] = {}
-    for spec in specs:
-        alike.setdefault((row_of(spec), spec.method.name), []).append(spec)
+def _list_varied(alike: Iterable[Sequence[RunSpec]]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
-    for same in alike.values():
+    for same in alike:
         for name in find_varied(same):
             values = [value_of(spec, name) for spec in same]
             found.setdefault(name, {}).update(dict.fromkeys(str(value) for value in values if value is not None))
@@ -174,6 +174,8 @@ class Plan:
 
         Without `everything` nothing of the caller's is imported for it.
         """
+        from gotta.experiment.run.no_effect import without_effect
+
         known = [spec for spec in self.todo if everything or not user_parts.find_user_parts(spec.model_dump())]
         return [
             *self._damaged(),
@@ -181,7 +183,7 @@ class Plan:
             *self._recording(),
             *self._without_rate(),
             *dict.fromkeys(note for spec in self.todo for note in notes(spec.stream_spec())),
-            *_without_effect(known),
+            *(f"No effect: {name}: {reason} The cell is marked." for name, reason in without_effect(known).items()),
         ]
 
     def check(self, device: str = "cpu") -> None:
@@ -325,13 +327,6 @@ def _told_missing(things: Sequence[Missing]) -> str:
     return f"{len(things)} {'thing is' if len(things) == 1 else 'things are'} missing for these runs:\n{lines}"
 
 
-def _without_effect(specs: Sequence[RunSpec]) -> list[str]:
-    from gotta.experiment.run.no_effect import without_effect
-
-    found = without_effect(specs).items()
-    return [f"No effect: {name}: {reason} The cell is marked." for name, reason in found]
-
-
 def check_numbers(jobs: int, threads: int, snapshot_every: float) -> None:
     if jobs < 0 or threads < 1 or not snapshot_every > 0 or isnan(snapshot_every):
         raise GottaError(
@@ -348,14 +343,6 @@ def check_device_name(device: str) -> None:
         raise GottaError(
             f"device '{device}' is unknown. Expected cpu, cuda, mps or another that torch knows."
         ) from None
-
-
-def can_use(device: str) -> bool:
-    try:
-        check_device(device)
-    except GottaError:
-        return False
-    return True
 
 
 def check_device(device: str) -> None:

@@ -14,8 +14,6 @@ from gotta.report.stored_run import Run, read_runs
 from gotta.safe_text import tell_number
 
 ENOUGH = 3  # seeds
-KINDS = {"data": "data set"}  # other parts are called as their section of a spec
-CHECKED = tuple(kind for kind in REGISTRIES if kind != "model")  # kinds of part that `gotta check` knows
 
 
 def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, list[str]]:
@@ -106,7 +104,7 @@ def _check_parts(runs: Sequence[Run], imports: Collection[str]) -> None:
             raise GottaError(
                 f"{kind} '{name}' is not what it was when run {run.id} was made. Run it again with the code of now."
             )
-        report = check_part(name, KINDS.get(kind, kind), settings=_settings(kind, run))
+        report = check_part(name, REGISTRIES[kind].kind, settings=_settings(kind, run))
         if not report.passed:
             first, *more = [result.property for result in report.failures]
             told = f"{first}{f' (and {len(more)} more)' if more else ''}"
@@ -118,7 +116,7 @@ def _own_parts(runs: Sequence[Run]) -> Iterator[tuple[str, str, Run]]:
     seen: set[tuple[str, str]] = set()
     for run in runs:
         for kind, name in _user_parts(run).items():
-            if kind in CHECKED and (kind, name) not in seen:
+            if kind != "model" and (kind, name) not in seen:  # which has no checks
                 seen.add((kind, name))
                 yield kind, name, run
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from gotta.cli.options import AsJson, print_json
+from gotta.cli.terminal import Console
 from gotta.errors import GottaError
 
 OF_THE_REGIME = ("batch_size", "reset")  # settings that may be given without their section, as those of the stream
@@ -44,25 +45,19 @@ def advise(
         jobs: Candidates at a time.
         device: Where the network runs: cpu, cuda, mps.
     """
-    from gotta.cli.terminal import Console
     from gotta.workflow.advice import advise as measure
 
-    given = [_place(text, data) for text in settings or []]
     network: Any = {"name": model, **({} if weights is None else {"weights": weights})}
     console = Console()
 
     def tell(event: Any) -> None:
         if event.kind == "finished" and not as_json:
-            console.print(
-                f"{event.label}: {event.accuracy:.1f} %" if labels else event.label, style="dim", markup=False
-            )
+            console.print(f"{event.label}: {event.accuracy:.1f} %" if labels else event.label, style="dim")
 
-    told = dict(setting.split("=", 1) for setting in given)
-    read = {name: _value(value) for name, value in told.items()}
     advice = measure(
         network,
         data or None,
-        settings=read,
+        settings=[_place(text, data) for text in settings or []],
         budget=budget,
         labels=labels,
         out=out,
@@ -72,7 +67,7 @@ def advise(
     )
     if as_json:
         return print_json(advice)
-    console.print(str(advice), highlight=False, markup=False, soft_wrap=True)
+    console.print(str(advice), soft_wrap=True)
 
 
 def _place(text: str, data: str) -> str:
@@ -89,9 +84,3 @@ def _place(text: str, data: str) -> str:
     from gotta.experiment.spec.arguments import list_arguments
 
     return f"data.{text}" if data and name in (list_arguments("data", data) or ()) else f"stream.{text}"
-
-
-def _value(text: str) -> Any:
-    from gotta.experiment.spec.text import parse
-
-    return parse(text, f"the value {text}")

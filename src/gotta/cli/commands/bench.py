@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gotta.errors import GottaError
+from gotta.cli.terminal import Console
+from gotta.errors import GottaError, messages
 
 if TYPE_CHECKING:
-    from gotta.cli.terminal import Console
     from gotta.workflow import Plan, Result
 
 
@@ -102,7 +102,6 @@ def bench(
     if engine == "local" and (jobs or os.cpu_count() or 1) > 1 and threads > 0 and not dry_run:
         forking.begin(threads)  # at once, beside the imports below
     from gotta.cli.progress import follow
-    from gotta.cli.terminal import Console
     from gotta.experiment.sweep.engines import engine as make_engine
     from gotta.experiment.sweep.engines.local import choose_gpus
     from gotta.experiment.sweep.loggers import check_logger
@@ -144,7 +143,7 @@ def bench(
     except KeyboardInterrupt:
         finished = sum(planned.store.has(spec.id) for spec in planned.specs)
         told = f"\nStopped. {finished} of {len(planned.specs)} runs are finished and kept in {planned.store.address}."
-        console.print(told, highlight=False)
+        console.print(told)
         console.print("The same command continues where it was.")
         raise typer.Exit(130) from None
     conclude(console, result, details)
@@ -155,51 +154,54 @@ def recipe_names() -> list[str]:
     return sorted(path.stem for path in (Path(__file__).parents[2] / "recipes").rglob("*.yaml"))
 
 
-def show_plan(console: "Console", plan: "Plan", jobs: int, device: str, ids: bool, engine: str) -> None:
+def show_plan(console: Console, plan: "Plan", jobs: int, device: str, ids: bool, engine: str) -> None:
     """What `--dry-run` says. Exit code 1 if something is missing."""
-    console.print(str(plan), highlight=False, markup=False, soft_wrap=True)
+    console.print(str(plan), soft_wrap=True)
     for line in plan.notices(everything=False):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     for spec in plan.todo if ids else ():
-        console.print(f"  {spec.id}  {plan.labels[spec.id]}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"  {spec.id}  {plan.labels[spec.id]}", soft_wrap=True)
     if plan.missing:
         if engine == "local" and (time := plan.estimate_unseen(jobs, device)):
-            console.print(f"Once everything is here: about {time.told()} (timed with random weights)", highlight=False)
+            console.print(f"Once everything is here: about {time.told()} (timed with random weights)")
         raise typer.Exit(1)
     if plan.looked_at:
-        console.print(told_cost(plan, jobs, device, engine, everything=False), highlight=False)
+        console.print(told_cost(plan, jobs, device, engine, everything=False))
     if unseen := len(plan.todo) - len(plan.looked_at):
         console.print(f"Not looked at: {unseen} runs with parts of your own, which are imported when they start.")
 
 
-def announce(console: "Console", plan: "Plan", jobs: int, device: str, engine: str) -> None:
+def announce(console: Console, plan: "Plan", jobs: int, device: str, engine: str) -> None:
     """Say what will be run, and how long it takes."""
-    console.print(plan.told_title(), style="bold", highlight=False, markup=False)
+    console.print(plan.told_title(), style="bold")
     if plan.recipe is not None and plan.recipe.note:
-        console.print(plan.recipe.note, style="dim", highlight=False, markup=False)
+        console.print(plan.recipe.note, style="dim")
     for line in plan.notices():
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     count = plan.processes(jobs)
     where = f"in {count} process{'' if count == 1 else 'es'}" if engine == "local" else f"on {engine}"
-    console.print(f"{plan.told_counts()} {where}", highlight=False)
+    console.print(f"{plan.told_counts()} {where}")
     if plan.todo:
-        console.print(told_cost(plan, jobs, device, engine), highlight=False)
+        console.print(told_cost(plan, jobs, device, engine))
 
 
 def told_cost(plan: "Plan", jobs: int, device: str, engine: str, everything: bool = True) -> str:
     """How long it takes here; where the device is not here to be timed, how much there is to compute."""
-    from gotta.workflow.bench_plan import can_use
+    from gotta.workflow.bench_plan import check_device
 
-    here = engine == "local" and can_use(device)
+    here = engine == "local" and not messages([lambda: check_device(device)])
     return str(plan.estimate(jobs, device, everything) if here else plan.count(everything))
 
 
-def conclude(console: "Console", result: "Result", details: bool = False) -> None:
+def conclude(console: Console, result: "Result", details: bool = False) -> None:
     """Print the tables and what they show, say where everything is, and what went wrong."""
+    from gotta.cli.progress import show_chapters
+
     unwritten = ""
     try:
         if result.runs:
-            show_result(console, result, details)
+            show_chapters(console, result.chapters, details=details)
+            console.print(f"Runs: {result.store.address}   Report: {result.report()}", soft_wrap=True)
     except GottaError as error:  # a disk that is too full for a report has failed runs to tell of as well
         if not result.failures:
             raise
@@ -209,13 +211,6 @@ def conclude(console: "Console", result: "Result", details: bool = False) -> Non
     if result.log_problems:
         told = "; ".join(f"{name}: {problem}" for name, problem in result.log_problems.items())
         raise GottaError(f"the runs are finished and kept, but not all of them could be logged: {told}")
-
-
-def show_result(console: "Console", result: "Result", details: bool) -> None:
-    from gotta.cli.progress import show_chapters
-
-    show_chapters(console, result.chapters, details=details)
-    console.print(f"Runs: {result.store.address}   Report: {result.report()}", highlight=False, soft_wrap=True)
 
 
 def _numbers(text: str) -> list[int]:

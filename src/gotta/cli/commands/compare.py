@@ -1,13 +1,10 @@
 """`gotta compare`: two entries of a folder of runs, or two folders."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gotta.cli.options import AsJson, print_json
+from gotta.cli.options import AsJson, finished, print_json
+from gotta.cli.terminal import Console
 from gotta.errors import GottaError
-
-if TYPE_CHECKING:
-    from gotta.cli.terminal import Console
 
 
 def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson = False) -> None:
@@ -27,27 +24,23 @@ def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson
         first: A memory, method or entry (`rotta + fps`); or another folder.
         second: What to compare it with.
     """
-    from gotta.cli.options import finished
-    from gotta.cli.terminal import Console
     from gotta.report.compare import compare as compare_entries
     from gotta.report.panel import place
 
-    console = Console()
     if second is None:
         if not Path(first).exists():
             raise GottaError(
                 f"compare '{first}' with what? Give a second entry (`gotta compare {folder} {first} fifo`), or another "
                 f"folder of runs; there is no folder '{first}'."
             )
-        return compare_folders(console, folder, Path(first), as_json)
+        return compare_folders(folder, Path(first), as_json)
     panels = place(finished(folder)).panels
     if as_json:
         return print_json(compare_entries(panels, first, second))
-    console.print(str(compare_entries(panels, first, second)), highlight=False, markup=False, soft_wrap=True)
+    Console().print(str(compare_entries(panels, first, second)), soft_wrap=True)
 
 
-def compare_folders(console: "Console", a: Path, b: Path, as_json: bool = False) -> None:
-    from gotta.cli.options import finished
+def compare_folders(a: Path, b: Path, as_json: bool) -> None:
     from gotta.cli.progress import show_table
     from gotta.report.store.changes import change_table, find_changes
     from gotta.safe_text import one_line
@@ -56,18 +49,16 @@ def compare_folders(console: "Console", a: Path, b: Path, as_json: bool = False)
     if as_json:
         return print_json(changes)
 
-    def say(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    say(f"A: {a}\nB: {b}")
+    console = Console()
+    console.print(f"A: {a}\nB: {b}", soft_wrap=True)
     for title, entries in (("setting", changes.settings), ("environment", changes.environment)):
         for name, before, after in entries:
-            say(one_line(f"{title} {name}: A {before}, B {after}"))
+            console.print(one_line(f"{title} {name}: A {before}, B {after}"), soft_wrap=True)
     for name, cells in (("A", changes.only_a), ("B", changes.only_b)):
         for cell in cells:
-            say(one_line(f"only in {name}: {cell}"))
+            console.print(one_line(f"only in {name}: {cell}"), soft_wrap=True)
     found = change_table(changes)
     if found.rows:
         show_table(console, found)
     else:
-        say(found.caption[0])
+        console.print(found.caption[0], soft_wrap=True)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gotta.cli.options import AsJson, print_json
-from gotta.errors import GottaError, unknown
+from gotta.cli.terminal import Console
+from gotta.errors import GottaError, check_known
 
 if TYPE_CHECKING:
     from gotta.registry import Registry
@@ -24,57 +25,50 @@ def ls(kind: str = "", as_json: AsJson = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gotta.cli.terminal import Console
-
     listed = everything()
-    if kind and kind not in {**listed, **GROUPS}:
-        raise unknown("kind", kind, {**listed, **GROUPS})
+    if kind:
+        check_known("kind", kind, {**listed, **GROUPS})
     wanted = [name for name in listed if kind in ("", name) or name in GROUPS.get(kind, ())]
     if as_json:
         return print_json({name: listed[name]() for name in wanted})
     table = Table(box=None, pad_edge=False, show_header=False)
     for name in wanted:
-        table.add_row(f"[bold]{name}[/bold]", "")
+        table.add_row(Text(name, "bold"), "")
         for thing, what in listed[name]().items():
-            table.add_row(f"  {thing}", Text(what))
+            table.add_row(f"  {thing}", what)
     Console().print(table)
 
 
 def everything() -> dict[str, Callable[[], dict[str, str]]]:
     """Of every kind what lists its names, each with a line on what it is."""
     from gotta.core.regime import REGIMES
-    from gotta.data import DATASETS, EXTRA, STANDARD
+    from gotta.data import EXTRA, STANDARD
     from gotta.experiment.recipe.protocol import load_protocol, protocols
     from gotta.experiment.recipe.recipe import load_recipe, recipes
     from gotta.experiment.spec.completing import CONTROLS
-    from gotta.memory import policies
-    from gotta.methods import methods
-    from gotta.models import architectures
-    from gotta.priors import priors
-    from gotta.statistics import statistics
-    from gotta.streams import DOMAIN_ORDERS, ORDERS, SCHEDULES
+    from gotta.experiment.spec.user_parts import REGISTRIES
+    from gotta.streams import DOMAIN_ORDERS
+
+    def registered(kind: str) -> Callable[[], dict[str, str]]:
+        return lambda: {name: _line(REGISTRIES[kind], name) for name in REGISTRIES[kind].names()}
 
     return {
-        "memories": lambda: _registered(policies),
-        "methods": lambda: _registered(methods),
-        "statistics": lambda: _registered(statistics),
-        "priors": lambda: _registered(priors),
+        "memories": registered("memory"),
+        "methods": registered("method"),
+        "statistics": registered("statistics"),
+        "priors": registered("prior"),
         "models": _models,
-        "architectures": lambda: _registered(architectures),
-        "datasets": lambda: _registered(DATASETS),
+        "architectures": registered("model"),
+        "datasets": registered("data"),
         "corruptions": lambda: {name: "standard" for name in STANDARD} | {name: "extra" for name in EXTRA},
-        "orders": lambda: _registered(ORDERS),
-        "schedules": lambda: _registered(SCHEDULES),
+        "orders": registered("order"),
+        "schedules": registered("schedule"),
         "domain-orders": lambda: {name: ", ".join(DOMAIN_ORDERS[name][:3]) + ", ..." for name in DOMAIN_ORDERS},
         "regimes": lambda: {name: first_paragraph(REGIMES[name]) for name in REGIMES},
         "controls": lambda: dict(CONTROLS),
         "protocols": lambda: {name: load_protocol(name).title for name in protocols()},
         "recipes": lambda: {name: load_recipe(name).title for name in recipes()},
     }
-
-
-def _registered(registry: "Registry[Any]") -> dict[str, str]:
-    return {name: _line(registry, name) for name in registry.names()}
 
 
 def _line(registry: "Registry[Any]", name: str) -> str:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gotta.cli.terminal import Console
+
 if TYPE_CHECKING:
     from gotta.memory.journal import Journal
     from gotta.memory.replay import Replay
@@ -38,7 +40,6 @@ def replay(
     """
     from rich.table import Table
 
-    from gotta.cli.terminal import Console
     from gotta.memory import journal as journals
     from gotta.memory import policies
     from gotta.memory import replay as replays
@@ -59,11 +60,11 @@ def replay(
         decisions.append(f"{name}: {counts}")
     console = Console()
     console.print(table)
-    console.print("\n".join(["", *decisions, ""]), highlight=False, markup=False)
+    console.print("\n".join(["", *decisions, ""]))
     console.print("Exact: the model was frozen." if exact else "Approximate: the model changed while recording.")
     if picture is not None:
         _draw(recorded, held, picture)
-        console.print(f"Picture: {picture}", highlight=False, soft_wrap=True)
+        console.print(f"Picture: {picture}", soft_wrap=True)
 
 
 def _draw(recorded: "Journal", held: dict[str, list[int]], to: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gotta.cli.terminal import Console
 from gotta.errors import GottaError
 
 
@@ -23,7 +24,6 @@ def report(folder: Path, metric: str = "accuracy", details: bool = False, out: P
         out: Where to write it. Default: beside the runs; of kept lines, runs/report-NAME.
     """
     from gotta.cli.progress import show_chapters, show_table
-    from gotta.cli.terminal import Console
     from gotta.report.results import read_results
     from gotta.report.write import write_report
 
@@ -42,5 +42,5 @@ def report(folder: Path, metric: str = "accuracy", details: bool = False, out: P
     if results.choices.rows and details:
         show_table(console, results.choices)
     for id, reason in results.damaged:
-        console.print(f"left out: run {id} is damaged: {reason}", highlight=False, markup=False)
-    console.print(f"Report: {path}", highlight=False, soft_wrap=True)
+        console.print(f"left out: run {id} is damaged: {reason}")
+    console.print(f"Report: {path}", soft_wrap=True)

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gotta.cli.terminal import Console
+
 if TYPE_CHECKING:
-    from gotta.cli.terminal import Console
     from gotta.workflow import Plan
 
 
@@ -59,7 +60,6 @@ def run(
     os.environ["OMP_NUM_THREADS"] = str(threads)
     from gotta.cli.commands.bench import conclude
     from gotta.cli.progress import follow
-    from gotta.cli.terminal import Console
     from gotta.experiment.spec.text import dump, merged, split_settings
     from gotta.workflow.calls import plan_run
 
@@ -76,13 +76,13 @@ def run(
         return print_latency(console, planned, device)
     planned.check(device)
     for line in planned.notices():
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     with follow(console, {spec.id: planned.labels[spec.id] for spec in planned.todo}) as listen:
         result = planned.run(1, threads, device, log=log or [], listen=listen)
     conclude(console, result)
 
 
-def print_latency(console: "Console", plan: "Plan", device: str) -> None:
+def print_latency(console: Console, plan: "Plan", device: str) -> None:
     """One run, in this process: how long a batch waits for its answer, and how long its step takes."""
     from gotta.experiment.run.run import run as run_once
     from gotta.experiment.run.scoring import latency
@@ -90,14 +90,14 @@ def print_latency(console: "Console", plan: "Plan", device: str) -> None:
     plan.check(device)
     steps, summary = run_once(plan.specs[0], device=device)
     for name, (half, most) in latency(steps).items():
-        console.print(f"{name:6}  p50 {1000 * half:.2f} ms   p99 {1000 * most:.2f} ms", highlight=False)
+        console.print(f"{name:6}  p50 {1000 * half:.2f} ms   p99 {1000 * most:.2f} ms")
     samples = max(step["samples"] for step in steps)
     line = f"{len(steps)} batches of {samples}, {summary['seconds']:.1f} s, {summary['cpu_seconds']:.1f} s of CPU"
     peak = summary["cost"]["peak_mb"]
-    console.print(line + ("" if peak is None else f", at most {peak:.0f} MB"), highlight=False)
+    console.print(line + ("" if peak is None else f", at most {peak:.0f} MB"))
 
 
-def write_journal(console: "Console", plan: "Plan", path: Path, device: str) -> None:
+def write_journal(console: Console, plan: "Plan", path: Path, device: str) -> None:
     """A run beside the store, for its journal alone."""
     from gotta.experiment.run.run import run as run_once
     from gotta.files import check_writable
@@ -106,4 +106,4 @@ def write_journal(console: "Console", plan: "Plan", path: Path, device: str) -> 
     check_device(device)
     check_writable(path)
     run_once(plan.specs[0], journal=path, device=device)
-    console.print(f"Journal: {path}", highlight=False, soft_wrap=True)
+    console.print(f"Journal: {path}", soft_wrap=True)
