@@ -7,6 +7,7 @@ import torch
 from made_runs import DOMAINS, made, stored
 
 from gotta.experiment.run.memory_film import Recorder, record_path
+from gotta.files import write_atomically
 from gotta.memory import Memory
 from gotta.types import Prediction, Truth
 
@@ -86,4 +87,4 @@ def made_recording(policy="fifo", capacity=6, classes=3, resets=(), steps=STEPS)
 
 def with_recording(root, id):
     recorder, _, _ = made_recording()
-    recorder.save(record_path(root, id))
+    write_atomically(record_path(root, id), recorder.text())

@@ -46,10 +46,10 @@ def test_petta_with_clean_samples_measures_how_far_it_strays():
 
 def test_number_and_seed_choose_the_images_and_the_summary_says_which():
     net = model_of(spec())
-    few = clean_images(spec(fisher={"number": 32}), net)
+    few = clean_images(spec(fisher={"number": 32}), net)["fisher"]
     assert few.shape == (32, 32, 32, 3)
-    assert np.array_equal(few, clean_images(spec(fisher={"number": 32}), net))
-    assert not np.array_equal(few, clean_images(spec(fisher={"number": 32, "seed": 1}), net))
+    assert np.array_equal(few, clean_images(spec(fisher={"number": 32}), net)["fisher"])
+    assert not np.array_equal(few, clean_images(spec(fisher={"number": 32, "seed": 1}), net)["fisher"])
     used = {images_used(spec(fisher={"number": 32, "seed": seed}), net)["fisher_sha256"] for seed in (0, 1)}
     assert len(used) == 2
     assert images_used(spec(), net) == {}
@@ -61,9 +61,9 @@ def test_images_of_ones_own_are_read_from_the_data_home(tmp_path, monkeypatch):
         (tmp_path / "clean" / name[0]).mkdir(parents=True)
         Image.new("RGB", (40, 48), (30 * ord(name) % 255, 9, 9)).save(tmp_path / "clean" / name / "1.png")
     asked = spec(fisher={"data": "clean", "number": 3})
-    assert clean_images(asked, 32).shape == (3, 32, 32, 3)
+    assert clean_images(asked, None)["fisher"].shape == (3, 32, 32, 3)
     with pytest.raises(GottaError, match=r"at most 4, as 'clean' has .got 5."):
-        clean_images(spec(fisher={"data": "clean", "number": 5}), 32)
+        clean_images(spec(fisher={"data": "clean", "number": 5}), None)
 
 
 def test_a_training_file_that_is_not_there_is_told_before_the_run_with_the_command(tmp_path, monkeypatch):

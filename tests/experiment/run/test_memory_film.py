@@ -84,8 +84,8 @@ def test_principal_components_find_the_plane():
 
 def test_where_a_recording_lies(tmp_path):
     recorder, _, _ = made_recording()
-    recorder.save(record_path(tmp_path, "abc"))
-    assert json.loads((tmp_path / "records" / "abc.json").read_text())["format"] == 1
+    assert record_path(tmp_path, "abc") == tmp_path / "records" / "abc.json"
+    assert json.loads(recorder.text())["format"] == 1
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 from gotta.data.content import content_hash
 from gotta.data.local.catalogue import command_for
-from gotta.errors import GottaError
+from gotta.errors import GottaError, messages
 from gotta.experiment.run.clean_images import clean_images
 from gotta.experiment.run.loaded import (
     DATA,
@@ -33,8 +33,6 @@ from gotta.models.own import is_own
 from gotta.models.zoo import RANDOM
 from gotta.streams import Stream
 
-ANY_SIZE = 32  # of clean images, where it only matters whether they are here
-
 
 @dataclass(frozen=True)
 class Missing:
@@ -49,16 +47,18 @@ class Missing:
 
 def missing(specs: Sequence[RunSpec]) -> list[Missing]:
     """Each data set, network or domain that is not there, or that does not go with the others."""
-    data = {json.dumps(spec.data.model_dump()): spec for spec in specs}
-    models = {json.dumps(spec.model.model_dump()): spec.model for spec in specs}
+    data = {spec.data: spec for spec in specs}
+    models = dict.fromkeys(spec.model for spec in specs)
     found = _complaints((partial(data_of, spec), _data_command(spec.data)) for spec in data.values())
-    found += _complaints((partial(_look_at, model), command_for(_file(model))) for model in models.values())
-    clean = {json.dumps([_clean_samples(spec), dict(spec.model)]): spec for spec in specs}
+    found += _complaints(
+        (partial(_look_at, model), command_for(Path(model.weights or model.name).name)) for model in models
+    )
+    clean = {(spec.model, json.dumps(_clean_samples(spec))): spec for spec in specs}
     found += _complaints((partial(_look_for_clean, spec), _clean_command(spec)) for spec in clean.values())
     if found:
         return list(dict.fromkeys(found))
-    pairs = {json.dumps(spec.model_dump(include={"data", "model"})): spec for spec in specs}
-    streams = {json.dumps(spec.model_dump(include={"data", "stream"})): spec for spec in specs}
+    pairs = {(spec.data, spec.model): spec for spec in specs}
+    streams = {(spec.data, json.dumps(spec.stream)): spec for spec in specs}
     found += _complaints((partial(check_classes, s, model_of(s), data_of(s)), "") for s in pairs.values())
     found += _complaints((partial(Stream, data_of(spec), spec.stream_spec()), "") for spec in streams.values())
     return list(dict.fromkeys(found))
@@ -67,10 +67,10 @@ def missing(specs: Sequence[RunSpec]) -> list[Missing]:
 def _look_for_clean(spec: RunSpec) -> None:
     if not _clean_samples(spec):
         return
-    size = ANY_SIZE
+    model = None
     with suppress(GottaError):  # a network that is not here is complained about by itself
-        size = model_of(spec).input.size
-    clean_images(spec, size)
+        model = model_of(spec)
+    clean_images(spec, model)
 
 
 def _clean_samples(spec: RunSpec) -> dict[str, Any]:
@@ -85,23 +85,13 @@ def _clean_command(spec: RunSpec) -> str:
 
 
 def _complaints(looks: Iterable[tuple[Callable[[], object], str]]) -> list[Missing]:
-    found = []
-    for look, command in looks:
-        try:
-            look()
-        except GottaError as error:
-            found.append(Missing(str(error), command))
-    return found
+    return [Missing(told, command) for look, command in looks for told in messages([look])]
 
 
 def _data_command(data: DataSpec) -> str:
     """For data sets with a path of their own by the file they name, else by their own name."""
     path = data.arguments.get("path")
     return command_for(Path(path).name if isinstance(path, str) else data.name)
-
-
-def _file(model: ModelSpec) -> str:
-    return Path(model.weights or model.name).name
 
 
 def _look_at(model: ModelSpec) -> None:

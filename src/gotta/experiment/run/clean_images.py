@@ -20,38 +20,37 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import Backbone
 from gotta.types import Images, IntArray, torch_images
 
+ANY_SIZE = 32  # where no network asks for a size
 AS_IMAGES = {"fisher": "fisher_data", "source_data": "source_data"}  # what a method calls the images themselves
 
 
-def clean_images(spec: RunSpec, size: int) -> Images | None:
-    """The images [number, H, W, 3] that the spec's method asks for, files with this side; None if it asks for none."""
+def clean_images(spec: RunSpec, model: Backbone | None) -> dict[str, Images]:
+    """The images [number, H, W, 3] that the spec's method asks for, in the size of the network, by their setting."""
     setting = asks_for_samples(spec.method.name, spec.method.arguments)
     if setting is None:
-        return None
+        return {}
+    size = ANY_SIZE if model is None else model.input.size
     asked = CleanSamples(**spec.method.arguments[setting])
-    return _read(spec.method.name, setting, asked.model_dump_json(), size, os.environ.get(VARIABLE))
+    return {setting: _read(spec.method.name, setting, asked, size, os.environ.get(VARIABLE))}
 
 
 def method_arguments(spec: RunSpec, model: Backbone) -> dict[str, Any]:
     """What the method is built with: its arguments, with the images in place of their names."""
-    arguments = without_samples(spec.method.name, spec.method.arguments)
-    setting = asks_for_samples(spec.method.name, spec.method.arguments)
-    images = None if setting is None else clean_images(spec, model.input.size)
-    if setting is None or images is None:
-        return arguments
-    return {**arguments, AS_IMAGES[setting]: torch_images(images).to(next(model.parameters()).device)}
+    device = next(model.parameters()).device
+    found = clean_images(spec, model).items()
+    taken = {AS_IMAGES[setting]: torch_images(images).to(device) for setting, images in found}
+    return {**without_samples(spec.method.name, spec.method.arguments), **taken}
 
 
 def images_used(spec: RunSpec, model: Backbone) -> dict[str, str]:
     """What a summary says of them."""
-    setting = asks_for_samples(spec.method.name, spec.method.arguments)
-    images = None if setting is None else clean_images(spec, model.input.size)
-    return {} if images is None else {f"{setting}_sha256": hashlib.sha256(images.tobytes()).hexdigest()}
+    found = clean_images(spec, model).items()
+    return {f"{setting}_sha256": hashlib.sha256(images.tobytes()).hexdigest() for setting, images in found}
 
 
 @lru_cache(maxsize=2)
-def _read(method: str, setting: str, asked: str, size: int, data_home: str | None) -> Images:
-    chosen, owner = CleanSamples.model_validate_json(asked), f"method '{method}' (its clean samples)"
+def _read(method: str, setting: str, chosen: CleanSamples, size: int, data_home: str | None) -> Images:
+    owner = f"method '{method}' (its clean samples)"
     assert chosen.data is not None
     if chosen.data in (clean_samples.BUNDLED, clean_samples.CIFAR10, clean_samples.CIFAR100):
         images = _all_images(owner, chosen.data)

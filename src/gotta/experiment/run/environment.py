@@ -4,7 +4,7 @@ import os
 import platform
 import subprocess
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,12 @@ import gotta
 
 def environment() -> dict[str, Any]:
     """Versions, processor, threads. No names of users, hosts or folders."""
-    import torch  # here, so that reading a store does not wait for it
-
-    from gotta.experiment.run.environment import read_settings
-
     return {
         "gotta": gotta.__version__,
         **_checkout(),
         "python": platform.python_version(),
         "torch": torch.__version__,
-        **{name: _version(name) for name in ("numpy", "scipy", "pillow")},
+        **{name: version(name) for name in ("numpy", "scipy", "pillow")},
         "platform": f"{platform.system()} {platform.machine()}",
         "cpu": _processor(),
         "cores": os.cpu_count(),
@@ -33,14 +29,6 @@ def environment() -> dict[str, Any]:
         "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
         "cuda": {"name": torch.cuda.get_device_name(), **read_settings()} if torch.cuda.is_available() else None,
     }
-
-
-@cache
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 @cache

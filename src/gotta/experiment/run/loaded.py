@@ -1,6 +1,5 @@
 """Data sets and networks: loaded once, and shared by the cells that a process runs."""
 
-import json
 import os
 from collections.abc import Hashable
 from functools import lru_cache
@@ -76,25 +75,25 @@ def _load_network(
     return made.to(memory_format=torch.channels_last)  # type: ignore[no-any-return, call-overload]
 
 
-_placed: dict[str, Dataset] = {}
+_placed: dict[DataSpec, Dataset] = {}
 
 
 def place(spec: DataSpec, data: Dataset) -> None:
     """Give this process a data set that somebody else has read."""
-    _placed[spec.model_dump_json()] = data
+    _placed[spec] = data
 
 
 def share_dataset(spec: DataSpec) -> Dataset:
     """Cells of a sweep share images, and a worker runs many cells."""
-    if (named := spec.model_dump_json()) in _placed:
-        return _placed[named]
+    if spec in _placed:
+        return _placed[spec]
     DATASETS.get(spec.name)  # refused unless it is registered or the caller gave it
-    return _load_once(spec.name, json.dumps(spec.arguments, sort_keys=True), os.environ.get(VARIABLE))
+    return _load_once(spec, os.environ.get(VARIABLE))
 
 
 @lru_cache(maxsize=2)
-def _load_once(name: str, arguments: str, data_home: str | None) -> Dataset:
-    return dataset(name, **json.loads(arguments))
+def _load_once(spec: DataSpec, data_home: str | None) -> Dataset:
+    return dataset(spec.name, **spec.arguments)
 
 
 def data_of(spec: RunSpec) -> Dataset:

@@ -16,7 +16,6 @@ from gotta.core.loop import Record
 from gotta.core.true_labels import TrueLabelMemory
 from gotta.data.readers.cifar import CLASSES
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.files import write_atomically
 from gotta.memory import Memory
 from gotta.metrics.measures import principal_plane
 from gotta.show.contact_sheet import class_colours
@@ -41,12 +40,11 @@ def is_recorded(root: str | Path, id: str) -> bool:
 
 def recorder_of(spec: RunSpec) -> "Recorder":
     """A recorder that knows the names of the classes where the data set does not."""
-    known = spec.data.name.startswith("cifar10") and not spec.data.name.startswith("cifar100")
-    return Recorder(spec.method.embedding, CLASSES if known else ())
+    return Recorder(spec.method.embedding, CLASSES if spec.data.name.startswith("cifar10") else ())
 
 
 class Recorder:
-    """Looks on while a run goes over its stream: give it each step's record, then save. The memory needs a journal."""
+    """Looks on while a run goes over its stream: give it each step's record. The memory needs a journal."""
 
     def __init__(self, embedding: str = "probs", known_classes: Sequence[str] = ()) -> None:
         self.embedding, self.known_classes = embedding, known_classes
@@ -108,9 +106,6 @@ class Recorder:
 
     def text(self) -> str:
         return json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
-
-    def save(self, path: Path) -> None:
-        write_atomically(path, self.text())
 
     def _choose_steps(self, steps: int) -> set[int]:
         return set(np.linspace(0, steps - 1, min(steps, FRAMES)).round().astype(int).tolist())
@@ -212,12 +207,11 @@ def sprite(pictures: Sequence[Picture]) -> tuple[bytes, int]:
     """The pictures in lines of `across`, as JPEG; and `across`."""
     across = min(ACROSS, max(1, len(pictures)))
     lines = max(1, -(-len(pictures) // across))
-    sheet = np.zeros((lines * SIDE_LIMIT, across * SIDE_LIMIT, 3), np.uint8)
+    sheet = Image.new("RGB", (across * SIDE_LIMIT, lines * SIDE_LIMIT))
     for k, picture in enumerate(pictures):
-        top, left = k // across * SIDE_LIMIT, k % across * SIDE_LIMIT
-        sheet[top : top + SIDE_LIMIT, left : left + SIDE_LIMIT] = picture
+        sheet.paste(Image.fromarray(picture), (k % across * SIDE_LIMIT, k // across * SIDE_LIMIT))
     buffer = BytesIO()
-    Image.fromarray(sheet).save(buffer, "JPEG", quality=QUALITY, subsampling=0)
+    sheet.save(buffer, "JPEG", quality=QUALITY, subsampling=0)
     return buffer.getvalue(), across
 
 
@@ -227,8 +221,5 @@ def data_uri(jpeg: bytes) -> str:
 
 def _square(image: NDArray[np.uint8]) -> Picture:
     colour = image if image.shape[2] == 3 else np.repeat(image[:, :, :1], 3, axis=2)
-    if colour.shape[:2] == (SIDE_LIMIT, SIDE_LIMIT):
-        return colour
-    size = (SIDE_LIMIT, SIDE_LIMIT)
     smooth = Image.Resampling.NEAREST if max(colour.shape[:2]) < SIDE_LIMIT else Image.Resampling.LANCZOS
-    return np.asarray(Image.fromarray(colour).resize(size, smooth))
+    return np.asarray(Image.fromarray(colour).resize((SIDE_LIMIT, SIDE_LIMIT), smooth))

@@ -124,9 +124,8 @@ def quietly(records: Iterator[Record]) -> Iterator[Record]:
     """Without the warnings about a model's health: the records hold what they say."""
     while True:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GuardWarning)
-            warnings.simplefilter("ignore", UndoneWarning)
-            warnings.simplefilter("ignore", OrderWarning)
+            for kind in (GuardWarning, UndoneWarning, OrderWarning):
+                warnings.simplefilter("ignore", kind)
             record = next(records, None)
         if record is None:
             return
