@@ -16,6 +16,7 @@ from gotta.experiment.run.loaded import data_of, model_of
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.clean_samples import without_samples
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.spec.sections import MethodSpec, RegimeSpec
 from gotta.heads import find_head
 from gotta.memory import Memory
 from gotta.models.backbone import Input
@@ -57,7 +58,6 @@ class Estimate:
 class Count:
     """How much is to be computed, for where cells run on machines that cannot be timed from here."""
 
-    runs: int
     forwards: float  # of one image; a backward is two
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ def estimate_unseen(todo: Sequence[RunSpec], processes: int, device: str = "cpu"
 
 def count(todo: Sequence[RunSpec]) -> Count:
     """What these runs compute. No network is run for it, and no device is needed."""
-    return Count(len(todo), sum(_samples(spec) * _passes(spec) for spec in todo))
+    return Count(sum(_samples(spec) * _passes(spec) for spec in todo))
 
 
 def _passes(spec: RunSpec) -> float:
@@ -113,13 +113,10 @@ def _seconds(spec: RunSpec, device: str) -> float:
 
 def count_passes(spec: RunSpec, num_classes: int, batch_norm: bool) -> float:
     """Forwards for each sample of the stream, a backward being two: the most that a sure and an unsure network need."""
-    settings = spec.method.model_dump(include={"name", "statistics", "fed_by", "rate"})
-    settings["arguments"] = spec.method.arguments
-    regime = spec.regime.model_dump(include={"batch_size", "adapt_every", "score"})
     capacity = spec.memory.capacity if spec.has_memory else None
-    key = json.dumps([settings, regime, capacity], sort_keys=True)
+    known = spec.method, spec.regime, capacity, num_classes, batch_norm
     try:
-        passes = max(_probe(key, num_classes, batch_norm, sure) for sure in (False, True))
+        passes = max(_probe(*known, sure) for sure in (False, True))
     except NoEffect:  # it runs as the source model
         return 1.0
     every = spec.memory.refresh_every
@@ -129,23 +126,24 @@ def count_passes(spec: RunSpec, num_classes: int, batch_norm: bool) -> float:
 
 
 @cache
-def _probe(key: str, num_classes: int, batch_norm: bool, sure: bool) -> float:
+def _probe(
+    method: MethodSpec, regime: RegimeSpec, capacity: int | None, num_classes: int, batch_norm: bool, sure: bool
+) -> float:
     """Steps on noise with a network of three layers, whose passes are as many as those of any other."""
-    settings, regime, capacity = json.loads(key)
-    given = {name: settings[name] for name in ("fed_by", "rate") if settings[name] is not None}
+    given = method.model_dump(include={"fed_by", "rate"}, exclude_none=True)
+    size, every = regime.batch_size or 1, regime.adapt_every
     generator = torch.Generator().manual_seed(0)
     adapted = build(
         _dummy(num_classes, batch_norm, sure),
-        settings["name"],
+        method.name,
         # Every memory is taken to be full, as fifo soon is.
         Memory("none" if capacity is None else "fifo", capacity, num_classes),
-        statistics.build(settings["statistics"] or "source", **given),
-        regime["adapt_every"],
-        regime["score"],
-        **without_samples(settings["name"], settings["arguments"]),
+        statistics.build(method.statistics or "source", **given),
+        every,
+        regime.score,
+        **without_samples(method.name, method.arguments),
     )
-    size = regime["batch_size"]
-    batches = 1 + -(-max(capacity or 0, regime["adapt_every"] or 0) // size)
+    batches = 1 + -(-max(capacity or 0, every or 0) // size)
     spent = [
         adapted.step(torch.rand(size, 3, PROBED.size, PROBED.size, generator=generator)).cost for _ in range(batches)
     ]

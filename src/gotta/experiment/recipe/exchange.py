@@ -1,12 +1,12 @@
 """Cells of a recipe with other memories, methods or settings than it names: what the options of a bench do."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gotta.errors import unknown
 from gotta.experiment.spec.arguments import list_arguments, usual_arguments
-from gotta.experiment.spec.sections import DEFAULTS, FIELDS
+from gotta.experiment.spec.sections import DEFAULTS, FIELDS, name_of
 from gotta.experiment.spec.text import merged
 from gotta.experiment.spec.user_parts import is_user_part
 from gotta.methods import methods
@@ -22,38 +22,30 @@ def exchange_memories(cells: Sequence[Sections], names: Sequence[str]) -> list[S
 
 def exchange_methods(cells: Sequence[Sections], names: Sequence[str]) -> list[Sections]:
     """The cells of the methods that are named; a method that no cell has takes the place of every cell's in turn."""
-    known = {_name("method", cell) for cell in cells}
-    kept = [cell for cell in cells if _name("method", cell) in names]
+    known = {name_of("method", cell) for cell in cells}
+    kept = [cell for cell in cells if name_of("method", cell) in names]
     new = [_with("method", cell, name) for name in names if name not in known for cell in cells]
     return _each_once(kept + new)
 
 
 def _with_memories(cell: Sections, names: Sequence[str]) -> list[Sections]:
-    if cell.get("control") or _name("memory", cell) == NONE:
+    if cell.get("control") or name_of("memory", cell) == NONE:
         return [cell]
     return [_with("memory", cell, name) for name in names]
 
 
 def _with(section: str, cell: Sections, name: str) -> Sections:
     """The cell with another memory or method, without the arguments that only the one before takes."""
-    before, content = _name(section, cell), dict(cell.get(section, {}))
+    before, content = name_of(section, cell), dict(cell.get(section, {}))
     old, new = list_arguments(section, before), list_arguments(section, name)
     if new is not None:
         lost = {key for key in content if key not in FIELDS[section] and key not in new and (old is None or key in old)}
         content = {key: value for key, value in content.items() if key not in lost}
-    if section == "method" and name != before and content.get("preset") not in _presets(name):
-        content.pop("preset", None)
+    if section == "method" and name != before:
+        # A method of the caller's own is not imported for this.
+        known = () if is_user_part("method", name) else methods.get(name).presets
+        content = {key: value for key, value in content.items() if key != "preset" or value in known}
     return {**cell, section: {**content, "name": name}}
-
-
-def _presets(method: str) -> Collection[str]:
-    """None of a method of the caller's own, which is not imported for this."""
-    return () if is_user_part("method", method) else methods.get(method).presets
-
-
-def _name(section: str, cell: Sections) -> str:
-    content = cell.get(section)
-    return str(content.get("name", DEFAULTS[section])) if isinstance(content, dict) else DEFAULTS[section]
 
 
 def _each_once(cells: Sequence[Sections]) -> list[Sections]:
@@ -68,7 +60,7 @@ def _in_full(cell: Sections) -> Sections:
     """The cell with the arguments that it leaves to presets and defaults."""
     parts = {section: dict(cell.get(section) or {}) for section in DEFAULTS}
     return cell | {
-        section: {**usual_arguments(section, _name(section, cell), content), **content}
+        section: {**usual_arguments(section, name_of(section, cell), content), **content}
         for section, content in parts.items()
     }
 
@@ -83,7 +75,7 @@ def fitting(over: Sections, cell: Sections) -> Sections:
     """`over` without the arguments that this cell's method or memory does not take."""
     result = dict(over)
     for section, name in _arguments(over):
-        known = list_arguments(section, _name(section, merged(cell, over)))
+        known = list_arguments(section, name_of(section, merged(cell, over)))
         if (cell.get("control") and section == "memory") or (known is not None and name not in known):
             result[section] = {key: value for key, value in result[section].items() if key != name}
     return result
@@ -93,7 +85,7 @@ def fits_nowhere(over: Sections, cells: Sequence[Sections]) -> list[str]:
     """A complaint for each argument that no cell takes."""
     found = []
     for section, name in _arguments(over):
-        taken = [list_arguments(section, _name(section, merged(cell, over))) for cell in cells]
+        taken = [list_arguments(section, name_of(section, merged(cell, over))) for cell in cells]
         known = {argument for some in taken for argument in some or ()} | set(FIELDS[section])
         if None not in taken and name not in known:
             found.append(str(unknown("setting", f"{section}.{name}", [f"{section}.{other}" for other in known])))

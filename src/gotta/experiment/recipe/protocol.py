@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
 from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.regime import REGIMES
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.sections import FROM_ELSEWHERE
+from gotta.experiment.spec.sections import FROM_ELSEWHERE, Section
 from gotta.experiment.spec.spec_errors import describe
 from gotta.experiment.spec.text import merged, parse, read
 from gotta.streams import DOMAIN_ORDERS, StreamSpec
@@ -30,29 +30,25 @@ SIZE = (
 DOMAINS = ("domain_order", "domains")  # told by `domains` of a protocol, unless its stream names them
 
 
-class Score(BaseModel):
+class Score(Section):
     """The number of a run that ranks it, and in words what it is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: str
     says: str
 
 
-class Protocol(BaseModel):
+class Protocol(Section):
     """`data` are the data sets it allows, `domains` the list that all domains are of; `controls` go with a memory.
 
     `choices` are settings of the stream that may have any of some values; each value is a table of its own.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str
     data: list[str]
     domains: str | None = None
     stream: dict[str, Any]
-    choices: dict[str, list[Any]] = {}
+    choices: dict[str, list[Any]] = Field(default_factory=dict)
     regime: dict[str, Any]
     score: Score
     controls: list[str]
@@ -114,8 +110,7 @@ def find_protocol(spec: RunSpec) -> Protocol | None:
 
 def text_of(name: str) -> str:
     """The file of a protocol that comes with gotta."""
-    if name not in protocols():
-        raise unknown("protocol", name, protocols())
+    check_known("protocol", name, protocols())
     return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 

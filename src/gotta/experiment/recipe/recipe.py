@@ -1,7 +1,7 @@
 """Recipes: a table or figure as a small YAML file, and the runs it stands for. How to write one: docs/recipes.md."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from gotta.errors import GottaError, messages, unknown
+from gotta.errors import GottaError, check_known, messages, unknown
 from gotta.experiment.recipe.exchange import Sections, exchange_memories, exchange_methods, fits_nowhere, fitting
 from gotta.experiment.recipe.protocol import load_protocol
-from gotta.experiment.spec.best_rates import settle_rate
+from gotta.experiment.spec.best_rates import place_of, settle_rate
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.spec_errors import SpecErrors, describe, inside, together, without
 from gotta.experiment.spec.text import merged, nest, read
@@ -143,7 +143,7 @@ class Recipe(Frozen):
         """The cells that `runs` leaves out: they ask for a best rate, and nobody has measured it."""
         cells = self.sections(variant, memories, methods)
         given = [merged(cell, fitting(dict(over or {}), cell)) for cell in cells]
-        return list(dict.fromkeys(_label(cell) for cell in given if settle_rate(cell)[1]))
+        return list(dict.fromkeys(" + ".join(place_of(cell)) for cell in given if settle_rate(cell)[1]))
 
     def sections(self, variant: str = "", memories: Sequence[str] = (), methods: Sequence[str] = ()) -> list[Sections]:
         """What each cell says, before anything left open is decided."""
@@ -157,13 +157,12 @@ class Recipe(Frozen):
         if memories:
             cells = exchange_memories(cells, self._match(memories))
         if methods:
-            cells = exchange_methods(cells, _match_methods(methods))
+            cells = exchange_methods(cells, registered_methods.match(",".join(methods)))
         return cells
 
     def _variant(self, name: str) -> Variant:
         variants: dict[str, Variant] = {"": Variant(), "quick": self.quick, "study": self.study}
-        if name not in variants:
-            raise unknown("variant of a recipe", name, variants)
+        check_known("variant of a recipe", name, variants)
         return variants[name]
 
     def _check_count(self, seeds: int) -> None:
@@ -179,15 +178,10 @@ class Recipe(Frozen):
     def _loose_ends(self) -> list[str]:
         """A complaint for each name that refers to nothing."""
         axes = {*self.axes, *(name for block in self.cells for name in block.axes)}
-        lost = [
-            unknown(f"axis in {variant}.axes,", name, axes)
-            for variant in ("quick", "study")
-            for name in self._variant(variant).axes
-            if name not in axes
-        ]
-        known = policies.names() if self.leave_out else []
-        lost += [unknown("memory in leave_out,", name, known) for name in self.leave_out if name not in known]
-        return [str(error) for error in lost]
+        named = [("quick", name) for name in self.quick.axes] + [("study", name) for name in self.study.axes]
+        looks = [partial(check_known, f"axis in {variant}.axes,", name, axes) for variant, name in named]
+        looks += [partial(check_known, "memory in leave_out,", name, policies.names()) for name in self.leave_out]
+        return messages(looks)
 
     def _axes(self, block: Cells, variant: str) -> Iterator[list[Sections]]:
         axes = {**self.axes, **block.axes}
@@ -239,10 +233,6 @@ def read_recipe(content: Any, where: str) -> Recipe:
         raise GottaError(f"{where} is not a recipe: {together(found, 'it')}") from None
 
 
-def _match_methods(patterns: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(name for pattern in patterns for name in registered_methods.match(pattern)))
-
-
 def _of_seed(cells: Sequence[Sections], number: int) -> list[Sections]:
     """The cells that are run with this seed, by its number from 0."""
     return [
@@ -261,7 +251,7 @@ def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list
             specs.append(RunSpec.of({**cell, "seed": seed}, imports))
         except SpecErrors as error:
             for mistake in error.mistakes:
-                wrong.setdefault(mistake, []).append(_label(cell))
+                wrong.setdefault(mistake, []).append(" + ".join(place_of(cell)))
     if wrong:
         raise SpecErrors([f"{text} ({_where(at, len(cells))})" for text, at in wrong.items()])
     return specs
@@ -300,7 +290,3 @@ def _where(labels: Sequence[str], total: int) -> str:
         return "in every cell"
     named = ", ".join(dict.fromkeys(labels[:SHOWN]))
     return f"in {named}" + (f" and {len(labels) - SHOWN} more cells" if len(labels) > SHOWN else "")
-
-
-def _label(cell: Sections) -> str:
-    return f"{cell['method'].get('name')} + {cell.get('control') or cell.get('memory', {}).get('name', 'none')}"

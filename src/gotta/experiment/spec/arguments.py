@@ -1,11 +1,11 @@
 """The arguments of data set, memory and method: which there are, what they usually are, and 1 and 1.0 as one value."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gotta.errors import GottaError, unknown
-from gotta.experiment.spec.sections import DEFAULTS, FIELDS
+from gotta.experiment.spec.sections import FIELDS, name_of
 from gotta.experiment.spec.user_parts import REGISTRIES, is_user_part
 from gotta.methods import methods
 from gotta.methods.settings import hyper_parameters
@@ -34,31 +34,23 @@ def list_arguments(section: str, name: Any) -> list[str] | None:
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else named
 
 
-def find_unknown(given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The settings of memory and method, by section and name, that neither the section nor the chosen part has."""
-    found = []
+def find_unknown(given: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """A complaint about each setting of memory and method that neither the section nor the chosen part has."""
+    found: dict[tuple[str, str], str] = {}
     for section in ("memory", "method"):
         content = given.get(section)
-        if isinstance(content, Mapping) and (known := list_arguments(section, _name(section, content))) is not None:
-            found += [(section, key) for key in content if key not in FIELDS[section] and key not in known]
+        if isinstance(content, Mapping) and (taken := list_arguments(section, name_of(section, given))) is not None:
+            known = [f"{section}.{name}" for name in (*FIELDS[section], *taken)]
+            odd = [key for key in content if f"{section}.{key}" not in known]
+            found |= {(section, key): str(unknown("setting", f"{section}.{key}", known)) for key in odd}
     return found
-
-
-def describe_unknown(given: Mapping[str, Any], section: str, key: str) -> str:
-    known = [*FIELDS[section], *(list_arguments(section, _name(section, given[section])) or ())]
-    return str(unknown("setting", f"{section}.{key}", [f"{section}.{name}" for name in known]))
-
-
-def _name(section: str, content: Mapping[str, Any]) -> Any:
-    return content.get("name", DEFAULTS[section])
 
 
 def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the arguments are that nobody gave: the preset's values, and the defaults; {} if unknown."""
     if (cls := _find(section, name)) is None:
         return {}
-    parameters = inspect.signature(cls).parameters.values()
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty and not _is_decided(section, p.name)}
+    defaults = {name: value for name, value in list_defaults(cls).items() if not _is_decided(section, name)}
     if section != "method":
         return defaults
     try:
@@ -66,6 +58,12 @@ def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[s
     except (GottaError, AttributeError):
         return {}
     return {**defaults, **{key: value for key, value in own.items() if key not in cls.inputs}}
+
+
+def list_defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """The arguments that may be left out, as they are then."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def usual_refresh(memory: str) -> int | None:
@@ -85,11 +83,7 @@ def as_declared(section: str, name: str, arguments: Mapping[str, Any]) -> dict[s
 
 def _floats(section: str, name: str) -> set[str]:
     if section == "method":
-        return {
-            key
-            for preset in methods.get(name).presets.values()
-            for key, usual in preset.items()
-            if type(usual) is float
-        }
+        presets = methods.get(name).presets.values()
+        return {key for preset in presets for key, usual in preset.items() if type(usual) is float}
     parameters = inspect.signature(REGISTRIES[section].get(name)).parameters.values()
     return {p.name for p in parameters if p.annotation in (float, "float", float | None) or type(p.default) is float}

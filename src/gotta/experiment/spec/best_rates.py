@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gotta.experiment.spec.sections import name_of
 from gotta.json_yaml import parse_yaml
 
 BEST = "best"
@@ -30,16 +31,15 @@ def settle_rate(sections: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     """A partial spec with the number in the place of `best`; and the complaint where nobody has measured one."""
     if not asks_for_best(sections):
         return dict(sections), []
-    key = _key(sections)
+    key = place_of(sections)
     rate = best_rates().get(key)
     method = {**sections["method"], "rate": rate}
     return {**sections, "method": method}, [] if rate else [_complain(*key)]
 
 
-def _key(sections: Mapping[str, Any]) -> tuple[str, str]:
-    memory = sections.get("memory")
-    row = sections.get("control") or (memory.get("name") if isinstance(memory, Mapping) else None)
-    return str(sections["method"].get("name", "source")), str(row or "none")
+def place_of(sections: Mapping[str, Any]) -> tuple[str, str]:
+    """The method of a partial spec, and its memory or control."""
+    return name_of("method", sections), str(sections.get("control") or name_of("memory", sections))
 
 
 def _complain(method: str, row: str) -> str:

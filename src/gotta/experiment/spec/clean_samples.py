@@ -1,11 +1,12 @@
 """Which clean samples a method looks at before the stream: `method: {name: eata, fisher: {data, number, seed}}`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.sections import Section
 from gotta.experiment.spec.spec_errors import describe
 
 TAKERS = {"eata": "fisher", "foa": "source_data", "petta": "source_data"}  # the setting that names them, by method
@@ -21,14 +22,12 @@ USUAL = {  # by data set: training images, none of which is in a stream
 NUMBER, NUMBER_BUNDLED = 2000, 500
 
 
-class CleanSamples(BaseModel):
+class CleanSamples(Section):
     """`number` training images that are drawn with `seed` from `data`; what is left open is decided by the data set."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     data: str | None = None  # bundled, cifar10-train, cifar100-train, or a folder or zip of images in the data home
-    number: int | None = None
-    seed: int = 0
+    number: Annotated[int, Field(ge=2)] | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
 
 
 def decide_samples(setting: str, given: Any, data: str) -> CleanSamples:
@@ -46,15 +45,11 @@ def decide_samples(setting: str, given: Any, data: str) -> CleanSamples:
             f"(<class>/<image>) in the data home: method.{setting}.data=NAME."
         )
     number = (NUMBER_BUNDLED if source == BUNDLED else NUMBER) if asked.number is None else asked.number
-    if number < 2:
-        raise GottaError(f"method.{setting}.number must be 2 or more (got {number}).")
     if source == BUNDLED and number > NUMBER_BUNDLED:
         raise GottaError(
             f"method.{setting}.number must be at most {NUMBER_BUNDLED}, as many are bundled (got {number})."
         )
-    if asked.seed < 0:
-        raise GottaError(f"method.{setting}.seed must be 0 or more (got {asked.seed}).")
-    return CleanSamples(data=source, number=number, seed=asked.seed)
+    return asked.model_copy(update={"data": source, "number": number})
 
 
 def asks_for_samples(method: str, arguments: Mapping[str, Any]) -> str | None:

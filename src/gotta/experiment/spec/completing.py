@@ -88,14 +88,8 @@ def statistics_of(spec: "RunSpec", method: type[Method]) -> Statistics:
 def _with_statistics(spec: "RunSpec", method: type[Method]) -> MethodSpec:
     statistics = statistics_of(spec, method)
     running = statistics if isinstance(statistics, Running) else None
-    return spec.method.model_copy(
-        update={
-            "statistics": statistics.name,
-            "fed_by": running and running.fed_by,
-            "rate": running and running.rate,
-            **_prior(spec.method, method),
-        }
-    )
+    moved = {"fed_by": running and running.fed_by, "rate": running and running.rate}
+    return spec.method.model_copy(update={"statistics": statistics.name, **moved, **_prior(spec.method, method)})
 
 
 def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:

@@ -39,7 +39,11 @@ def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     alike: dict[str, list[RunSpec]] = defaultdict(list)
     for spec in specs:
         alike[spec.label].append(spec)
-    return {spec.id: text for same in alike.values() for spec, text in zip(same, _tell_apart(same), strict=True)}
+    told: dict[str, str] = {}
+    for same in alike.values():
+        names = find_varied(same) if len(same) > 1 else []
+        told |= {spec.id: ", ".join([spec.label, *_settings(spec, names)]) for spec in same}
+    return told
 
 
 def find_varied(specs: Sequence[RunSpec]) -> list[str]:
@@ -50,11 +54,6 @@ def find_varied(specs: Sequence[RunSpec]) -> list[str]:
 def value_of(spec: RunSpec, name: str) -> Any:
     """A setting by its dotted name."""
     return flatten(spec.model_dump()).get(name)
-
-
-def _tell_apart(specs: Sequence[RunSpec]) -> list[str]:
-    names = find_varied(specs) if len(specs) > 1 else []
-    return [", ".join([spec.label, *_settings(spec, names)]) for spec in specs]
 
 
 def _settings(spec: RunSpec, names: Sequence[str]) -> list[str]:

@@ -5,9 +5,8 @@ be known before the data is there, the content of data and weights, stands in th
 """
 
 import hashlib
-import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gotta.core import guard
 from gotta.core.true_labels import TRUE_LABELS
-from gotta.experiment.spec.arguments import usual_arguments, usual_refresh
+from gotta.experiment.spec.arguments import list_defaults, usual_arguments, usual_refresh
 from gotta.experiment.spec.sections import FROM_ELSEWHERE, PARTS, MethodSpec, ModelSpec, RegimeSpec, Section
 from gotta.experiment.spec.source_files import is_own, source_files
 from gotta.experiment.spec.user_parts import REGISTRIES
@@ -102,12 +101,6 @@ def _list_numbers(cls: type) -> dict[str, Any]:
     }
 
 
-def list_defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    """The arguments that may be left out, as they are then."""
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-
 def as_plain(value: Any) -> Any:
     """A default that is not JSON. Without its address, which is another one in every process."""
     if is_dataclass(value) and not isinstance(value, type):
@@ -149,10 +142,7 @@ def waits(chosen: MethodSpec) -> bool:
 
 
 def describe_part(kind: str, name: str) -> dict[str, Any]:
-    if kind in (GUARD, WAITING):
-        return {"version": version_of(kind, name)}
-    module = REGISTRIES[kind].module_of(name)
-    if is_own(module):
+    if kind in (GUARD, WAITING) or is_own(module := REGISTRIES[kind].module_of(name)):
         return {"version": version_of(kind, name)}
     return {"files": source_files(module, f"{REGISTRIES[kind].kind} '{name}'")}
 

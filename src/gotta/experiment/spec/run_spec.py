@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from gotta.core.true_labels import TRUE_LABELS
 from gotta.errors import GottaError
 from gotta.experiment.spec import user_parts
-from gotta.experiment.spec.arguments import describe_unknown, find_unknown
+from gotta.experiment.spec.arguments import find_unknown
 from gotta.experiment.spec.best_rates import settle_rate
 from gotta.experiment.spec.completing import complete
 from gotta.experiment.spec.identity import identity_of, run_id
@@ -47,9 +47,8 @@ class RunSpec(Section):
             raise GottaError(f"a spec is sections and settings such as seed: 0; got {given!r}.")
         user_parts.permit(given, imports)
         odd = find_unknown(given)
-        mistakes = [describe_unknown(given, *place) for place in odd]
-        given, without_rate = settle_rate(without(given, odd))
-        mistakes += without_rate
+        given, without_rate = settle_rate(without(given, list(odd)))
+        mistakes = [*odd.values(), *without_rate]
         try:
             spec = cls.model_validate(given)
         except ValidationError as error:

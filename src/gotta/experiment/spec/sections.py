@@ -14,7 +14,6 @@ from gotta.methods import Method, methods
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
 
-
 Pace = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -73,9 +72,7 @@ class RegimeSpec(Section):
     reset: Literal["never", "each_domain", "each_batch"] = "never"
     score: Literal["before", "after"] | None = None  # the method's own if left open
     clock: str = "none"  # whether the stream waits; if not, what a step costs
-    pace: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = (
-        None  # forwards of a batch in the time between two batches, for a stream that does not wait
-    )
+    pace: Pace | None = None  # forwards of a batch in the time between two batches, for a stream that does not wait
     expose_every: int | None = None  # only every so many batches are adapted to; all of them are scored
     expose_share: float | None = None  # only this share of the batches, drawn at random
     expose_first: int | None = None  # only the first so many samples, of the stream or of each domain if that resets
@@ -90,6 +87,12 @@ class RegimeSpec(Section):
 PARTS: dict[str, type[PartSection]] = {"data": DataSpec, "memory": MemorySpec, "method": MethodSpec}
 FIELDS = {section: list(cls.model_fields) for section, cls in PARTS.items()}
 DEFAULTS = {section: str(cls.model_fields["name"].default) for section, cls in PARTS.items()}
+
+
+def name_of(section: str, sections: Mapping[str, Any]) -> str:
+    """The part that a partial spec names in this section, or else the usual one."""
+    content = sections.get(section)
+    return str(content.get("name", DEFAULTS[section])) if isinstance(content, Mapping) else DEFAULTS[section]
 
 
 def own_method(method: MethodSpec) -> type[Method] | None:

@@ -1,6 +1,7 @@
 """Specs and settings as text: YAML in and out, and dotted names such as `method.lr=1e-4`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +51,21 @@ def dump(spec: RunSpec | Mapping[str, Any]) -> str:
 
 def dotted(settings: Iterable[str]) -> dict[str, Any]:
     """`method.lr=1e-4`, `seed=3` and so on as nested sections; a later one stands over an earlier one."""
-    given: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals or not all(name.split(".")):
-            raise GottaError(f"'{setting}' is not a setting. Expected section.name=value, such as method.lr=1e-4.")
-        given = merged(given, nest(name, parse(text, f"the value of {name}")))
-    return given
+    return reduce(merged, map(_read_setting, settings), {})
+
+
+def _read_setting(setting: str) -> dict[str, Any]:
+    name, equals, text = setting.partition("=")
+    if not equals or not all(name.split(".")):
+        raise GottaError(f"'{setting}' is not a setting. Expected section.name=value, such as method.lr=1e-4.")
+    return nest(name, parse(text, f"the value of {name}"))
 
 
 def sections(settings: Mapping[str, Any] | Iterable[str]) -> dict[str, Any]:
     """Settings as nested sections: texts such as `method.lr=1e-4`, or values by dotted name or by section."""
     if not isinstance(settings, Mapping):
         return dotted(settings)
-    given: dict[str, Any] = {}
-    for name, value in settings.items():
-        given = merged(given, nest(name, value))
-    return given
+    return reduce(merged, (nest(name, value) for name, value in settings.items()), {})
 
 
 def nest(name: str, value: Any) -> dict[str, Any]:
@@ -81,14 +80,9 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(base)
     for key, value in over.items():
         below: Any = result.get(key)
-        if (
-            not isinstance(below, Mapping)
-            or not isinstance(value, Mapping)
-            or (key in WHOLE and _is_renamed(below, value))
-        ):
-            result[key] = value
-        else:
-            result[key] = merged(below, value)
+        nested = isinstance(below, Mapping) and isinstance(value, Mapping)
+        goes_on = nested and not (key in WHOLE and _is_renamed(below, value))
+        result[key] = merged(below, value) if goes_on else value
     return result
 
 

@@ -5,6 +5,7 @@ command line, as an argument, or by the line `imports: [module]` of a recipe. A 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gotta.data.dataset import DATASETS
@@ -91,21 +92,18 @@ def find_mistakes(specs: Iterable["RunSpec"]) -> list[str]:
     for spec in specs:
         for section, name in find_user_parts(spec.model_dump()).items():
             arguments = dict(getattr(getattr(spec, section, None), "arguments", {}))
-            looks[f"{section} {name} {arguments}"] = _look(section, name, arguments)
+            looks[f"{section} {name} {arguments}"] = partial(_look, section, name, arguments)
     return messages(looks.values())
 
 
-def _look(section: str, name: str, arguments: dict[str, Any]) -> Callable[[], object]:
-    def look() -> None:
-        if section == "model":  # a function, a class or a network
-            find_network(name)
-            return
-        REGISTRIES[section].get(name)
-        if section == "memory":
-            make_policy(name, arguments)
-        elif section == "method":
-            methods.check_arguments(name, arguments)
-        elif section == "data":
-            check_dataset(name, arguments)
-
-    return look
+def _look(section: str, name: str, arguments: dict[str, Any]) -> None:
+    if section == "model":  # a function, a class or a network
+        find_network(name)
+        return
+    REGISTRIES[section].get(name)
+    if section == "memory":
+        make_policy(name, arguments)
+    elif section == "method":
+        methods.check_arguments(name, arguments)
+    elif section == "data":
+        check_dataset(name, arguments)
