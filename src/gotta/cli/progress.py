@@ -73,7 +73,7 @@ def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
     """A line per finished run, and now and then one that says what is running."""
     since, done = monotonic(), 0
     last, quiet = since, QUIET
-    running: dict[str, Event] = {}
+    running: dict[str, str] = {}
 
     def say(text: str) -> None:
         nonlocal last
@@ -83,11 +83,11 @@ def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
     def listen(event: Event) -> None:
         nonlocal done, quiet
         if event.kind == "moved":
-            running[event.id] = event
+            at = f"at step {event.step} of {event.steps}, accuracy {event.accuracy:.1f}"
+            running[event.id] = f"{labels[event.id]} {at}"
             if monotonic() - last >= quiet:
                 quiet *= 2  # so that a slow machine does not fill the screen
-                named = tell_few([_standing(labels[e.id], e) for e in running.values()], SHOWN, "; ")
-                say(f"[{done}/{len(labels)}] running: {named}")
+                say(f"[{done}/{len(labels)}] running: {tell_few(list(running.values()), SHOWN, '; ')}")
         elif event.kind == "notice":
             say(f"{labels[event.id]}: {event.message}")
         elif event.kind in ("finished", "failed"):
@@ -97,10 +97,6 @@ def _lines(console: Console, labels: Mapping[str, str]) -> Listener:
             say(f"[{done}/{len(labels)}] {labels[event.id]}: {result}   {time_left(done, len(labels), since)}")
 
     return listen
-
-
-def _standing(label: str, event: Event) -> str:
-    return f"{label} at step {event.step} of {event.steps}, accuracy {event.accuracy:.1f}"
 
 
 @contextmanager

@@ -156,11 +156,8 @@ def recipe_names() -> list[str]:
 
 def show_plan(console: Console, plan: "Plan", jobs: int, device: str, ids: bool, engine: str) -> None:
     """What `--dry-run` says. Exit code 1 if something is missing."""
-    console.print(str(plan), soft_wrap=True)
-    for line in plan.notices(everything=False):
-        console.print(line, soft_wrap=True)
-    for spec in plan.todo if ids else ():
-        console.print(f"  {spec.id}  {plan.labels[spec.id]}", soft_wrap=True)
+    named = [f"  {spec.id}  {plan.labels[spec.id]}" for spec in plan.todo] if ids else []
+    console.print("\n".join([str(plan), *plan.notices(everything=False), *named]), soft_wrap=True)
     if plan.missing:
         if engine == "local" and (time := plan.estimate_unseen(jobs, device)):
             console.print(f"Once everything is here: about {time.told()} (timed with random weights)")

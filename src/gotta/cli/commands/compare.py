@@ -41,24 +41,17 @@ def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson
 
 
 def compare_folders(a: Path, b: Path, as_json: bool) -> None:
-    from gotta.cli.progress import show_table
     from gotta.report.store.changes import change_table, find_changes
+    from gotta.report.tables.render import plain
     from gotta.safe_text import one_line
 
     changes = find_changes(finished(a), finished(b))
     if as_json:
         return print_json(changes)
 
-    console = Console()
-    console.print(f"A: {a}\nB: {b}", soft_wrap=True)
-    for title, entries in (("setting", changes.settings), ("environment", changes.environment)):
-        for name, before, after in entries:
-            console.print(one_line(f"{title} {name}: A {before}, B {after}"), soft_wrap=True)
-    for name, cells in (("A", changes.only_a), ("B", changes.only_b)):
-        for cell in cells:
-            console.print(one_line(f"only in {name}: {cell}"), soft_wrap=True)
+    lines = [f"setting {name}: A {before}, B {after}" for name, before, after in changes.settings]
+    lines += [f"environment {name}: A {before}, B {after}" for name, before, after in changes.environment]
+    lines += [f"only in A: {cell}" for cell in changes.only_a] + [f"only in B: {cell}" for cell in changes.only_b]
     found = change_table(changes)
-    if found.rows:
-        show_table(console, found)
-    else:
-        console.print(found.caption[0], soft_wrap=True)
+    last = plain(found) if found.rows else found.caption[0]
+    Console().print("\n".join([f"A: {a}", f"B: {b}", *map(one_line, lines), last]), soft_wrap=True)

@@ -47,9 +47,8 @@ def replay(
     recorded = journals.load(journal)
     table = Table(title=f"{len(recorded):,} samples from {journal}", title_justify="left", box=None, pad_edge=False)
     for name in ("memory", *COLUMNS, "us/sample"):
-        table.add_column(
-            name.replace("_", " ").replace("duplicates", "dup"), justify="left" if name == "memory" else "right"
-        )
+        title = name.replace("_", " ").replace("duplicates", "dup")
+        table.add_column(title, justify="left" if name == "memory" else "right")
     exact, decisions, held = True, [], {}
     for name in policies.match(memory):
         result = replays.replay(recorded, name, capacity=capacity, seed=seed)
