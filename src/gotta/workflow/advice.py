@@ -100,11 +100,9 @@ class Advice:
 
     def __str__(self) -> str:
         """The line to write, its margin and its cost; then what it was measured on."""
-        chosen = [self.best]
-        if self.best.uses_order:
-            chosen.append(self.choose(order=False))
+        chosen = [self.best, self.choose(order=False)] if self.best.uses_order else [self.best]
         lines = [line for one in chosen for line in (one.call, f"  {self._tell(one)}")]
-        return "\n".join([*lines, *self._doubts(), *([] if self.labels else [WORTH]), self._tell_stream()])
+        return "\n".join([*lines, *(self._doubts() if self.labels else [WORTH]), self._tell_stream()])
 
     __repr__ = __str__
 
@@ -112,20 +110,17 @@ class Advice:
         """What is probably wrong where the network as it is knows next to nothing, or numbers its classes otherwise."""
         summary = self.source.run.stored.summary
         chance = 100 / summary["stream"]["classes"]
-        if not self.labels:
-            return []
         if self.source.accuracy <= 1.5 * chance:
             return [
                 f"The network as it is gets {self.source.accuracy:.1f} %, close to chance ({chance:.1f} %). Check the "
                 f"size and preprocessing of the images (gotta doctor), and the order of classes: {CLASS_ORDER}"
             ]
         swapped = find_swapped(summary["online"].get("classes", ()), summary["online"].get("predicted", ()), chance)
-        if not swapped:
-            return []
-        return [
+        told = (
             f"The network as it is often predicts classes {tell_few(list(map(str, swapped)), NAMED)}, and is almost "
             f"never right about them. Are its classes those of the data? {CLASS_ORDER}"
-        ]
+        )
+        return [told] if swapped else []
 
     def _tell(self, one: Candidate) -> str:
         order = ", uses the order of samples" if one.uses_order else ""

@@ -5,7 +5,7 @@ What only running needs is imported by `run` and `estimate`, so that a plan is t
 
 import logging
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -259,12 +259,9 @@ class Plan:
 
     def told_seeds(self) -> str:
         """A line for each seed."""
-        left = {spec.id for spec in self.todo}
-        lines = []
-        for seed in dict.fromkeys(spec.seed for spec in self.specs):
-            ids = [spec.id for spec in self.specs if spec.seed == seed]
-            lines.append(f"seed {seed}: {len(ids)} runs, {sum(id not in left for id in ids)} finished before")
-        return "\n".join(lines)
+        left = Counter(spec.seed for spec in self.todo)
+        counts = Counter(spec.seed for spec in self.specs).items()
+        return "\n".join(f"seed {seed}: {all} runs, {all - left[seed]} finished before" for seed, all in counts)
 
     def __str__(self) -> str:
         """What is missing first, then the grid and the counts."""

@@ -72,16 +72,10 @@ def _check_seeds(entries: Sequence[Entry], where: str) -> None:
 
 
 def _check_controls(protocol: Protocol, runs: Sequence[Run]) -> None:
-    have: dict[str, set[str]] = {}
-    remember: set[str] = set()
-    for run in runs:
-        method = run.spec.method.name
-        have.setdefault(method, set()).add(run.spec.control or "")
-        if run.spec.control is None and row_of(run) != NO_MEMORY:
-            remember.add(method)
-    everywhere = set().union(*have.values())
+    have = {(method, run.spec.control) for run in runs for method in ("", run.spec.method.name)}  # "" is any method
+    remember = {run.spec.method.name for run in runs if run.spec.control is None and row_of(run) != NO_MEMORY}
     for method in sorted(remember) or [""]:
-        lacking = [name for name in protocol.controls if name not in (have[method] if method else everywhere)]
+        lacking = [name for name in protocol.controls if (method, name) not in have]
         if lacking:
             whose = f"{method} has a memory and lacks" if method else "the runs lack"
             raise GottaError(

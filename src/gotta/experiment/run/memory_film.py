@@ -65,7 +65,7 @@ class Recorder:
         decisions = self._decisions(memory, record)
         self._sample_dots(record, stream)
         self._clock += len(decisions)
-        if record.step in self._choose_steps(len(stream)):
+        if record.step in np.linspace(0, len(stream) - 1, min(len(stream), FRAMES)).round():
             self._keep(record.step, memory, decisions, stream)
 
     def document(self) -> dict[str, Any]:
@@ -106,9 +106,6 @@ class Recorder:
 
     def text(self) -> str:
         return json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
-
-    def _choose_steps(self, steps: int) -> set[int]:
-        return set(np.linspace(0, steps - 1, min(steps, FRAMES)).round().astype(int).tolist())
 
     def _decisions(self, memory: Memory, record: Record) -> list[list[Any]]:
         """[position, label, reason, slot, position that made way] for each sample of the step."""

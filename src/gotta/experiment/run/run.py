@@ -189,11 +189,8 @@ def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
         assert spec.memory.capacity
         return TrueLabelMemory(TRUE_LABELS[spec.memory.name], spec.memory.capacity, num_classes, spec.seed, journal)
     policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
-    policy = make_policy(
-        spec.memory.name, spec.memory.arguments
-    )  # they are its alone: none says where samples are kept
     return Memory(
-        policy,
+        make_policy(spec.memory.name, spec.memory.arguments),  # its alone: none says where samples are kept
         spec.memory.capacity if spec.has_memory else None,
         num_classes,
         spec.seed,

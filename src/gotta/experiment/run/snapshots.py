@@ -43,9 +43,7 @@ class Snapshots:
         self._last = monotonic()
 
     def load(self, adapted: Adapted, scoring: Scoring) -> bool:
-        """Bring both to where the snapshot left off. False, with both as they may be, if there is none that fits."""
-        if not self.folder.exists():
-            return False
+        """Bring both to where the snapshot left off. False, with both as they may be, if it does not fit."""
         try:
             beside = adapted.load(self.folder)
             then, now = beside["made_by"], self._now()

@@ -58,5 +58,5 @@ def value_of(spec: RunSpec, name: str) -> Any:
 
 def _settings(spec: RunSpec, names: Sequence[str]) -> list[str]:
     """Each with its value; what the run has no value of is left out."""
-    values = {name: value_of(spec, name) for name in names}
-    return [f"{name.split('.')[-1]}={value}" for name, value in values.items() if value is not None]
+    values = flatten(spec.model_dump())
+    return [f"{name.split('.')[-1]}={values[name]}" for name in names if values.get(name) is not None]
