@@ -183,8 +183,8 @@ def test_a_method_may_refuse_networks_but_not_all():
     ("method", "words"),
     [
         ("tnet", "Did you mean 'tent'"),
-        (dict, "is not a method"),
-        (3, "is not a method"),
+        (dict, "cannot be checked as method"),
+        (3, "cannot be checked as method"),
         ("json:JSONDecoder", "another kind"),
     ],
 )

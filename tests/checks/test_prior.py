@@ -21,7 +21,7 @@ def test_a_finished_prior_and_arguments_are_checked_too():
     check("sticky", order_in_batch="none")
     with pytest.raises(GottaError, match="argument of prior 'sticky' 'order' is unknown"):
         run("sticky", order="none")
-    with pytest.raises(GottaError, match="not a prior"):
+    with pytest.raises(GottaError, match="cannot be checked as prior"):
         run(dict)
 
 

@@ -19,7 +19,7 @@ def test_finished_ones_and_arguments_are_checked_too():
     check(Running(rate=0.5), examples=2)
     with pytest.raises(GottaError, match="argument of statistics 'batch' 'rate' is unknown"):
         run("batch", rate=0.1)
-    with pytest.raises(GottaError, match="are not statistics"):
+    with pytest.raises(GottaError, match="cannot be checked as statistics"):
         run(dict)
 
 

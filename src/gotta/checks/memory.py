@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gotta.checks.suite import Report, Result, Suite, no_global_randomness
+from gotta.checks.suite import Report, Result, Suite, no_global_randomness, same
 from gotta.errors import GottaError
 from gotta.limits import Within
 from gotta.memory import Candidate, Decision, Memory, Policy, Table, memory_class
@@ -92,11 +92,9 @@ class Subject:
         self._policy, self._arguments = policy, arguments
 
     def build(self) -> Policy:
-        if isinstance(self._policy, str):
-            return make_policy(self._policy, self._arguments)
         if isinstance(self._policy, type):
             return make_policy(build_part("memory", self._policy, **self._arguments), {})
-        return make_policy(deepcopy(self._policy), {})
+        return make_policy(deepcopy(self._policy), self._arguments)
 
     def memory(self, case: Case, seed: int = 0, **options: Any) -> Memory:
         return Memory(self.build(), capacity=case.capacity, num_classes=case.num_classes, seed=seed, **options)
@@ -287,7 +285,7 @@ def needs_are_complete(subject: Subject, case: Case) -> None:
     memory = subject.memory(case)
     for part in case.stream().parts(case.batch_size):
         memory.observe(**{name: value for name, value in part.items() if name in ("x", *policy.needs)})
-    expected = make_offer(subject, case)["x"]
+    expected = make_offer(subject, case)["x"].tolist()
     assert sorted(memory.peek().x.tolist()) == sorted(expected), f"needs={policy.needs}, but other columns count too"
 
 
@@ -314,7 +312,7 @@ def survives(subject: Subject, case: Case) -> None:
 def bad_batches_bounce(subject: Subject, case: Case) -> None:
     memory, stream = subject.memory(case), case.stream()
     offer(memory, stream, case.batch_size)
-    before = everything(memory)
+    before = memory.state_dict()
     for name, value in (
         ("uncertainty", np.nan),
         ("embedding", np.inf),
@@ -327,7 +325,7 @@ def bad_batches_bounce(subject: Subject, case: Case) -> None:
         try:
             memory.observe(**part)
         except GottaError:
-            same(before, everything(memory), f"a batch with a bad {name} changed the memory")
+            same(before, memory.state_dict(), f"a batch with a bad {name} changed the memory")
         else:
             raise AssertionError(f"a batch with {name}={value} was taken")
 
@@ -372,18 +370,9 @@ def make_offer(subject: Subject, case: Case, size: int | None = None) -> dict[st
 def snapshot(memory: Memory) -> dict[str, Any]:
     """Everything a reader of the memory sees."""
     batch = memory.peek()
-    return {name: getattr(batch, name).tolist() for name in ("x", "label", "uncertainty", "embedding", "age")}
-
-
-def everything(memory: Memory) -> dict[str, Any]:
-    return {name: value.tolist() if isinstance(value, Tensor) else value for name, value in memory.state_dict().items()}
+    return {name: getattr(batch, name) for name in ("x", "label", "uncertainty", "embedding", "age")}
 
 
 def columns(table: Table) -> dict[str, Any]:
     names = (*table.columns, "mean", "count", "seen")
     return {**{name: repr(getattr(table, name).tolist()) for name in names}, "clock": table.clock, "size": len(table)}
-
-
-def same(expected: dict[str, Any], got: dict[str, Any], message: str) -> None:
-    different = [name for name in expected if repr(expected[name]) != repr(got.get(name))]
-    assert not different, f"{message} ({', '.join(different)})"

@@ -1,7 +1,7 @@
 """What any method must satisfy, with any memory, on small networks: `run("my_module:MyMethod")` gives a report."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gotta.checks.suite import Refused, Suite, no_global_randomness
+from gotta.checks.suite import Refused, Suite, different, flat, no_global_randomness, same, take_part
 from gotta.core.adapted import Adapted
 from gotta.core.pairing import choose_statistics
 from gotta.errors import GottaError
 from gotta.limits import Within, kinds_of
 from gotta.memory import Memory, policies
 from gotta.methods import Method, methods
-from gotta.models import Input
+from gotta.models import Backbone, Input
 from gotta.models.vit import VisionTransformer
 from gotta.statistics import Statistics
 
@@ -37,11 +37,13 @@ NORMS: dict[str, Callable[[int], nn.Module]] = {
 }
 
 
-class TinyNet(nn.Module):
+class TinyNet(Backbone):
     """Two convolutions and a linear layer, with any normalisation between."""
 
+    classifier = "fc"
+
     def __init__(self, norm: Callable[[int], nn.Module], num_classes: int) -> None:
-        super().__init__()
+        super().__init__(Input(8), num_classes)
         self.conv1, self.norm1 = nn.Conv2d(3, 8, 3, padding=1, bias=False), norm(8)
         self.conv2, self.norm2 = nn.Conv2d(8, 16, 3, stride=2, padding=1, bias=False), norm(16)
         self.fc = nn.Linear(16, num_classes)
@@ -49,13 +51,6 @@ class TinyNet(nn.Module):
     def features(self, x: Tensor) -> Tensor:
         x = F.relu(self.norm1(self.conv1(x)))
         return F.relu(self.norm2(self.conv2(x))).mean((2, 3))
-
-    def classify(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.fc(features)
-        return logits
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.classify(self.features(x))
 
 
 @dataclass(frozen=True)
@@ -115,23 +110,14 @@ class Subject:
 
 
 def find(method: str | type[Method], arguments: dict[str, Any]) -> Subject:
-    cls = methods.take(method) if isinstance(method, str) else method
-    if not (isinstance(cls, type) and issubclass(cls, Method)):
-        raise GottaError(f"{method!r} is not a method. Expected a subclass of gotta.methods.Method.")
-    if isinstance(method, str):
-        methods.check_arguments(method, arguments)
-    subject = Subject(cls, arguments)
-    _find_network(subject, method if isinstance(method, str) else cls.__name__)
-    return subject
-
-
-def _find_network(subject: Subject, name: str) -> None:
     """A method may refuse networks, but not all: there would be nothing to check."""
+    cls = take_part(methods, method, arguments)
+    subject, name = Subject(cls, arguments), getattr(method, "__name__", method)
     refusals = []
     for norm in get_args(kinds_of(Case)["norm"]):
         try:
             subject.build(Case(2, 4, norm, 0, 4, 3, 0))
-            return
+            return subject
         except Refused as error:
             refusals.append(str(error))
         except (Exception, SystemExit) as error:  # whatever a method of the caller's own raises
@@ -161,7 +147,7 @@ def predict_changes_nothing(subject: Subject, case: Case) -> None:
         before = model.method.state_dict()
         first, again = (model.method.predict(x).logits for _ in range(2))
         after = model.method.state_dict()
-        drawn = not _equal_states(before.pop("generators"), after.pop("generators"))
+        drawn = different(before.pop("generators"), after.pop("generators"))
         assert drawn or torch.equal(first, again), "two predictions of one batch differ, and nothing was drawn for them"
         if not model.method.statistics.follow:
             same(before, after, "predict() changed")
@@ -255,27 +241,3 @@ def counts_forwards(subject: Subject, case: Case) -> None:
         assert torch.equal(x, before), "a batch was changed"
         counted = sum(tally["forwards"] for tally in cost.values())
         assert counted >= passes[0], f"{passes[0]} forward passes, {counted} counted: use self.logits()"
-
-
-def flat(value: Any, path: str = "") -> dict[str, Any]:
-    """Every leaf of a nested state, by its path; anything but dicts and lists of plain values is refused."""
-    if isinstance(value, Mapping):
-        return {k: v for key, inner in value.items() for k, v in flat(inner, f"{path}/{key}").items()}
-    if isinstance(value, list):
-        return {k: v for place, inner in enumerate(value) for k, v in flat(inner, f"{path}/{place}").items()}
-    assert value is None or isinstance(value, Tensor | int | float | bool | str), f"{path} is a {type(value).__name__}"
-    return {path: value}
-
-
-def same(expected: Any, got: Any, message: str) -> None:
-    a, b = flat(expected), flat(got)
-    different = [path for path in a.keys() | b.keys() if path not in a or path not in b or not _equal(a[path], b[path])]
-    assert not different, f"{message}: {', '.join(sorted(different)[:4])}"
-
-
-def _equal_states(a: Any, b: Any) -> bool:
-    return all(_equal(value, flat(b).get(path)) for path, value in flat(a).items())
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else bool(type(a) is type(b) and a == b)

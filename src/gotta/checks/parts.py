@@ -1,6 +1,5 @@
 """Parts of every kind by their names: which kind is meant, and the suite for it."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from gotta.checks import dataset, memory, method, prior, stream
@@ -51,16 +50,9 @@ def find_kind(name: str, kind: str = "") -> str:
     return kind or found[0]
 
 
-def check_part(
-    name: str,
-    kind: str = "",
-    *,
-    examples: int | None = None,
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-) -> Report:
-    """Check a part of any kind by its name or `module:Class`; `examples` as many as usual for its kind."""
-    return SUITES[find_kind(name, kind)].run(name, examples=examples, seed=seed, settings=settings)
+def check_part(name: str, kind: str = "", **options: Any) -> Report:
+    """Check a part of any kind by its name or `module:Class`. `options` are those of `Suite.run`."""
+    return SUITES[find_kind(name, kind)].run(name, **options)
 
 
 def _join_names(kinds: list[str]) -> str:

@@ -1,5 +1,6 @@
 """What any prior must satisfy, on random streams of logits: `run("my_module:MyPrior")` gives a report."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -8,9 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.checks.method import same
-from gotta.checks.suite import Suite, no_global_randomness
-from gotta.errors import GottaError
+from gotta.checks.suite import Suite, no_global_randomness, same, take_part
 from gotta.limits import Within
 from gotta.priors import Prior, priors
 from gotta.types import Prediction
@@ -34,23 +33,12 @@ class Case:
         return list(torch.split(torch.from_numpy(logits).float(), self.batch_size))
 
 
-class Subject:
-    """The prior under test, made anew for every stream."""
-
-    def __init__(self, prior: type[Prior] | Prior, arguments: dict[str, Any]) -> None:
-        self._prior, self._arguments = prior, arguments
-
-    def make(self) -> Prior:
-        return deepcopy(self._prior) if isinstance(self._prior, Prior) else self._prior(**self._arguments)
+Make = Callable[[], Prior]  # the prior under test, anew for every stream
 
 
-def find(prior: Any, arguments: dict[str, Any]) -> Subject:
-    found = priors.take(prior) if isinstance(prior, str) else prior
-    if not (isinstance(found, Prior) or (isinstance(found, type) and issubclass(found, Prior))):
-        raise GottaError(f"{prior!r} is not a prior. Expected {priors.expected}.")
-    if isinstance(prior, str):
-        priors.check_arguments(prior, arguments)
-    return Subject(found, arguments)
+def find(prior: Any, arguments: dict[str, Any]) -> Make:
+    found = take_part(priors, prior, arguments)
+    return lambda: deepcopy(found) if isinstance(found, Prior) else found(**arguments)
 
 
 SUITE = Suite("prior", Case, find, examples=15)
@@ -62,8 +50,8 @@ def follow(prior: Prior, stream: list[Tensor]) -> list[Tensor]:
 
 
 @named("answers with finite logits [B, C] of the type they came in, and leaves the given ones as they were")
-def gives_logits(subject: Subject, case: Case) -> None:
-    prior = subject.make()
+def gives_logits(make: Make, case: Case) -> None:
+    prior = make()
     for logits in case.stream():
         before = logits.clone()
         found = prior.follow(Prediction(logits)).logits
@@ -74,16 +62,16 @@ def gives_logits(subject: Subject, case: Case) -> None:
 
 
 @named("is causal: what comes later does not change an answer")
-def is_causal(subject: Subject, case: Case) -> None:
+def is_causal(make: Make, case: Case) -> None:
     stream = case.stream()
     other = [*stream[:-1], stream[-1].flip(1)]
-    first, second = follow(subject.make(), stream), follow(subject.make(), other)
+    first, second = follow(make(), stream), follow(make(), other)
     assert all(map(torch.equal, first[:-1], second[:-1])), "a later batch changed an earlier answer"
 
 
 @named("only `follow` moves it: looking changes nothing, and asked again of the last samples it answers the same")
-def looking_changes_nothing(subject: Subject, case: Case) -> None:
-    prior = subject.make()
+def looking_changes_nothing(make: Make, case: Case) -> None:
+    prior = make()
     for logits in case.stream():
         prior.look(Prediction(logits.flip(1)))
         state = deepcopy(prior.state_dict())
@@ -95,9 +83,9 @@ def looking_changes_nothing(subject: Subject, case: Case) -> None:
 
 
 @named("restarts alike between two batches and at the first sample of one")
-def restarts(subject: Subject, case: Case) -> None:
+def restarts(make: Make, case: Case) -> None:
     *stream, last = case.stream()
-    told, marked = subject.make(), subject.make()
+    told, marked = make(), make()
     follow(told, stream), follow(marked, stream)
     told.boundary()
     first = marked.follow(Prediction(last), np.arange(len(last)) == 0).logits
@@ -105,8 +93,8 @@ def restarts(subject: Subject, case: Case) -> None:
 
 
 @named("a saved state is tensors and plain values, stays as it was, and goes on identically in a new prior")
-def state_goes_on(subject: Subject, case: Case) -> None:
-    stream, one, two = case.stream(), subject.make(), subject.make()
+def state_goes_on(make: Make, case: Case) -> None:
+    stream, one, two = case.stream(), make(), make()
     half = len(stream) // 2
     follow(one, stream[:half])
     saved = one.state_dict()
@@ -117,10 +105,10 @@ def state_goes_on(subject: Subject, case: Case) -> None:
 
 
 @named("the same stream gives the same answers, after a reset too; no global randomness")
-def repeatable(subject: Subject, case: Case) -> None:
-    prior = subject.make()
+def repeatable(make: Make, case: Case) -> None:
+    prior = make()
     with no_global_randomness():
-        first, second = follow(prior, case.stream()), follow(subject.make(), case.stream())
+        first, second = follow(prior, case.stream()), follow(make(), case.stream())
     prior.reset()
     assert all(map(torch.equal, first, second)), "two priors and one stream differ"
     assert all(map(torch.equal, first, follow(prior, case.stream()))), "after reset() it answers otherwise"

@@ -6,11 +6,10 @@ from typing import Any
 import torch
 
 from gotta.checks.method import SUITE as OF_METHODS
-from gotta.checks.method import Case, same
+from gotta.checks.method import Case
 from gotta.checks.method import Subject as MethodSubject
-from gotta.checks.suite import Suite
+from gotta.checks.suite import Suite, same, take_part
 from gotta.core.adapted import Adapted
-from gotta.errors import GottaError
 from gotta.methods import Method, methods
 from gotta.statistics import Statistics, statistics
 
@@ -32,13 +31,8 @@ class Subject(MethodSubject):
 
 
 def find(part: Any, arguments: dict[str, Any]) -> Subject:
-    found = statistics.take(part) if isinstance(part, str) else part
-    if isinstance(part, str):
-        statistics.check_arguments(part, arguments)
-    made = found(**arguments) if isinstance(found, type) and issubclass(found, Statistics) else found
-    if not isinstance(made, Statistics):
-        raise GottaError(f"{part!r} are not statistics. Expected {statistics.expected}.")
-    return Subject(made)
+    found = take_part(statistics, part, arguments)
+    return Subject(found(**arguments) if isinstance(found, type) else found)
 
 
 SUITE = Suite("statistics", Case, find, examples=6)

@@ -139,11 +139,10 @@ class OfStreams(Suite[Subject, Case]):
 
     def find_function(self, part: str | Callable[..., Any], settings: dict[str, Any]) -> Subject:
         elsewhere = settings.pop("elsewhere", True)
-        if isinstance(part, str):
-            return Subject(self.kind, part, self.known.take(part), settings, elsewhere)
-        if not callable(part):
+        name, function = (part, self.known.take(part)) if isinstance(part, str) else (None, part)
+        if not callable(function):
             raise GottaError(f"{part!r} cannot be checked as {self.kind}. Expected {self.known.expected}.")
-        return Subject(self.kind, None, part, settings, elsewhere)
+        return Subject(self.kind, name, function, settings, elsewhere)
 
     def try_all(self, subject: Subject, name: str, examples: int, seed: int) -> list[Result]:
         results = super().try_all(subject, name, examples, seed)

@@ -12,8 +12,11 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from gotta.errors import GottaError
 from gotta.limits import kinds_of
+from gotta.registry import Registry
 
 SHRINK_ATTEMPTS = 10
 Subject = TypeVar("Subject")
@@ -92,7 +95,7 @@ class Suite(Generic[Subject, Case]):
 
         `settings` and `more` are its arguments.
         """
-        name = part if isinstance(part, str) else str(getattr(part, "__name__", part))
+        name = str(getattr(part, "__name__", part))
         subject = self.find(part, {**(settings or {}), **more})
         return Report(self.kind, name, tuple(self.try_all(subject, name, examples or self.examples, seed)))
 
@@ -142,6 +145,44 @@ def draw(case: type[Case], pick: Pick) -> Case:
         else:
             fields[name] = pick(int(choices[1].least), int(choices[1].most))
     return case(**fields)
+
+
+def take_part(known: Registry[Any], part: Any, arguments: dict[str, Any]) -> Any:
+    """The class that the caller names, which takes these arguments, or the class or finished object given."""
+    found = known.take(part) if isinstance(part, str) else part
+    if not known.accepts(found if isinstance(found, type) else type(found)):
+        raise GottaError(f"{part!r} cannot be checked as {known.kind}. Expected {known.expected}.")
+    if isinstance(part, str):
+        known.check_arguments(part, arguments)
+    return found
+
+
+def same(expected: Any, got: Any, message: str) -> None:
+    """Raises AssertionError unless two states are alike, bit for bit."""
+    places = different(expected, got)
+    assert not places, f"{message}: {', '.join(places[:4])}"
+
+
+def different(expected: Any, got: Any) -> list[str]:
+    """The paths at which two nested states differ."""
+    a, b = flat(expected), flat(got)
+    return sorted(
+        path for path in a.keys() | b.keys() if path not in a or path not in b or not _equal(a[path], b[path])
+    )
+
+
+def flat(value: Any, path: str = "") -> dict[str, Any]:
+    """Every leaf of a nested state, by its path; anything but dicts and lists of plain values is refused."""
+    if isinstance(value, Mapping):
+        return {k: v for key, inner in value.items() for k, v in flat(inner, f"{path}/{key}").items()}
+    if isinstance(value, list):
+        return {k: v for place, inner in enumerate(value) for k, v in flat(inner, f"{path}/{place}").items()}
+    assert value is None or isinstance(value, Tensor | int | float | bool | str), f"{path} is a {type(value).__name__}"
+    return {path: value}
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else bool(type(a) is type(b) and a == b)
 
 
 @contextmanager
