@@ -5,7 +5,8 @@ a whole and never changed in place, so that a reference is as good as a copy. Wh
 as the rows of a memory, adds to `record` how that is brought back.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -56,6 +57,17 @@ def values_of(owner: Any) -> dict[str, Any]:
 def set_values(owner: Any, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         setattr(owner, name, value)
+
+
+@contextmanager
+def temporarily(owner: Any, **values: Any) -> Iterator[None]:
+    """Inside, these attributes of the owner have other values."""
+    before = {name: getattr(owner, name) for name in values}
+    try:
+        set_values(owner, values)
+        yield
+    finally:
+        set_values(owner, before)
 
 
 def read_values(owner: Any, saved: Mapping[str, Any]) -> dict[str, Any]:

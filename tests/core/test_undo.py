@@ -152,10 +152,10 @@ def test_a_refused_batch_leaves_cottas_generator_alone():
     model(images())
     before = frozen_state(model)
     model.method.logits = lambda x, net=None, plain=model.method.logits: plain(x, net) * float("nan")
-    model.method._snapshot["model"]["fc.weight"] = torch.full((CLASSES, 16), float("nan"))
+    model.method.reset_state["model"]["fc.weight"] = torch.full((CLASSES, 16), float("nan"))
     with pytest.raises(GottaError, match="NaN or infinite logits"):
         model(images(seed=1))
-    model.method._snapshot["model"]["fc.weight"] = seeded_net().fc.weight.detach().clone()
+    model.method.reset_state["model"]["fc.weight"] = seeded_net().fc.weight.detach().clone()
     assert frozen_state(model) == before
 
 

@@ -37,7 +37,3 @@ class Cofa(OfFeatures):
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         self.last = self._newest
         return {}
-
-    @property
-    def stands_still(self) -> bool:
-        return False

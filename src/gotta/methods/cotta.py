@@ -53,9 +53,6 @@ class Cotta(Taught):
         self.teacher, self.anchor = frozen_copy(self.model), frozen_copy(self.model)
         return self.make_optimizer(train_weights_and_biases(self.model, "cotta"))
 
-    def networks(self) -> dict[str, nn.Module]:
-        return {**super().networks(), "anchor": self.anchor}
-
     def predict(self, x: Tensor) -> Prediction:
         """What the teacher says, averaged over augmented copies where the source model is unsure of the batch."""
         self._confidence, logits, features = self._teach(x, self._prediction_mode)
@@ -82,8 +79,8 @@ class Cotta(Taught):
         with mode(self.anchor), mode(self.teacher):
             confidence = float(self.logits(x, self.anchor).softmax(1).amax(1).mean())
             if confidence >= self.hyper.anchor_threshold:
-                return confidence, *self._forward(self.teacher, x)
-            said = [self._forward(self.teacher, self._augment(x, copy)) for copy in range(self.hyper.copies)]
+                return confidence, *self.forward(x)
+            said = [self.forward(self._augment(x, copy)) for copy in range(self.hyper.copies)]
         logits = torch.stack([logits for logits, _ in said]).mean(0)
         features = [found for _, found in said if found is not None]
         return confidence, logits, torch.stack(features).mean(0) if features else None

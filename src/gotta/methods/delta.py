@@ -1,8 +1,5 @@
 """DELTA: renormalised batches, and rare classes that count for more (Zhao et al., ICLR 2023)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -13,6 +10,7 @@ from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.state import Sized, count
 from gotta.statistics import Running
+from gotta.statistics.interface import Lent
 from gotta.statistics.normalization import ReplacedBatchNorm, batch_statistics, replace_batch_norms, widen
 from gotta.types import MemoryBatch
 
@@ -74,15 +72,11 @@ class Delta(Trained):
         """Whether there are no running statistics yet."""
         return "first_batch" in self.quirks and not self.turn and self.moves_statistics
 
-    @contextmanager
-    def _prediction_mode(self, net: nn.Module) -> Iterator[None]:
-        with batch_statistics(net, 0.0) if self.begins else super()._prediction_mode(net):
-            yield
+    def _prediction_mode(self, net: nn.Module) -> Lent:
+        return batch_statistics(net, 0.0) if self.begins else super()._prediction_mode(net)
 
-    @contextmanager
-    def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
-        with batch_statistics(net, 1.0) if self.begins and moving else super()._training_mode(net, moving):
-            yield
+    def _training_mode(self, net: nn.Module, moving: bool = True) -> Lent:
+        return batch_statistics(net, 1.0) if self.begins and moving else super()._training_mode(net, moving)
 
 
 class RenormBN(ReplacedBatchNorm):

@@ -5,7 +5,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from gotta.methods.method import methods
-from gotta.methods.settings import Preset, hyper_parameters
+from gotta.methods.settings import Preset, preset_of
 from gotta.statistics import Statistics
 
 
@@ -16,7 +16,7 @@ def describe(name: str) -> dict[str, Any]:
         "name": name,
         "summary": inspect.getdoc(cls) or "",
         "paper": (inspect.getdoc(inspect.getmodule(cls)) or "").split("\n")[0],
-        "presets": {preset: _settings(cls, preset) for preset in cls.presets},
+        "presets": {preset: preset_of(cls, preset) for preset in cls.presets},
         "values from": {key: given.origin for key, given in cls.presets.items() if isinstance(given, Preset)},
         "inputs": dict(cls.inputs),
         "quirks": dict(cls.known_quirks),
@@ -31,9 +31,3 @@ def describe(name: str) -> dict[str, Any]:
 def _statistics(statistics: Statistics) -> dict[str, Any]:
     """The name, and the arguments where they have any."""
     return {"name": statistics.name, **(asdict(statistics) if is_dataclass(statistics) else {})}
-
-
-def _settings(cls: Any, preset: str) -> dict[str, Any]:
-    """Every hyper-parameter, and the statistics where the preset has its own."""
-    own = {key: value for key, value in cls.presets[preset].items() if key == "statistics"}
-    return {key: value for key, value in hyper_parameters(cls, preset).items() if key not in cls.inputs} | own

@@ -134,10 +134,6 @@ class Foa(Method):
         return output, torch.cat([norm(token) for norm, token in zip(following, seen, strict=True)], 1)
 
     @property
-    def stands_still(self) -> bool:
-        return False
-
-    @property
     def notes(self) -> list[str]:
         if self.source is not None:
             return []

@@ -2,8 +2,8 @@
 
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -30,8 +30,9 @@ from gotta.methods.settings import (
 from gotta.priors import Prior, make_prior
 from gotta.priors.prior import Foreseen, Starts
 from gotta.registry import Registry
-from gotta.state import Back, Reader, Sized, Stateful, read_each, set_values
+from gotta.state import Back, Reader, Sized, Stateful, read_each, set_values, temporarily
 from gotta.statistics import Source, Statistics, statistics
+from gotta.statistics.interface import Lent
 from gotta.statistics.normalization import (
     ONE_VALUE,
     has_batch_norm,
@@ -143,7 +144,7 @@ class Method(Stateful):
                 f"'{self.statistics.name}' the memory holds none. Use a method that trains nothing, such as 'deskew', "
                 "or other statistics, such as 'class'."
             )
-        self._snapshot = deepcopy(self._state())
+        self.reset_state: Mapping[str, Any] = deepcopy(self._state())  # where `reset` goes back to, never changed
 
     @classmethod
     def arguments(cls) -> list[str]:
@@ -178,27 +179,18 @@ class Method(Stateful):
             return Prediction(ahead.logits, ahead.features, self.embed)
         keep = self.keep_graph and self.optimizer is not None and self.statistics.fed_by is None
         with torch.set_grad_enabled(keep), self._prediction_mode(self.predictor):
-            logits, features = self._forward(self.predictor, x)
+            logits, features = self.forward(x)
         self._kept = logits if keep else None
         return Prediction(logits.detach(), features, self.embed)
 
     def predict_to_adapt(self, x: Tensor) -> Prediction:
         """Predict the batch that is adapted on next, whole, so that `training_logits` can use this forward."""
-        self.keep_graph = True
-        try:
+        with temporarily(self, keep_graph=True):
             return self.predict(x)
-        finally:
-            self.keep_graph = False
 
-    @contextmanager
-    def only_predicting(self, statistics: Statistics | None = None) -> Iterator[None]:
+    def only_predicting(self, statistics: Statistics | None = None) -> AbstractContextManager[None]:
         """Predictions inside keep no graph and move no statistics, and may use others than usual."""
-        before = self.keep_graph, self.moving, self.statistics
-        self.keep_graph, self.moving, self.statistics = False, False, statistics or self.statistics
-        try:
-            yield
-        finally:
-            self.keep_graph, self.moving, self.statistics = before
+        return temporarily(self, keep_graph=False, moving=False, statistics=statistics or self.statistics)
 
     def watch(self, x: Tensor, predict: Callable[[Tensor], Prediction]) -> Prediction:
         """Predict the next samples while the statistics look on."""
@@ -227,7 +219,7 @@ class Method(Stateful):
         with self.only_predicting():
             for part in torch.split(x, 64):
                 self.statistics.know_home(self.predictor, part, lambda part=part: self.predict(part))  # type: ignore[misc]
-        self._snapshot = deepcopy(self._state())
+        self.reset_state = deepcopy(self._state())
 
     def as_labels(self, prediction: Prediction) -> Prediction:
         """The prediction that memory and statistics take labels from."""
@@ -247,7 +239,7 @@ class Method(Stateful):
         self.undo_log = log
         values = {name: getattr(self, name) for name in (*self.remembers, *self.passing)}
         states = {name: generator.get_state() for name, generator in self.generators.items()}
-        parts = [part.record() for part in self.owns().values()]
+        bring_parts_back = super().record()
 
         def back() -> None:
             for call in reversed(log):
@@ -255,8 +247,7 @@ class Method(Stateful):
             set_values(self, values)
             for name, state in states.items():
                 self.generators[name].set_state(state)
-            for part in parts:
-                part()
+            bring_parts_back()
             self.drop_graph()
 
         return back
@@ -270,23 +261,17 @@ class Method(Stateful):
     def consult(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         """For `predict`: logits and features of other samples, such as the memory's, from which nothing is learned."""
         with self.only_predicting(), self.statistics.resting(), self._prediction_mode(self.predictor):
-            return self._forward(self.predictor, x)
+            return self.forward(x)
 
-    @contextmanager
-    def unaware_of_memory(self) -> Iterator[None]:
+    def unaware_of_memory(self) -> AbstractContextManager[None]:
         """Predictions inside read no memory: for predicting its own rows."""
-        peek, self.peek = self.peek, None
-        try:
-            yield
-        finally:
-            self.peek = peek
+        return temporarily(self, peek=None)
 
     @torch.no_grad()
     def source_logits(self, x: Tensor) -> Tensor:
         """What the source would say: one forward with its weights and statistics. The method stays as it is."""
         here = self.model.state_dict()
-        saved = {name: value for name, value in self.source_state.items() if isinstance(value, Tensor)}
-        source = {name: value.to(here[name]) for name, value in saved.items()}
+        source = {name: value.to(here[name]) for name, value in self.source_state.items() if isinstance(value, Tensor)}
         self.cost.count(forwards=1, samples=len(x))
         with source_statistics(self.model):
             inputs, named = self.calls.arrange(x)
@@ -296,13 +281,8 @@ class Method(Stateful):
     @property
     def source_state(self) -> Mapping[str, Any]:
         """What the network was when this method took it over."""
-        source: Mapping[str, Any] = self._snapshot["model"]
+        source: Mapping[str, Any] = self.reset_state["model"]
         return source
-
-    @property
-    def reset_state(self) -> Mapping[str, Any]:
-        """The state that `reset` goes back to. Nobody changes what is in it."""
-        return self._snapshot
 
     @property
     def foreseeable(self) -> bool:
@@ -334,13 +314,13 @@ class Method(Stateful):
 
     def reset(self) -> None:
         """Back to the source, bit for bit."""
-        self._restore(deepcopy(self._snapshot))
+        self._restore(deepcopy(dict(self.reset_state)))
 
     def start_over(self) -> None:
         """Networks, optimizer and what is remembered as at the start; generators, levels and prior go on."""
         LOG.info("%s starts over", type(self).__name__)
         going_on = {name: part for name, part in self._state().items() if name in ("generators", *self.owns())}
-        self._restore(deepcopy({**self._snapshot, **going_on}))
+        self._restore(deepcopy({**self.reset_state, **going_on}))
 
     def state_dict(self) -> dict[str, Any]:
         """Everything to go on from: nested dicts of tensors, numbers, text and None."""
@@ -351,7 +331,7 @@ class Method(Stateful):
 
     def read_remembered(self, saved: Mapping[str, Any]) -> dict[str, Any]:
         """What a file says of `remembers`, checked: tensors that were there at the start have kept their shape."""
-        found, start = read_each(self.remembers, saved), self._snapshot["remembers"]
+        found, start = read_each(self.remembers, saved), self.reset_state["remembers"]
         for name, value in found.items():
             fresh = start[name]
             if isinstance(fresh, Tensor) and (value.shape, value.dtype) != (fresh.shape, fresh.dtype):
@@ -391,7 +371,8 @@ class Method(Stateful):
         """Whether predictions do not depend on the samples before."""
         reading = self.reads_memory and self.peek is not None
         learning = self.statistics.watches and has_batch_norm(self.model)
-        return not (self.trained or self.moves_statistics or learning or self.prior.is_used or reading)
+        own = self.trained or self.remembers or self.moves_statistics
+        return not (own or learning or self.prior.is_used or reading)
 
     @property
     def adapts(self) -> bool:
@@ -427,9 +408,14 @@ class Method(Stateful):
     def fed_by_memory(self) -> bool:
         return self.moves_statistics and self.statistics.fed_by == "memory"
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Logits and, where they are wanted, features: one counted forward of the predictor as it is."""
-        return self._forward(self.predictor, x)
+    def forward(self, x: Tensor, net: nn.Module | None = None) -> tuple[Tensor, Tensor | None]:
+        """Logits and, where they are wanted, features: one counted forward of the predictor, or another, as it is."""
+        net = self.predictor if net is None else net
+        if self.embed != "features" and not self.needs_features:
+            return self.logits(x, net), None
+        self.cost.count(forwards=1, samples=len(x))
+        output, features = forward_with_features(net, x, self.calls)
+        return self._read(output), features
 
     def logits(self, x: Tensor, net: nn.Module | None = None) -> Tensor:
         """One counted forward, in whatever mode the network is."""
@@ -494,21 +480,14 @@ class Method(Stateful):
     def make_optimizer(self, parameters: list[nn.Parameter], weight_decay: float = 0.0) -> torch.optim.Optimizer:
         return make_optimizer(self.hyper.optimizer, parameters, self.hyper.lr, weight_decay)
 
-    def _forward(self, net: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
-        if self.embed != "features" and not self.needs_features:
-            return self.logits(x, net), None
-        self.cost.count(forwards=1, samples=len(x))
-        output, features = forward_with_features(net, x, self.calls)
-        return self._read(output), features
-
     def _read(self, output: Any) -> Tensor:
         self.output_type = self.calls.find(output).dtype
         return self.calls.read(output)
 
-    def _prediction_mode(self, net: nn.Module) -> AbstractContextManager[Any]:
+    def _prediction_mode(self, net: nn.Module) -> Lent:
         return self.statistics.predicting(net, self.moving)
 
-    def _training_mode(self, net: nn.Module, moving: bool = True) -> AbstractContextManager[Any]:
+    def _training_mode(self, net: nn.Module, moving: bool = True) -> Lent:
         return self.statistics.training(net, moving)
 
     def _state(self) -> dict[str, Any]:
@@ -517,7 +496,7 @@ class Method(Stateful):
             "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
             "generators": {name: generator.get_state() for name, generator in self.generators.items()},
             "remembers": {name: getattr(self, name) for name in self.remembers},
-            **{name: part.state_dict() for name, part in self.owns().items()},
+            **super().state_dict(),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -529,5 +508,4 @@ class Method(Stateful):
         for name, generator in self.generators.items():
             generator.set_state(state["generators"][name].cpu())
         set_values(self, self.read_remembered(state["remembers"]))
-        for name, part in self.owns().items():
-            part.load_state_dict(state[name])
+        super().load_state_dict(state)

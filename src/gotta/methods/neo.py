@@ -30,7 +30,3 @@ class Neo(OfFeatures):
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         self.centre, self.seen = self._next
         return {}
-
-    @property
-    def stands_still(self) -> bool:
-        return False

@@ -1,7 +1,7 @@
 """PeTTA: RoTTA that notices when it strays from the source, and then learns less (Hoang et al., NeurIPS 2024)."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
@@ -57,9 +57,6 @@ class Petta(Rotta):
             self.mean, self.var = self.measure(self.hyper.source_data)
         return optimizer
 
-    def networks(self) -> dict[str, nn.Module]:
-        return {**super().networks(), "anchor": self.anchor}
-
     def predict(self, x: Tensor) -> Prediction:
         self._seen = super().predict(x)
         return self._seen
@@ -109,7 +106,7 @@ class Petta(Rotta):
     @torch.no_grad()
     def measure(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the features of each class, by the network's own labels; NaN for a class without."""
-        said = [self._forward(self.model, part) for part in torch.split(x, 256)]
+        said = [self.forward(part, self.model) for part in torch.split(x, 256)]
         logits, features = torch.cat([a for a, _ in said]), torch.cat([b for _, b in said if b is not None])
         if len(features) != len(x):
             raise GottaError("method 'petta' needs features of the clean samples, and the model gives none.")

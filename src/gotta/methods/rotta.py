@@ -1,7 +1,6 @@
 """RoTTA: a slow teacher with robust statistics, and a student that learns from it (Yuan et al., CVPR 2023)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import ClassVar
 
 import torch
@@ -15,6 +14,7 @@ from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.settings import Preset
 from gotta.methods.trained import Taught
 from gotta.statistics import Running
+from gotta.statistics.interface import Lent
 from gotta.statistics.normalization import ReplacedBatchNorm, replace_batch_norms, widen
 from gotta.types import MemoryBatch
 
@@ -79,10 +79,7 @@ class Rotta(Taught):
         """exp(-a) / (1 + exp(-a)) of the age a in units of the capacity."""
         return torch.sigmoid(-batch.age.to(next(self.model.parameters())) / batch.capacity)
 
-    @contextmanager
-    def _training_mode(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
-        if self.moves_statistics and self.statistics.fed_by == "batch":
-            yield  # the statistics come from the test batches alone, and RobustBN trains with those there are
-        else:
-            with super()._training_mode(net, moving):
-                yield
+    def _training_mode(self, net: nn.Module, moving: bool = True) -> Lent:
+        # The statistics come from the test batches alone, and RobustBN trains with those there are.
+        by_batch = self.moves_statistics and self.statistics.fed_by == "batch"
+        return nullcontext() if by_batch else super()._training_mode(net, moving)

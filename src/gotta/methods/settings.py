@@ -64,11 +64,9 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
 def check_reset_every(method: "Method", every: Any) -> int | None:
     """So many adaptations between two returns to the source; a method that never adapts has none to count."""
     require("reset_every", every, Count | None)
-    if every is None:
-        return None
-    if not method.adapts:
+    if every is not None and not method.adapts:
         raise GottaError(f"reset_every has no effect with method '{method.name}', which never adapts.")
-    return int(every)
+    return None if every is None else int(every)
 
 
 def _check(name: str, value: Any, usual: Any) -> None:

@@ -33,12 +33,13 @@ class Trained(Method):
 
 
 class Taught(Trained):
-    """A student is trained, and its teacher predicts: a copy that follows it."""
+    """A student is trained, and its teacher predicts: a copy that follows it. An `anchor` stays at the source."""
 
     teacher: nn.Module
+    anchor: nn.Module  # of methods that look back at it
 
     def networks(self) -> dict[str, nn.Module]:
-        return {"model": self.model, "teacher": self.teacher}
+        return {name: getattr(self, name) for name in ("model", "teacher", "anchor") if hasattr(self, name)}
 
     def changing(self) -> list[Tensor]:
         names = self.trained

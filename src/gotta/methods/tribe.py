@@ -49,9 +49,6 @@ class Tribe(Taught):
         share_parameters(self.model, self.teacher)
         return optimizer
 
-    def networks(self) -> dict[str, nn.Module]:
-        return {**super().networks(), "anchor": self.anchor}
-
     def changing(self) -> list[Tensor]:
         return list(self.trained.values())
 

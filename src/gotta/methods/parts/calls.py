@@ -1,8 +1,8 @@
 """How a network is called and what it gives back: which of its inputs is the sample, and which output the logits."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import is_dataclass, replace
 from itertools import zip_longest
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from gotta.errors import GottaError
+from gotta.state import temporarily
 
 Path = tuple[Any, ...]  # keys, positions and names, from the outside inwards
 LABELS = "labels"  # what Hugging Face calls the true labels: they make a loss, and no logits
@@ -64,18 +65,13 @@ class Calls:
         finally:
             self.forget()
 
-    @contextmanager
-    def of_rows(self, rows: list[int], part: Tensor) -> Iterator[None]:
+    def of_rows(self, rows: list[int], part: Tensor) -> AbstractContextManager[None]:
         """Inside, the call is of some of its samples only, `part`, and so are the inputs beside them."""
-        before, (call, path) = (self._batch, self._call, self._given), self._call
+        call, path = self._call
         if self._beside:
             total, places = len(self._batch), torch.tensor(rows)  # type: ignore[arg-type]
             call = map_tensors(call, lambda value: value[places] if value.ndim and len(value) == total else value)
-        self._batch, self._call, self._given = part, (call, path), []
-        try:
-            yield
-        finally:
-            self._batch, self._call, self._given = before
+        return temporarily(self, _batch=part, _call=(call, path), _given=[])
 
     @property
     def batch_like(self) -> list[str]:
@@ -173,10 +169,7 @@ class Calls:
             *((name, named[name], (1, name)) for name in ranked),
         ]
         for _, value, path in listed:  # which grows meanwhile by what is inside
-            if isinstance(value, Mapping):
-                listed += [(str(key), part, (*path, key)) for key, part in value.items()]
-            elif isinstance(value, tuple | list):
-                listed += [("", part, (*path, at)) for at, part in enumerate(value)]
+            listed += [(key if isinstance(key, str) else "", part, (*path, key)) for key, part in parts_of(value)]
         tensors = [(name, value, path) for name, value, path in listed if isinstance(value, Tensor)]
         if self.sample is not None:
             tensors = [found for found in tensors if found[0] == self.sample]
@@ -253,11 +246,9 @@ def put(structure: Any, path: Path, value: Any) -> Any:
     step, *rest = path
     value = put(look_up(structure, (step,)), tuple(rest), value)
     if isinstance(structure, tuple | list):
-        return rebuild(structure, [value if at == step % len(structure) else part for at, part in enumerate(structure)])
+        return with_parts(structure, {step % len(structure): value})
     if isinstance(structure, Mapping):
-        changed = copy(structure)
-        changed[step] = value  # type: ignore[index]
-        return changed
+        return with_parts(structure, {step: value})
     if is_dataclass(structure) and not isinstance(structure, type):
         return replace(structure, **{step: value})
     changed = copy(structure)
@@ -265,42 +256,44 @@ def put(structure: Any, path: Path, value: Any) -> Any:
     return changed
 
 
-def rebuild(like: Any, parts: list[Any]) -> Any:
-    """A list, tuple or named tuple of these parts."""
-    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+def parts_of(structure: Any) -> Iterable[tuple[Any, Any]]:
+    """What is in a dict, list or tuple, each by its key or position; of anything else nothing."""
+    if isinstance(structure, Mapping):
+        return structure.items()
+    return enumerate(structure) if isinstance(structure, tuple | list) else ()
+
+
+def with_parts(structure: Any, parts: Mapping[Any, Any]) -> Any:
+    """A copy of a dict, list, tuple or named tuple with these parts in the place of its own."""
+    if isinstance(structure, Mapping):
+        changed: Any = copy(structure)
+        for key, part in parts.items():
+            changed[key] = part
+        return changed
+    values = [parts.get(at, part) for at, part in enumerate(structure)]
+    return type(structure)(*values) if hasattr(structure, "_fields") else type(structure)(values)
 
 
 def map_tensors(structure: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """A copy whose tensors are changed, through dicts, lists and tuples. What is none of these stays."""
     if isinstance(structure, Tensor):
         return change(structure)
-    if isinstance(structure, tuple | list):
-        return rebuild(structure, [map_tensors(part, change) for part in structure])
-    if isinstance(structure, Mapping):
-        changed = copy(structure)
-        for key, part in structure.items():
-            if isinstance(part, Tensor | tuple | list | Mapping):
-                changed[key] = map_tensors(part, change)  # type: ignore[index]
-        return changed
-    return structure
+    inside = [(key, part) for key, part in parts_of(structure) if isinstance(part, Tensor | tuple | list | Mapping)]
+    return with_parts(structure, {key: map_tensors(part, change) for key, part in inside}) if inside else structure
 
 
 def tensors_of(structure: Any, name: str = "another tensor") -> Iterator[tuple[str, Tensor]]:
     """All tensors inside, each with its innermost name."""
     if isinstance(structure, Tensor):
         yield name, structure
-    elif isinstance(structure, Mapping):
-        for key, part in structure.items():
-            yield from tensors_of(part, name if key is None else str(key))
-    elif isinstance(structure, tuple | list):
-        for part in structure:
-            yield from tensors_of(part, name)
+    for key, part in parts_of(structure):
+        yield from tensors_of(part, key if isinstance(key, str) else name)
 
 
 def drop_labels(structure: Any) -> Any:
     """Without what is called `labels`, which belongs to the samples of one batch."""
     if isinstance(structure, tuple):
-        return rebuild(structure, [drop_labels(part) for part in structure])
+        return with_parts(structure, {at: drop_labels(part) for at, part in enumerate(structure)})
     if isinstance(structure, Mapping) and LABELS in structure:
         changed = copy(structure)
         del changed[LABELS]  # type: ignore[attr-defined]
@@ -317,7 +310,8 @@ def join_outputs(parts: Sequence[Any], sizes: Sequence[int], place: Tensor) -> A
     if isinstance(first, Tensor):
         return sum(part * size for part, size in zip(parts, sizes, strict=True)) / sum(sizes)
     if isinstance(first, tuple | list):
-        return rebuild(first, [join_outputs(same, sizes, place) for same in zip(*parts, strict=True)])
+        joined = [join_outputs(same, sizes, place) for same in zip(*parts, strict=True)]
+        return with_parts(first, dict(enumerate(joined)))
     if not isinstance(first, Mapping) and (callable(first) or not hasattr(first, "__dict__")):
         return first  # a number, a text, a type
     names = list(first) if isinstance(first, Mapping) else list(vars(first))
