@@ -67,6 +67,38 @@ def test_the_classifier_is_the_networks_own_or_the_last_linear_layer_of_that_wid
     assert find_classifier(net, 4) is net.classify
 
 
+class Company(nn.Module):
+    """A network whose logits come in a dictionary; in `Whole` its classifier gives that, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(192, 10)
+
+    def forward(self, x):
+        return {"scores": self.head(x.flatten(1))}
+
+
+class Whole(Company):
+    def features(self, x):
+        return x.flatten(1)
+
+    def classify(self, features):
+        return {"scores": self.head(features)}
+
+
+@pytest.mark.parametrize("output", ["scores", lambda given: given["scores"]], ids=["named", "function"])
+@pytest.mark.parametrize("kind", [Company, Whole])
+@pytest.mark.parametrize("name", [*READERS, "neo", "cofa"])
+def test_features_are_classified_wherever_the_logits_are(name, kind, output):
+    memory = {"memory": "fifo", "capacity": 4, "embedding": "features"} if name in READERS else {}
+    net = kind()
+    given = adapt(net, name, output=output, **memory)
+    expected = adapt(nn.Sequential(nn.Flatten(), net.head), name, **memory)
+    for seed in range(2):
+        answer = given(images(4, seed))
+        assert torch.equal(answer if callable(output) else answer["scores"], expected(images(4, seed)))
+
+
 def test_the_surest_of_each_class_are_kept_and_of_equal_ones_the_earlier():
     label = torch.tensor([1, 0, 1, 1, 0, 2])
     uncertain = torch.tensor([0.5, 0.1, 0.2, 0.5, 0.3, 0.9])

@@ -9,6 +9,7 @@ from gotta.errors import GottaError
 from gotta.heads import find_head
 from gotta.methods.method import Method
 from gotta.methods.parts.features import has_features
+from gotta.statistics.normalization import widen
 from gotta.types import MemoryBatch, Prediction
 
 
@@ -31,7 +32,8 @@ class OfFeatures(Method):
         classifier = find_classifier(self.predictor, features.shape[1])
         if classifier is None:
             raise GottaError(f"method '{self.name}' needs a linear classifier at the end of the network.")
-        return self._read(classifier(features))
+        found = classifier(features)
+        return widen(found) if isinstance(classifier, nn.Linear) else self._read(found)
 
 
 class Reader(OfFeatures):
@@ -56,11 +58,9 @@ class Reader(OfFeatures):
 
     def recall(self, held: MemoryBatch) -> tuple[Tensor, Tensor]:
         """Logits and features of stored rows: from the features that are stored with them, or by a forward."""
-        classify = find_classifier(self.predictor, held.embedding.shape[1]) if self.embed == "features" else None
-        if classify is not None:
-            with torch.no_grad():
-                features = held.embedding.to(next(self.predictor.parameters()))
-                return classify(features), features
+        if self.embed == "features" and find_classifier(self.predictor, held.embedding.shape[1]) is not None:
+            features = held.embedding.to(next(self.predictor.parameters()))
+            return self.classify(features), features
         logits, found = self.consult(held.x)
         assert found is not None
         return logits, found

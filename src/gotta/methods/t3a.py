@@ -1,7 +1,5 @@
 """T3A: each class becomes the mean direction of its surest samples (Iwasawa and Matsuo, NeurIPS 2021)."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -11,7 +9,7 @@ from gotta.heads import find_head
 from gotta.methods.method import methods
 from gotta.methods.parts.losses import entropy
 from gotta.methods.settings import Preset
-from gotta.methods.support import Reader, find_classifier, most_certain
+from gotta.methods.support import Reader, most_certain
 from gotta.types import Prediction
 
 MOST_CLASSES = 20_000  # whose weights are compared with one another, in seconds and not minutes
@@ -44,19 +42,14 @@ class T3a(Reader):
         """The classifier's weights as one sample of each class, with the label and the entropy that it gives them."""
         shape = own.logits.shape[1], own.features.shape[1]  # type: ignore[union-attr]
         weight = getattr(find_head(self.predictor), "weight", None)
-        classify = find_classifier(self.predictor, shape[1])
-        if weight is None or classify is None or weight.shape != shape:
+        if weight is None or weight.shape != shape:
             raise GottaError(f"method 't3a' needs a linear classifier at the end, with a weight of {list(shape)}.")
         if shape[0] > MOST_CLASSES:
             raise GottaError(
                 f"method 't3a' compares each of {shape[0]:,} classes with each other one. Expected at most "
                 f"{MOST_CLASSES:,}: use a method that does not, such as 'cache' or 'lame'."
             )
-        with torch.no_grad():
-            found = [self._say(classify, rows, own) for rows in torch.split(weight.detach(), AT_ONCE)]
-            label, unsure = (torch.cat(parts) for parts in zip(*found, strict=True))
-            return weight.detach().to(own.logits), label, unsure
-
-    def _say(self, classify: Callable[[Tensor], Tensor], rows: Tensor, own: Prediction) -> tuple[Tensor, Tensor]:
-        logits = classify(rows).to(own.logits)
-        return logits.argmax(1), entropy(logits)
+        weight = weight.detach()
+        said = (self.classify(rows).to(own.logits) for rows in torch.split(weight, AT_ONCE))
+        label, unsure = zip(*((logits.argmax(1), entropy(logits)) for logits in said), strict=True)
+        return weight.to(own.logits), torch.cat(label), torch.cat(unsure)

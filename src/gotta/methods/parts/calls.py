@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.state import temporarily
+from gotta.statistics.normalization import widen
 
 Path = tuple[Any, ...]  # keys, positions and names, from the outside inwards
 LABELS = "labels"  # what Hugging Face calls the true labels: they make a loss, and no logits
@@ -129,8 +130,7 @@ class Calls:
 
     def read(self, output: Any) -> Tensor:
         """The logits, where half precision becomes float32: entropies of confident rows would vanish in eight bits."""
-        found = self.find(output)
-        return found.float() if found.dtype in (torch.float16, torch.bfloat16) else found
+        return widen(self.find(output))
 
     def _where(self, output: Any) -> Path:
         fields = getattr(output, "_fields", ())  # of a named tuple

@@ -24,7 +24,7 @@ def forward_with_features(net: nn.Module, x: Tensor, calls: Calls) -> tuple[Any,
     if calls.alone and (own := _own(net)):
         features, classify = own
         found = features(x)
-        return classify(found), found.detach()
+        return calls.keep(x, classify(found)), found.detach()
     given: list[Tensor] = []
     layers = [module for module in net.modules() if isinstance(module, nn.Linear)]
     hooks = [layer.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0])) for layer in layers]
