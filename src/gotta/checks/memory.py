@@ -244,9 +244,8 @@ class Watched(Policy):
 
 def dump_policy(policy: Any) -> bytes | str:
     """All that a policy or its class holds, as bytes to compare (never to load), or as text where that cannot be."""
-    values = [vars(kind) for kind in (policy, type(policy)) if hasattr(kind, "__dict__")]
-    held = [{name: value for name, value in part.items() if not callable(value)} for part in values]
-    held[-1] = {name: value for name, value in held[-1].items() if not name.startswith("__")}
+    values = [vars(kind).items() for kind in (policy, type(policy)) if hasattr(kind, "__dict__")]
+    held = [{name: value for name, value in part if not (callable(value) or name[:2] == "__")} for part in values]
     try:
         return pickle.dumps(held)
     except (pickle.PicklingError, TypeError, AttributeError):

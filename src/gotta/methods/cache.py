@@ -5,9 +5,8 @@ from math import log, log2
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Preset
 from gotta.methods.support import Reader, most_certain
 from gotta.types import Prediction
 

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from gotta.methods.method import methods
-from gotta.methods.settings import Preset
+from gotta.methods.method import Preset, methods
 from gotta.methods.support import OfFeatures
 from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction

@@ -6,14 +6,12 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_weights_and_biases
 from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Taught
 from gotta.state import count
 from gotta.types import MemoryBatch, Prediction
@@ -49,7 +47,7 @@ class Cotta(Taught):
     remembers = {"turn": count}
     turn = 0
 
-    def configure(self) -> Optimizer:
+    def configure(self) -> torch.optim.Optimizer:
         self.teacher, self.anchor = frozen_copy(self.model), frozen_copy(self.model)
         return self.make_optimizer(train_weights_and_biases(self.model, "cotta"))
 
@@ -80,13 +78,11 @@ class Cotta(Taught):
             confidence = float(self.logits(x, self.anchor).softmax(1).amax(1).mean())
             if confidence >= self.hyper.anchor_threshold:
                 return confidence, *self.forward(x)
-            said = [self.forward(self._augment(x, copy)) for copy in range(self.hyper.copies)]
+            given, rng = self.hyper.augment, self.generators["augment"]
+            said = [self.forward(augment_copy(x, copy, given, rng)) for copy in range(self.hyper.copies)]
         logits = torch.stack([logits for logits, _ in said]).mean(0)
         features = [found for _, found in said if found is not None]
         return confidence, logits, torch.stack(features).mean(0) if features else None
-
-    def _augment(self, x: Tensor, copy: int) -> Tensor:
-        return augment_copy(x, copy, self.hyper.augment, self.generators["augment"])
 
     @torch.no_grad()
     def _restore_some(self) -> None:

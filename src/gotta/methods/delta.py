@@ -2,11 +2,9 @@
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import margin
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.state import Sized, count
 from gotta.statistics import Running
@@ -41,7 +39,7 @@ class Delta(Trained):
     frequency: Tensor | None = None
     turn = 0
 
-    def configure(self) -> Optimizer | None:
+    def configure(self) -> torch.optim.Optimizer | None:
         replace_batch_norms(self.model, RenormBN)
         return super().configure()
 

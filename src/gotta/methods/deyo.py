@@ -4,9 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import ENTROPIES, margin
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.types import MemoryBatch
 

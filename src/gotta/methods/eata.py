@@ -7,12 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.optim import Optimizer
 
 from gotta.errors import GottaError
-from gotta.methods.method import Method, methods
+from gotta.methods.method import Method, Preset, methods
 from gotta.methods.parts.losses import margin, pseudo_label_loss
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.state import Sized
 from gotta.statistics.normalization import batch_statistics
@@ -81,7 +79,7 @@ class Eata(Eta):
     }
     fisher: dict[str, Tensor] | None = None
 
-    def configure(self) -> Optimizer | None:
+    def configure(self) -> torch.optim.Optimizer | None:
         optimizer = super().configure()
         start = {name: parameter.detach().clone() for name, parameter in self.trained.items()}
         self.anchor = like(start, self.hyper.anchor or start, "anchor")

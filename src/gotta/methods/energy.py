@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from gotta.errors import NotFinite
-from gotta.methods.method import methods
-from gotta.methods.settings import Preset
+from gotta.methods.method import Preset, methods
 from gotta.methods.trained import Trained
 from gotta.state import Sized, count
 from gotta.statistics.normalization import batch_statistics

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from math import prod, sqrt
 from typing import Any
 
@@ -10,12 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from gotta.errors import GottaError
-from gotta.methods.method import Method, methods
+from gotta.methods.method import Method, Preset, methods
 from gotta.methods.parts import cma
 from gotta.methods.parts.cma import Search
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Preset
-from gotta.state import Sized, count, tensor
+from gotta.state import Sized, count, set_values, tensor
 from gotta.statistics.normalization import moments
 from gotta.types import MemoryBatch, Prediction
 
@@ -69,7 +67,7 @@ class Foa(Method):
         reach = sqrt(6 / (3 * patch_side(vit) ** 2 + width))
         drawn = self.drawn("start", lambda: (2 * torch.rand(shape, generator=rng) - 1) * reach)
         self.best = drawn.reshape(shape).float()
-        self._hold(cma.begin(prod(shape), self.hyper.spread))
+        set_values(self, cma.begin(prod(shape), self.hyper.spread)._asdict())
         self.source: tuple[Tensor, Tensor] | None = None
         if self.hyper.source_features is not None:
             mean, std = (torch.as_tensor(self.hyper.source_features[name]) for name in ("mean", "std"))
@@ -103,7 +101,7 @@ class Foa(Method):
         self.turn += 1
         if not losses.isfinite().all():
             return {"loss": float(losses[-1])}
-        self._hold(cma.learn(search, points, losses, population))
+        set_values(self, cma.learn(search, points, losses, population)._asdict())
         self.best = points[int(losses.argmin())].reshape(self.best.shape).to(self.best)
         self.latest = torch.stack([mean for _, mean in found]).mean(0)
         return {"loss": float(losses.min()), "sigma": float(self.sigma)}
@@ -135,13 +133,8 @@ class Foa(Method):
 
     @property
     def notes(self) -> list[str]:
-        if self.source is not None:
-            return []
-        return ["foa without clean samples (source_data) goes by entropy alone."]
-
-    def _hold(self, search: Search) -> None:
-        for name, value in search._asdict().items():
-            setattr(self, name, value)
+        told = "foa without clean samples (source_data) goes by entropy alone."
+        return [told] if self.source is None else []
 
 
 def find_transformer(model: nn.Module) -> Any:
@@ -178,12 +171,12 @@ def tokens_watched(vit: Any, prompts: Tensor | None) -> Iterator[list[Tensor]]:
         added = prompts.to(tokens).expand(len(tokens), -1, -1)
         return (torch.cat([tokens[:, :1], added, tokens[:, 1:]], 1), *inputs[1:])
 
-    def note(into: list[Tensor], _: nn.Module, inputs: tuple[Any, ...], tokens: Tensor) -> None:
-        into.append(tokens[:, 0])
+    def note(_: nn.Module, inputs: tuple[Any, ...], tokens: Tensor) -> None:
+        seen.append(tokens[:, 0])
 
     blocks = list(vit.blocks)
     hooks = [blocks[0].register_forward_pre_hook(insert)]
-    hooks += [block.register_forward_hook(partial(note, seen)) for block in blocks]
+    hooks += [block.register_forward_hook(note) for block in blocks]
     try:
         yield seen
     finally:

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from gotta.methods.method import methods
-from gotta.methods.settings import Preset
+from gotta.methods.method import Preset, methods
 from gotta.methods.support import Reader
 from gotta.types import Prediction
 

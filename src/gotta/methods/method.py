@@ -19,6 +19,7 @@ from gotta.limits import Count, require
 from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.params import load_network, load_plain_state, make_optimizer, plain_state
+from gotta.methods.settings import Preset as Preset
 from gotta.methods.settings import (
     Presets,
     Texts,
@@ -144,7 +145,7 @@ class Method(Stateful):
                 f"'{self.statistics.name}' the memory holds none. Use a method that trains nothing, such as 'deskew', "
                 "or other statistics, such as 'class'."
             )
-        self.reset_state: Mapping[str, Any] = deepcopy(self._state())  # where `reset` goes back to, never changed
+        self.reset_state: Mapping[str, Any] = self.state_dict()  # where `reset` goes back to, never changed
 
     @classmethod
     def arguments(cls) -> list[str]:
@@ -219,7 +220,7 @@ class Method(Stateful):
         with self.only_predicting():
             for part in torch.split(x, 64):
                 self.statistics.know_home(self.predictor, part, lambda part=part: self.predict(part))  # type: ignore[misc]
-        self.reset_state = deepcopy(self._state())
+        self.reset_state = self.state_dict()
 
     def as_labels(self, prediction: Prediction) -> Prediction:
         """The prediction that memory and statistics take labels from."""
@@ -314,20 +315,36 @@ class Method(Stateful):
 
     def reset(self) -> None:
         """Back to the source, bit for bit."""
-        self._restore(deepcopy(dict(self.reset_state)))
+        self.load_state_dict(self.reset_state)
 
     def start_over(self) -> None:
         """Networks, optimizer and what is remembered as at the start; generators, levels and prior go on."""
         LOG.info("%s starts over", type(self).__name__)
-        going_on = {name: part for name, part in self._state().items() if name in ("generators", *self.owns())}
-        self._restore(deepcopy({**self.reset_state, **going_on}))
+        going_on = {name: part for name, part in self.state_dict().items() if name in ("generators", *self.owns())}
+        self.load_state_dict({**self.reset_state, **going_on})
 
     def state_dict(self) -> dict[str, Any]:
         """Everything to go on from: nested dicts of tensors, numbers, text and None."""
-        return deepcopy(self._state())
+        now = {
+            **{name: dict(net.state_dict()) for name, net in self.networks().items()},
+            "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
+            "generators": {name: generator.get_state() for name, generator in self.generators.items()},
+            "remembers": {name: getattr(self, name) for name in self.remembers},
+            **super().state_dict(),
+        }
+        return deepcopy(now)
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._restore(deepcopy(dict(state)))
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        self.drop_graph()
+        state = deepcopy(dict(saved))
+        for name, net in self.networks().items():
+            load_network(net, state[name])
+        if self.optimizer is not None:
+            load_plain_state(self.optimizer, state["optimizer"])
+        for name, generator in self.generators.items():
+            generator.set_state(state["generators"][name].cpu())
+        set_values(self, self.read_remembered(state["remembers"]))
+        super().load_state_dict(state)
 
     def read_remembered(self, saved: Mapping[str, Any]) -> dict[str, Any]:
         """What a file says of `remembers`, checked: tensors that were there at the start have kept their shape."""
@@ -377,9 +394,8 @@ class Method(Stateful):
     @property
     def adapts(self) -> bool:
         """Whether it does anything with the samples it is given to adapt on."""
-        if self.statistics.keeps_moments:
-            return True
-        return type(self).adapt is not Method.adapt or (self.uses_memory and self.fed_by_memory)
+        reads = self.statistics.keeps_moments or (self.uses_memory and self.fed_by_memory)
+        return reads or type(self).adapt is not Method.adapt
 
     @property
     def domain(self) -> int | None:
@@ -489,23 +505,3 @@ class Method(Stateful):
 
     def _training_mode(self, net: nn.Module, moving: bool = True) -> Lent:
         return self.statistics.training(net, moving)
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            **{name: dict(net.state_dict()) for name, net in self.networks().items()},
-            "optimizer": None if self.optimizer is None else plain_state(self.optimizer),
-            "generators": {name: generator.get_state() for name, generator in self.generators.items()},
-            "remembers": {name: getattr(self, name) for name in self.remembers},
-            **super().state_dict(),
-        }
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        self._kept = None
-        for name, net in self.networks().items():
-            load_network(net, state[name])
-        if self.optimizer is not None:
-            load_plain_state(self.optimizer, state["optimizer"])
-        for name, generator in self.generators.items():
-            generator.set_state(state["generators"][name].cpu())
-        set_values(self, self.read_remembered(state["remembers"]))
-        super().load_state_dict(state)

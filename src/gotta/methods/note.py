@@ -6,8 +6,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
-from gotta.methods.method import methods
-from gotta.methods.settings import Preset
+from gotta.methods.method import Preset, methods
 from gotta.methods.trained import Trained
 from gotta.statistics import Batch, Running
 from gotta.statistics.normalization import (

@@ -3,15 +3,13 @@
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.optim import Optimizer
 
 from gotta.errors import GottaError
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.rotta import Rotta
-from gotta.methods.settings import Preset
 from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction
 
@@ -47,7 +45,7 @@ class Petta(Rotta):
     centres: Tensor | None = None
     _seen: Prediction | None = None
 
-    def configure(self) -> Optimizer | None:
+    def configure(self) -> torch.optim.Optimizer | None:
         optimizer = super().configure()
         self.anchor = frozen_copy(self.model)
         self.mean = self.var = None
@@ -117,6 +115,5 @@ class Petta(Rotta):
 
     @property
     def notes(self) -> list[str]:
-        if self.mean is not None:
-            return []
-        return ["petta without clean samples (source_data) holds the model at a fixed strength."]
+        told = "petta without clean samples (source_data) holds the model at a fixed strength."
+        return [told] if self.mean is None else []

@@ -2,10 +2,9 @@
 
 from torch.optim import Optimizer
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import confident, pseudo_label_loss
 from gotta.methods.parts.params import train_all
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.types import MemoryBatch
 

@@ -1,10 +1,7 @@
 """RDumb: ETA that forgets everything at regular intervals, and lasts (Press et al., NeurIPS 2023)."""
 
-from typing import ClassVar
-
 from gotta.methods.eata import IMAGENET, OFFICIAL, VIT, Eta
 from gotta.methods.method import methods
-from gotta.methods.settings import Texts
 
 
 @methods.register("rdumb")
@@ -19,4 +16,4 @@ class Rdumb(Eta):
         "imagenet-resnet50": IMAGENET,
         "imagenet-vit": VIT.but("chosen here: those of ETA"),
     }
-    known_quirks: ClassVar[Texts] = {}
+    known_quirks = {}

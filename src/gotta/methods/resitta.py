@@ -3,9 +3,8 @@
 import torch
 from torch import Tensor
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.rotta import Rotta, SteadyBN
-from gotta.methods.settings import Preset
 from gotta.statistics.normalization import ReplacedBatchNorm
 from gotta.types import MemoryBatch
 

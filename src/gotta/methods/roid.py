@@ -4,11 +4,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, soft_cross_entropy, soft_likelihood_ratio
 from gotta.methods.parts.teacher import follow
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction

@@ -5,13 +5,11 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Taught
 from gotta.statistics import Running
 from gotta.statistics.interface import Lent
@@ -61,7 +59,7 @@ class Rotta(Taught):
 
     layer: ClassVar[type[RobustBN]] = RobustBN
 
-    def configure(self) -> Optimizer | None:
+    def configure(self) -> torch.optim.Optimizer | None:
         replace_batch_norms(self.model, self.layer)
         self.teacher = frozen_copy(self.model)
         return super().configure()

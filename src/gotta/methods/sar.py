@@ -4,11 +4,10 @@ from math import log
 
 import torch
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import margin
 from gotta.methods.parts.params import load_plain_state
 from gotta.methods.parts.sam import displace
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.state import number, optional
 from gotta.types import MemoryBatch

@@ -1,8 +1,7 @@
 """SHOT, online: information maximisation and pseudo-labels (Liang et al., ICML 2020; the online form of TEA)."""
 
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import confident, entropy, pseudo_label_loss
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Trained
 from gotta.types import MemoryBatch
 

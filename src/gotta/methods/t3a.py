@@ -6,9 +6,8 @@ from torch.nn import functional as F
 
 from gotta.errors import GottaError
 from gotta.heads import find_head
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import entropy
-from gotta.methods.settings import Preset
 from gotta.methods.support import Reader, most_certain
 from gotta.types import Prediction
 

@@ -1,7 +1,6 @@
 """TENT: entropy minimisation of the normalisation layers' weight and bias (Wang et al., ICLR 2021)."""
 
-from gotta.methods.method import methods
-from gotta.methods.settings import Preset
+from gotta.methods.method import Preset, methods
 from gotta.methods.trained import Trained
 from gotta.types import MemoryBatch
 

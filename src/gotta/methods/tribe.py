@@ -4,15 +4,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.optim import Optimizer
 
 from gotta.errors import GottaError
 from gotta.heads import find_head
-from gotta.methods.method import methods
+from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, margin
 from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.settings import Preset
 from gotta.methods.trained import Taught
 from gotta.statistics import Running
 from gotta.statistics.normalization import ReplacedBatchNorm, has_batch_norm, replace_batch_norms, sample_moments, widen
@@ -36,7 +34,7 @@ class Tribe(Taught):
     inputs = {"augment": "in place of the random augmentation of what the student sees: a function of the batch"}
     known_quirks = {"step_on_empty": "without a sure sample the optimizer steps all the same, on momentum alone"}
 
-    def configure(self) -> Optimizer | None:
+    def configure(self) -> torch.optim.Optimizer | None:
         head = find_head(self.model)
         if head is None and has_batch_norm(self.model):
             raise GottaError(

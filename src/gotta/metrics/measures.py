@@ -152,10 +152,7 @@ def mean(values: FloatArray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-Floats = NDArray[np.float64]
-
-
-def principal_plane(points: Floats) -> tuple[Floats, Floats]:
+def principal_plane(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The first two principal components `[N, 2]` of `points[N, D]`, and the share of the variance that each has.
 
     Which side of a component is positive is left to chance: a direction and its opposite are equally principal.

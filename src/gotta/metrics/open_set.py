@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import rankdata
 
-from gotta.metrics.online import entropies, log_softmax
+from gotta.metrics.online import FloatArray, entropies, log_softmax
 from gotta.types import FOREIGN, Truth
 
-SCORES = ("probability", "energy", "entropy")  # a sample counts as known the larger the probability, ...
-FloatArray = NDArray[np.float64]
+AREAS = ("auc_probability", "auc_energy", "auc_entropy")  # a sample counts as known the larger the probability, ...
 
 
 class OpenSet:
@@ -41,21 +40,17 @@ class OpenSet:
     def summary(self) -> dict[str, Any]:
         """Percentages: the AUC by each score, the H-score by probability; and how many samples were foreign."""
         scores, (domain, foreign, right) = np.concatenate(self._scores), np.concatenate(self._truth).T
-        found: dict[str, list[float]] = {name: [] for name in (*SCORES, "h_score")}
+        found: dict[str, list[float]] = {name: [] for name in (*AREAS, "h_score")}
         for visit in np.unique(domain):
             here, strange = domain == visit, foreign[domain == visit].astype(bool)
             if strange.all() or not strange.any():
                 continue
-            areas = [auc(scores[here, k], ~strange) for k in range(len(SCORES))]
-            for name, area in zip(SCORES, areas, strict=True):
+            areas = [auc(scores[here, k], ~strange) for k in range(len(AREAS))]
+            for name, area in zip(AREAS, areas, strict=True):
                 found[name].append(100 * area)
             found["h_score"].append(100 * harmonic_mean(float(right[here][~strange].mean()), areas[0]))
         means = {name: float(np.mean(values)) if values else None for name, values in found.items()}
-        return {
-            "foreign": int(foreign.sum()),
-            **{f"auc_{name}": means[name] for name in SCORES},
-            "h_score": means["h_score"],
-        }
+        return {"foreign": int(foreign.sum()), **means}
 
     def state_dict(self) -> dict[str, Any]:
         empty = np.empty((0, 3))

@@ -36,11 +36,8 @@ class Calls:
         if not (output is None or callable(output) or (isinstance(output, str | int) and output is not True)):
             raise GottaError(f"output must be a name, a position or a function of the output (got {output!r}).")
         self.sample, self.output = sample, output
-        self.forget()
         self._usual: tuple[Any, Path] | None = None  # the last call, without what belonged to its samples
-
-    def forget(self) -> None:
-        """There is no call going on."""
+        # Of the call that goes on, if there is one:
         self._batch: Tensor | None = None
         self._call: tuple[Any, Path] = ((), {}), ()
         self._beside: list[str] = []  # inputs that have a row for each sample
@@ -53,18 +50,15 @@ class Calls:
         path = self._find_sample(net, *whole)
         x = look_up(whole, path)
         whole = map_tensors(whole, lambda value: value.clone() if value.is_inference() else value.detach())
-        try:
-            self._batch = look_up(whole, path).as_subclass(Tensor)
-            self._call = put(whole, path, None), path
-            if x.ndim and (len(inputs) > 1 or named or path != (0, 0)):
-                (left, by_name), names = self._call[0], parameters_of(net)
-                others = tensors_of([dict(zip_longest(names[: len(left)], left)), by_name])
-                self._beside = [name for name, value in others if value.ndim and len(value) == len(x)]
-            if not self._beside:
-                self._usual = self._call
-            yield self._batch
-        finally:
-            self.forget()
+        batch, call, beside = look_up(whole, path).as_subclass(Tensor), put(whole, path, None), []
+        if x.ndim and (len(inputs) > 1 or named or path != (0, 0)):
+            (left, by_name), names = call, parameters_of(net)
+            others = tensors_of([dict(zip_longest(names[: len(left)], left)), by_name])
+            beside = [name for name, value in others if value.ndim and len(value) == len(x)]
+        if not beside:
+            self._usual = call, path
+        with temporarily(self, _batch=batch, _call=(call, path), _beside=beside, _given=[]):
+            yield batch
 
     def of_rows(self, rows: list[int], part: Tensor) -> AbstractContextManager[None]:
         """Inside, the call is of some of its samples only, `part`, and so are the inputs beside them."""
