@@ -16,18 +16,12 @@ from gotta.cost import Cost
 from gotta.errors import GottaError, unknown
 from gotta.heads import find_width
 from gotta.limits import Count, require
+from gotta.methods import settings
 from gotta.methods.parts.calls import Calls
 from gotta.methods.parts.features import forward_with_features
 from gotta.methods.parts.params import load_network, load_plain_state, make_optimizer, plain_state
 from gotta.methods.settings import Preset as Preset
-from gotta.methods.settings import (
-    Presets,
-    Texts,
-    check_reset_every,
-    choose_quirks,
-    hyper_parameters,
-    preset_of,
-)
+from gotta.methods.settings import Presets, Texts
 from gotta.priors import Prior, make_prior
 from gotta.priors.prior import Foreseen, Starts
 from gotta.registry import Registry
@@ -55,8 +49,8 @@ class Methods(Registry[type["Method"]]):
         signature = inspect.signature(cls).parameters
         if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
             own = {argument: value for argument, value in arguments.items() if argument not in signature}
-            hyper_parameters(cls, arguments.get("preset", "official"), own)
-            choose_quirks(cls, arguments.get("quirks", ()))
+            settings.hyper_parameters(cls, arguments.get("preset", "official"), own)
+            settings.choose_quirks(cls, arguments.get("quirks", ()))
         require("reset_every", arguments.get("reset_every"), Count | None)
 
 
@@ -117,14 +111,14 @@ class Method(Stateful):
     ) -> None:
         self.model, self.embed = model, embed
         self.calls = Calls()
-        self.hyper = SimpleNamespace(**hyper_parameters(type(self), preset, hyper))
-        self.quirks = choose_quirks(type(self), quirks)
+        self.hyper = SimpleNamespace(**settings.hyper_parameters(type(self), preset, hyper))
+        self.quirks = settings.choose_quirks(type(self), quirks)
         self.statistics = deepcopy(statistics or self.usual_statistics(False, preset))
         self.prior = make_prior(prior or self.native_prior, order_in_batch)
         self.labels = labels or self.native_labels
         if self.labels not in LABELS:
             raise unknown("labels", self.labels, LABELS)
-        self.reset_every = check_reset_every(self, self.native_reset_every if reset_every is None else reset_every)
+        self.reset_every = settings.choose_reset_every(self, reset_every)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
         self.moving = True  # but not while somebody only looks
@@ -157,7 +151,7 @@ class Method(Stateful):
     def usual_statistics(cls, has_memory: bool, preset: str = "official") -> Statistics:
         """What predictions are normalised with if nobody says otherwise. A preset may name its own."""
         usual = cls.paired if has_memory else cls.native
-        return cls.own_statistics(preset_of(cls, preset).get("statistics", usual.name), usual)
+        return cls.own_statistics(settings.preset_of(cls, preset).get("statistics", usual.name), usual)
 
     @classmethod
     def own_statistics(cls, name: str, usual: Statistics) -> Statistics:

@@ -1,7 +1,6 @@
 """RoTTA: a slow teacher with robust statistics, and a student that learns from it (Yuan et al., CVPR 2023)."""
 
 from contextlib import nullcontext
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +56,7 @@ class Rotta(Taught):
     }
     inputs = {"augment": "in place of the random augmentation of what the student sees: a function of the batch"}
 
-    layer: ClassVar[type[RobustBN]] = RobustBN
+    layer: type[RobustBN] = RobustBN
 
     def configure(self) -> torch.optim.Optimizer | None:
         replace_batch_norms(self.model, self.layer)

@@ -61,8 +61,9 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     return frozenset(names)
 
 
-def check_reset_every(method: "Method", every: Any) -> int | None:
+def choose_reset_every(method: "Method", given: Any) -> int | None:
     """So many adaptations between two returns to the source; a method that never adapts has none to count."""
+    every = method.native_reset_every if given is None else given
     require("reset_every", every, Count | None)
     if every is not None and not method.adapts:
         raise GottaError(f"reset_every has no effect with method '{method.name}', which never adapts.")

@@ -1,6 +1,6 @@
 """What methods that train share: which parameters, by which loss, and a teacher that predicts."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import ClassVar
 
 from torch import Tensor, nn
@@ -22,7 +22,7 @@ class Trained(Method):
     native: ClassVar[Statistics] = Batch()
     paired: ClassVar[Statistics] = Batch()
     spares_top: ClassVar[bool] = False  # whether layers near the output stay as they are
-    choices: ClassVar[Mapping[str, Iterable[str]]] = {"loss": ENTROPIES}
+    choices = {"loss": ENTROPIES}
     entropy: Callable[[Tensor], Tensor]  # of logits [B, C], what is minimised and selected by: [B]
 
     def configure(self) -> Optimizer | None:
