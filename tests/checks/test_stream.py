@@ -152,5 +152,6 @@ def test_one_that_refuses_everything_is_told():
     ],
 )
 def test_what_is_neither_is_the_callers_mistake(kind, part, words):
-    with pytest.raises(GottaError, match=words):
-        checks.run(kind, part)
+    for call in (checks.run, checks.check):
+        with pytest.raises(GottaError, match=words):
+            call(kind, part)

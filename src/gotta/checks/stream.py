@@ -165,14 +165,18 @@ def run(kind: str, part: str | Callable[..., Any], **options: Any) -> Report:
     `options` are `examples`, `seed`, `settings`, and fields of `StreamSpec`. One that has a name is also tried in
     another process, unless `elsewhere=False`.
     """
-    if kind not in SUITES:
-        raise unknown("kind", kind, SUITES)
-    return SUITES[kind].run(part, **options)
+    return _suite_of(kind).run(part, **options)
 
 
 def check(kind: str, part: str | Callable[..., Any], **options: Any) -> None:
     """The same for use in a test: raises AssertionError with the report unless every property holds."""
-    SUITES[kind].check(part, **options)
+    _suite_of(kind).check(part, **options)
+
+
+def _suite_of(kind: str) -> OfStreams:
+    if kind not in SUITES:
+        raise unknown("kind", kind, SUITES)
+    return SUITES[kind]
 
 
 def fingerprint(kind: str, name: str, *settings: str) -> str:
