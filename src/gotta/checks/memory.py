@@ -7,6 +7,7 @@ generator. They are small, and of the kinds that break things.
 import json
 import pickle
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -96,8 +97,8 @@ class Subject:
             return make_policy(build_part("memory", self._policy, **self._arguments), {})
         return make_policy(deepcopy(self._policy), self._arguments)
 
-    def memory(self, case: Case, seed: int = 0, **options: Any) -> Memory:
-        return Memory(self.build(), capacity=case.capacity, num_classes=case.num_classes, seed=seed, **options)
+    def memory(self, case: Case, seed: int = 0) -> Memory:
+        return Memory(self.build(), capacity=case.capacity, num_classes=case.num_classes, seed=seed)
 
     @property
     def lasts(self) -> bool:
@@ -321,12 +322,10 @@ def bad_batches_bounce(subject: Subject, case: Case) -> None:
     ):
         part = stream.part(0, len(stream))
         part[name][-1] = value
-        try:
+        with suppress(GottaError):
             memory.observe(**part)
-        except GottaError:
-            same(before, memory.state_dict(), f"a batch with a bad {name} changed the memory")
-        else:
             raise AssertionError(f"a batch with {name}={value} was taken")
+        same(before, memory.state_dict(), f"a batch with a bad {name} changed the memory")
 
 
 @named("a refresh keeps the rows and gives them their new predictions")

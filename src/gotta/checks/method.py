@@ -228,16 +228,13 @@ def works_without_gradients(subject: Subject, case: Case) -> None:
 
 @named("leaves the batches as they were, and counts each of its forward passes")
 def counts_forwards(subject: Subject, case: Case) -> None:
-    model, passes = subject.build(case), [0]
-
-    def count(*_: Any) -> None:
-        passes[0] += 1
-
+    model, passes = subject.build(case), list[int]()
     for net in model.method.networks().values():
-        net.register_forward_pre_hook(count)
+        net.register_forward_pre_hook(lambda *_: passes.append(1))
     for x in case.stream():
-        passes[0], before = 0, x.clone()
+        before = x.clone()
+        passes.clear()
         cost = model.step(x).cost
         assert torch.equal(x, before), "a batch was changed"
         counted = sum(tally["forwards"] for tally in cost.values())
-        assert counted >= passes[0], f"{passes[0]} forward passes, {counted} counted: use self.logits()"
+        assert counted >= len(passes), f"{len(passes)} forward passes, {counted} counted: use self.logits()"

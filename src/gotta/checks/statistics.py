@@ -1,6 +1,6 @@
 """What any statistics must satisfy, with methods that train and that do not: `run("my_module:MyStatistics")`."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import torch
@@ -51,14 +51,11 @@ def gives_back(subject: Subject, case: Case) -> None:
         (lent.predicting(net, moving=False), lent.watching(net)),
     ]
     for way in ways:
-        try:
-            with ExitStack() as stack, torch.no_grad():
-                for mode in way:
-                    stack.enter_context(mode)
-                net(x)
-                raise KeyError
-        except KeyError:
-            pass
+        with suppress(KeyError), ExitStack() as stack, torch.no_grad():
+            for mode in way:
+                stack.enter_context(mode)
+            net(x)
+            raise KeyError
         same(before, dict(net.state_dict()), "a network did not get back")
         assert [module.training for module in net.modules()] == modes, "a network was left in another mode"
 
