@@ -43,7 +43,8 @@ class Taught(Trained):
 
     def changing(self) -> list[Tensor]:
         names = self.trained
-        return [*names.values(), *(self.teacher.get_parameter(name) for name in names)]
+        own = [*names.values(), *(self.teacher.get_parameter(name) for name in names)]
+        return list(dict.fromkeys(own))  # a teacher may share them
 
     @property
     def predictor(self) -> nn.Module:

@@ -47,9 +47,6 @@ class Tribe(Taught):
         share_parameters(self.model, self.teacher)
         return optimizer
 
-    def changing(self) -> list[Tensor]:
-        return list(self.trained.values())
-
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         teacher = self.told_logits(batch.x, batch, self.teacher)
         changed = augment(batch.x, self.hyper.augment, self.generators["augment"])

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.state import temporarily
-from gotta.statistics.normalization import widen
 
 Path = tuple[Any, ...]  # keys, positions and names, from the outside inwards
 LABELS = "labels"  # what Hugging Face calls the true labels: they make a loss, and no logits
@@ -124,7 +123,8 @@ class Calls:
 
     def read(self, output: Any) -> Tensor:
         """The logits, where half precision becomes float32: entropies of confident rows would vanish in eight bits."""
-        return widen(self.find(output))
+        found = self.find(output)
+        return found.float() if found.dtype in (torch.float16, torch.bfloat16) else found
 
     def _where(self, output: Any) -> Path:
         fields = getattr(output, "_fields", ())  # of a named tuple
@@ -261,7 +261,7 @@ def with_parts(structure: Any, parts: Mapping[Any, Any]) -> Any:
     """A copy of a dict, list, tuple or named tuple with these parts in the place of its own."""
     if isinstance(structure, Mapping):
         changed: Any = copy(structure)
-        for key, part in parts.items():
+        for key, part in parts.items():  # the outputs of Hugging Face have no `update`
             changed[key] = part
         return changed
     values = [parts.get(at, part) for at, part in enumerate(structure)]
