@@ -31,6 +31,14 @@ from gotta.statistics import statistics as known_statistics
 from gotta.statistics.normalization import replace_batch_norms
 from gotta.types import Outcome
 
+OF_THIS_CALL = (
+    "model",
+    "on_step",
+    "clean",
+    "inplace",
+    "aside",
+    "hyper",
+)  # arguments that a saved state does not repeat
 EMBEDDINGS = ("probs", "logits", "features")  # what a memory can compare samples by
 
 
@@ -159,34 +167,10 @@ def adapt(
     >>> model(torch.rand(8, 3, 4, 4)).shape
     torch.Size([8, 10])
     """
+    # All arguments: first of all, as long as nothing else has a name.
+    given = {name: value for name, value in {**locals(), **hyper}.items() if name not in OF_THIS_CALL}
     if head is None and scale is not None:
         raise GottaError(f"scale={scale} is for a head of class embeddings, and there is none. Give head=...")
-    given = {
-        "method": method,
-        "memory": memory,
-        "capacity": capacity,
-        "num_classes": num_classes,
-        "pairing": pairing,
-        "statistics": statistics,
-        "fed_by": fed_by,
-        "rate": rate,
-        "prior": prior,
-        "adapt_every": adapt_every,
-        "score": score,
-        "embedding": embedding,
-        "seed": seed,
-        "guard": guard,
-        "shadow": shadow,
-        "background": background,
-        "sync": sync,
-        "head": head,
-        "scale": scale,
-        "sample": sample,
-        "output": output,
-        "streams": streams,
-        "idle": idle,
-        **hyper,
-    }
     calls, limits = Calls(sample, output), Limits(streams, idle, Path(aside) if isinstance(aside, str) else aside)
     check_network(model)
     source_hash = saved.fingerprint(model)
