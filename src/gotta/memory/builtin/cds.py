@@ -40,11 +40,8 @@ class CDS(Policy):
         if rivals is None:
             return Decision(table.free(), Reason.ROOM)
         partition = table.members(new.label)
-        h_new = score.of_new(table, new.uncertainty, *weights)
         if rivals != [new.label] or (len(partition) < 2 and self.one_row == "cstu"):
-            slot, h = score.worst(table, rivals, *weights)
-            reason = Reason.CLASS_FULL if rivals == [new.label] else Reason.MEMORY_FULL
-            return Decision(slot, Reason.REPLACED_WORST) if h > h_new else reject(reason)
+            return score.replace_worst(table, new, rivals, *weights)
 
         neighbours = table.index(Neighbours)
         similarity = neighbours.similarity(new.label, new.embedding)
@@ -58,7 +55,7 @@ class CDS(Policy):
         if self.ties == "later":
             return reject(Reason.REDUNDANT) if newcomer_tied else Decision(tied[-1], Reason.REPLACED_REDUNDANT)
         slot, h = score.first_worst(table, tied, *weights)
-        if newcomer_tied and h_new > h:
+        if newcomer_tied and score.of_new(table, new.uncertainty, *weights) > h:
             return reject(Reason.REDUNDANT)
         return Decision(slot, Reason.REPLACED_REDUNDANT)
 

@@ -46,14 +46,9 @@ class Composed(Policy):
                 return reject(Reason.COIN)
             accept = self.victim(table, new, rivals, rng)
             if self.admit in ("better", "diverse") and not self.better(table, new, accept):
-                nearest = accept.reason == Reason.REPLACED_NEAREST
-                return reject(
-                    Reason.WORSE_THAN_NEAREST
-                    if nearest
-                    else Reason.CLASS_FULL
-                    if rivals == [new.label]
-                    else Reason.MEMORY_FULL
-                )
+                if accept.reason == Reason.REPLACED_NEAREST:
+                    return reject(Reason.WORSE_THAN_NEAREST)
+                return reject(Reason.CLASS_FULL if rivals == [new.label] else Reason.MEMORY_FULL)
         return accept if self.admit != "diverse" or self.diverse(table, new, accept) else reject(Reason.REDUNDANT)
 
     def rivals(self, table: Table, new: Candidate) -> list[int] | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies
 from gotta.memory.rules import balance, score
 
 
@@ -23,7 +23,4 @@ class CSTU(Policy):
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
             return Decision(table.free(), Reason.ROOM)
-        slot, h = score.worst(table, rivals, self.lambda_t, self.lambda_u)
-        if h > score.of_new(table, new.uncertainty, self.lambda_t, self.lambda_u):
-            return Decision(slot, Reason.REPLACED_WORST)
-        return reject(Reason.CLASS_FULL if rivals == [new.label] else Reason.MEMORY_FULL)
+        return score.replace_worst(table, new, rivals, self.lambda_t, self.lambda_u)

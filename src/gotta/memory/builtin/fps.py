@@ -50,10 +50,9 @@ class FPS(Policy):
             if self.order == "evict_first":
                 refuse = Decision(REJECT, Reason.REDUNDANT, clear=accept.slot)
         else:
-            slot, h = score.worst(table, rivals, *weights)
-            accept = Decision(slot, Reason.REPLACED_WORST)
-            if h <= score.of_new(table, new.uncertainty, *weights):
-                return reject(Reason.MEMORY_FULL)
+            accept = score.replace_worst(table, new, rivals, *weights)
+            if accept.slot == REJECT:
+                return accept
         return accept if distance > self.epsilon else refuse
 
 

@@ -33,11 +33,9 @@ class Herding(Policy):
             rows = table.members(new.label)
             points = np.vstack([table.embedding[rows], new.embedding])
             leaving = int(distances_without(points, table.mean[new.label]).argmin())
-            return (
-                reject(Reason.REDUNDANT)
-                if leaving == len(rows)
-                else Decision(int(rows[leaving]), Reason.REPLACED_REDUNDANT)
-            )
+            if leaving == len(rows):
+                return reject(Reason.REDUNDANT)
+            return Decision(int(rows[leaving]), Reason.REPLACED_REDUNDANT)
         slots = table.rows_of(rivals)
         slots = slots[np.argsort(table.born[slots])]
         away = np.empty(len(slots))

@@ -36,14 +36,12 @@ class KCenter(Policy):
         rivals = balance.rivals(table, new.label, self.quota)
         if rivals is None:
             return Decision(table.free(), Reason.ROOM)
-        h_new = score.of_new(table, new.uncertainty, *weights)
         if rivals != [new.label]:
-            slot, h = score.worst(table, rivals, *weights)
-            return Decision(slot, Reason.REPLACED_WORST) if h > h_new else reject(Reason.MEMORY_FULL)
+            return score.replace_worst(table, new, rivals, *weights)
 
         partition = table.members(new.label)
         points = np.vstack([table.embedding[partition], new.embedding])
-        h_all = np.append(score.of_rows(table, partition, *weights), h_new)
+        h_all = np.append(score.of_rows(table, partition, *weights), score.of_new(table, new.uncertainty, *weights))
         left_out = geometry.farthest_first(points, start=int(h_all.argmin()))[-1]
         if left_out == len(partition):
             return reject(Reason.REDUNDANT)

@@ -6,6 +6,7 @@ from math import exp, inf, log
 
 import numpy as np
 
+from gotta.memory.policy import Candidate, Decision, Reason, reject
 from gotta.memory.table import FEW, Floats, IntArray, Table
 
 NEAR = 1e-9  # uncertainties this near do not decide which of two rows has the larger H
@@ -58,6 +59,14 @@ def worst(table: Table, classes: list[int], lambda_t: float, lambda_u: float) ->
             if h >= largest:
                 found, largest = slot, h
     return found, largest
+
+
+def replace_worst(table: Table, new: Candidate, rivals: list[int], lambda_t: float, lambda_u: float) -> Decision:
+    """CSTU's rule: the row of the rivals with the largest H leaves, if that is larger than the newcomer's."""
+    slot, h = worst(table, rivals, lambda_t, lambda_u)
+    if h > of_new(table, new.uncertainty, lambda_t, lambda_u):
+        return Decision(slot, Reason.REPLACED_WORST)
+    return reject(Reason.CLASS_FULL if rivals == [new.label] else Reason.MEMORY_FULL)
 
 
 def worst_of_rows(table: Table, rows: IntArray, lambda_t: float, lambda_u: float) -> tuple[int, float]:
