@@ -73,8 +73,7 @@ class Journal:
 
 
 def arrays(columns: Columns) -> dict[str, NDArray[Any]]:
-    given = {name: getattr(columns, name) for name in ("label", "uncertainty", "embedding", "descriptor")}
-    return {name: value.copy() for name, value in given.items() if value is not None}
+    return {name: value.copy() for name, value in vars(columns).items() if value is not None}
 
 
 def load(path: str | Path) -> Journal:

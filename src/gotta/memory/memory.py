@@ -1,6 +1,7 @@
 """Memory: the columns, the pixels and the generator of one policy. Decides on numbers, moves pixels once per batch."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from copy import copy, deepcopy
 from pathlib import Path
@@ -330,18 +331,14 @@ class Memory:
         return values
 
     def _count(self, slots: list[int], left: list[int], reasons: list[str]) -> None:
-        stats = dict(self._stats)
-        rejected = slots.count(REJECT)
-        stats["rejected"] += rejected
+        rejected, evicted = slots.count(REJECT), len(left) - left.count(-1)
         stored = len(slots) - rejected
-        stats["stored"] += stored
-        evicted = len(left) - left.count(-1)
-        stats["evicted"] += evicted
         if evicted:
             LOG.debug("evicted %d rows: %d of %d samples stored, %d rows", evicted, stored, len(slots), len(self))
-        for reason in reasons:
-            stats[reason] = stats.get(reason, 0) + 1
-        self._stats = stats
+        stats = Counter(self._stats)
+        stats.update(reasons)
+        stats.update(stored=stored, rejected=rejected, evicted=evicted)
+        self._stats = dict(stats)
 
 
 def check_probs(embedding: NDArray[Any] | None) -> None:

@@ -34,11 +34,8 @@ def of_memory(memory: "Memory") -> dict[str, Any]:
 
 
 def to_memory(memory: "Memory", saved: dict[str, Any]) -> None:
-    for name, mine in (
-        ("policy", repr(memory.policy)),
-        ("capacity", memory.capacity),
-        ("num_classes", memory.num_classes),
-    ):
+    own = {"policy": repr(memory.policy), "capacity": memory.capacity, "num_classes": memory.num_classes}
+    for name, mine in own.items():
         if saved.get(name) != mine:
             raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
     try:
