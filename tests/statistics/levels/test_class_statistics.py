@@ -70,7 +70,7 @@ def levels_of(net, with_classes=True):
 
 def step(levels, net, x, labels):
     x = torch.as_tensor(x)
-    with torch.no_grad(), levels.watching(net), levels.applied(net):
+    with torch.no_grad(), levels.watching(net), levels.predicting(net):
         out = net(x)
     levels.learn(torch.as_tensor(labels), CLASSES)
     return out
@@ -338,7 +338,7 @@ def test_the_state_takes_a_few_numbers_per_channel_and_class_and_more_only_while
     levels, net = levels_of(seeded_net()), seeded_net()
     channels, rest, sizes = 8 + 16, 10 + 10, []
     for count in (32, 16, 5):
-        with torch.no_grad(), levels.watching(net), levels.applied(net):
+        with torch.no_grad(), levels.watching(net), levels.predicting(net):
             net(torch.rand(count, 3, 8, 8, generator=torch.Generator().manual_seed(count)))
         levels.learn(torch.arange(count) % 10, 10)
         sizes.append(levels.num_bytes)

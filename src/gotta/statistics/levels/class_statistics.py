@@ -19,9 +19,8 @@ signature, and not for the prior. What `watch` saw counts only once `learn` is c
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import isfinite
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +28,16 @@ from torch import Tensor, nn
 from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import WINDOW
 from gotta.statistics.levels.levels import TRIALS, Levels, Watched
-from gotta.statistics.levels.look import LEAST_NOISE, LEAST_SHARE, Sight, deviations, exactly, look_ahead, look_at
+from gotta.statistics.levels.look import (
+    LEAST_NOISE,
+    LEAST_SHARE,
+    Noted,
+    Sight,
+    deviations,
+    exactly,
+    find_uneven,
+    look_at,
+)
 from gotta.statistics.levels.trial import Trial
 from gotta.types import Prediction
 
@@ -79,8 +87,9 @@ class ClassStatistics(Levels):
         self.watched = Watched(sight, look.counts, look.newness, strange, seen | verdict.changes)
         return prediction
 
-    def look_ahead(self, x: Tensor, rows: Tensor, sizes: list[int]) -> Sequence[Any]:
-        return look_ahead(x, rows, sizes)
+    def look_ahead(self, x: Tensor, rows: Tensor, sizes: list[int]) -> list[Noted]:
+        parts = zip(torch.split(rows, sizes, 1), torch.split(find_uneven(x).to(rows.device), sizes), strict=True)
+        return [Noted(seen.contiguous(), uneven) for seen, uneven in parts]  # a copy, so that a stream keeps its own
 
     @property
     def counts(self) -> Tensor | None:

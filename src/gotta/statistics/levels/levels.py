@@ -1,13 +1,12 @@
 """What all layers of a network normalise with, side by side in vectors, and what is known of the samples so far.
 
-This is the state that looking, trials and learning share. Nothing is kept in the network: `applied` lends it the levels
-as constants, and `watching` looks at what each layer sees.
+This is the state that looking, trials and learning share. Nothing is kept in the network: `predicting` lends it the
+levels as constants, and `watching` looks at what each layer sees.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.safe_text import tell_number
-from gotta.state import Back, Reader, count, flag, number, read_values, set_values, tensor
-from gotta.statistics.interface import Lent, Statistics
+from gotta.state import Back, Reader, count, flag, number, read_each, set_values, tensor
+from gotta.statistics.interface import Statistics
 from gotta.statistics.levels.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of
 from gotta.statistics.levels.look import FIRST_WAIT, Level, Moments, Plan, Sight, Yardstick, jump
 from gotta.statistics.normalization import own_levels, sample_moments, seen_before, tracked_norms
@@ -51,12 +50,9 @@ class Watched(NamedTuple):
     changes: dict[str, Any]  # of the state
 
 
-@dataclass
-class Book:
-    """Offset and mean square of each class or group, [2, K, P], and the samples each was learned from, [K]."""
-
-    signature: Tensor
-    taught: Tensor
+def _in_book(name: str) -> Any:
+    """A part of the state that is kept in `book`, which streams may have in common."""
+    return property(lambda levels: levels.book[name], lambda levels, value: levels.book.update({name: value}))
 
 
 class Levels(Statistics):
@@ -68,6 +64,8 @@ class Levels(Statistics):
     watches = True
     state: ClassVar[Mapping[str, Reader]] = STATE
     classes: ClassVar[bool]
+    signature: Tensor = _in_book("signature")  # offset and mean square of each class or group, [2, K, P]
+    taught: Tensor = _in_book("taught")  # the samples that each was learned from, [K]
 
     def attach(self, net: nn.Module) -> None:
         layers = tracked_norms(net)
@@ -77,7 +75,7 @@ class Levels(Statistics):
         self.age = 0.0  # units since the last change
         # Signatures, and the mix of the last predictions, [K]; the group of each class, [C], where groups have the
         # signatures. All of them once the number of classes is known.
-        self.book = Book(self.mean.new_zeros(2, 0, len(self.mean)), self.mean.new_zeros(0))
+        self.book = {"signature": self.mean.new_zeros(2, 0, len(self.mean)), "taught": self.mean.new_zeros(0)}
         self.mix = self.mean.new_zeros(0)
         self.groups = torch.zeros(0, dtype=torch.int64, device=self.mean.device)
         self._by_weights = group_classes(net) if self.classes else None
@@ -99,7 +97,7 @@ class Levels(Statistics):
         self.watched: Watched | None = None
         self.sight: Sight | None = None
         self.noted: Any = None  # of the next samples, in a forward that was made ahead
-        self._known: list[tuple[nn.Module, list[_BatchNorm]]] = []
+        self._known: dict[nn.Module, list[_BatchNorm]] = {}
         ends = np.cumsum([0, *self.sizes]).tolist()
         self.places = [slice(*ends[at : at + 2]) for at in range(len(layers))]
         self.half = max(1, len(layers) // 2)
@@ -110,22 +108,6 @@ class Levels(Statistics):
             torch.tensor(self.depths).repeat_interleave(torch.tensor(self.sizes, dtype=torch.long)).to(self.mean)
         )
         self.cut()
-
-    @property
-    def signature(self) -> Tensor:
-        return self.book.signature
-
-    @signature.setter
-    def signature(self, value: Tensor) -> None:
-        self.book.signature = value
-
-    @property
-    def taught(self) -> Tensor:
-        return self.book.taught
-
-    @taught.setter
-    def taught(self, value: Tensor) -> None:
-        self.book.taught = value
 
     def __copy__(self) -> Self:
         """Levels of the same network that go their own way."""
@@ -149,14 +131,12 @@ class Levels(Statistics):
 
     def _layers_of(self, net: nn.Module) -> list[_BatchNorm]:
         """Looked for once: walking through the modules takes as long as a small layer."""
-        for known, layers in self._known:
-            if known is net:
-                return layers
-        self._known.append((net, tracked_norms(net)))
-        return self._known[-1][1]
+        if net not in self._known:
+            self._known[net] = tracked_norms(net)
+        return self._known[net]
 
     @contextmanager
-    def applied(self, net: nn.Module) -> Iterator[None]:
+    def predicting(self, net: nn.Module, moving: bool = True) -> Iterator[None]:
         """This network normalises with the levels, which stay as they are."""
         layers = self._layers_of(net)
         held = [layer._buffers for layer in layers]
@@ -174,11 +154,7 @@ class Levels(Statistics):
             for layer in training:
                 layer.training = True
 
-    def predicting(self, net: nn.Module, moving: bool = True) -> Lent:
-        return self.applied(net)
-
-    def training(self, net: nn.Module, moving: bool = True) -> Lent:
-        return self.applied(net)
+    training = predicting
 
     @contextmanager
     def watching(self, net: nn.Module, sight: Sight | None = None) -> Iterator[Sight]:
@@ -238,7 +214,7 @@ class Levels(Statistics):
         """Go on from a state, where the network is now. Raises unless it is one of such a network."""
         if not self.sizes:
             return
-        found = read_values(self, saved)
+        found = read_each(self.state, saved)
         self._check(found)
         device = own_levels(self.net)[0].device
         set_values(self, {name: value.to(device) if name in TENSORS else value for name, value in found.items()})
@@ -338,10 +314,8 @@ class Levels(Statistics):
 
     def cut(self) -> None:
         """The vectors layer by layer, as every forward needs them; the rest once it is asked for."""
-        self._lent, self._cut_with = (
-            (torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)),
-            self.signature,
-        )
+        self._cut_with = self.signature
+        self._lent = torch.split(self.mean, self.sizes), torch.split(self.var, self.sizes)
         for name in ("held", "yardstick", "expected", "least_var"):
             vars(self).pop(name, None)
 

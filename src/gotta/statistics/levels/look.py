@@ -307,12 +307,6 @@ class Noted(NamedTuple):
     uneven: Tensor  # which samples are not constant, [n]
 
 
-def look_ahead(x: Tensor, rows: Tensor, sizes: list[int]) -> list[Noted]:
-    """Of samples that are in the order of their streams, which have so many each."""
-    parts = zip(torch.split(rows, sizes, 1), torch.split(find_uneven(x).to(rows.device), sizes), strict=True)
-    return [Noted(seen.contiguous(), uneven) for seen, uneven in parts]  # a copy, so that a stream keeps its own alone
-
-
 def look_at(levels: "Levels", x: Tensor, sight: Sight, logits: Tensor, noted: Noted | None = None) -> Look:
     """What the forward that holds the levels says of its samples, and of those that wait."""
     count, known = x.shape[0], levels.recent.shape[0]
