@@ -45,7 +45,7 @@ class Stateful:
         return {**values_of(self), **{name: part.state_dict() for name, part in self.owns().items()}}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        set_values(self, read_values(self, saved))
+        set_values(self, read_each(self.state, saved))
         for name, part in self.owns().items():
             part.load_state_dict(saved[name])
 
@@ -70,12 +70,8 @@ def temporarily(owner: Any, **values: Any) -> Iterator[None]:
         set_values(owner, before)
 
 
-def read_values(owner: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says of an owner's own attributes, checked."""
-    return read_each(owner.state, saved)
-
-
 def read_each(readers: Mapping[str, Reader], saved: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says of attributes that are read so, checked."""
     found = {}
     for name, read in readers.items():
         try:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from gotta.core import resume, saved
 from gotta.core.streams import Held, Key, state_of_stream
 from gotta.errors import GottaError
-from gotta.state import read_values, values_of
+from gotta.state import read_each, values_of
 
 if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
@@ -31,9 +31,9 @@ def load_stream(model: "BetweenSteps", path: Path) -> tuple[Held, dict[str, Any]
     state = resume.read_fitting(model, path)
     try:
         if model.sample is None:  # it has predicted nothing yet
-            model.sample = read_values(model, state["counters"])["sample"]
+            model.sample = read_each(model.state, state["counters"])["sample"]
         return resume.read_stream(model, state["streams"][0][1]), dict(state["beside"])
-    except resume.UNREADABLE as error:
+    except Exception as error:
         raise GottaError(f"the state in {path} does not fit this model: {error}") from error
 
 

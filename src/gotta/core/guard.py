@@ -23,7 +23,7 @@ from gotta.errors import unknown
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.safe_text import tell_number
-from gotta.state import Reader, Stateful, count, flag, number, optional, read_values, tensor, tensors
+from gotta.state import Reader, Stateful, count, flag, number, optional, read_each, tensor, tensors
 from gotta.statistics import Batch
 from gotta.types import Prediction
 
@@ -75,7 +75,7 @@ class Guard(Stateful):
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Raises unless the kept samples go together."""
-        kept = read_values(self, saved)["kept"]
+        kept = read_each(self.state, saved)["kept"]
         if kept and ({*kept} != {"x", "label", "certainty"} or len({len(rows) for rows in kept.values()}) > 1):
             raise ValueError("the samples that the guard keeps are damaged")
         super().load_state_dict(saved)

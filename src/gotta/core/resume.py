@@ -15,7 +15,7 @@ from gotta.cost import PHASES
 from gotta.errors import GottaError
 from gotta.memory import Memory
 from gotta.priors import Prior
-from gotta.state import count, read_each, read_values, set_values, tensor, values_of
+from gotta.state import count, read_each, set_values, tensor, values_of
 from gotta.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
 PACKED = "the state dict"
 Found = tuple[dict[str, Any], dict[str, Any]]  # a record and a state
-UNREADABLE = (  # what a misfit state raises
-    RuntimeError,
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    MemoryError,
-    OverflowError,
-)
 
 
 def save(adapted: "BetweenSteps", path: Path, beside: Mapping[str, Any] | None = None) -> None:
@@ -105,13 +95,13 @@ def put_back(adapted: "BetweenSteps", what: Path | str, state: Mapping[str, Any]
             adapted.shadow.check(adapted.classes)
         adapted.method.cost.restart(state["cost"])
         adapted.snapshots = snapshots
-    except UNREADABLE as error:
+    except Exception as error:  # a state that does not fit may raise anything
         raise GottaError(f"the state in {what} does not fit this model: {error}") from error
 
 
 def put_state(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
     """All but the shadow, which goes on whatever happens to the model that it watches."""
-    set_values(adapted, read_values(adapted, state["counters"]))
+    set_values(adapted, read_each(adapted.state, state["counters"]))
     if adapted.guard is not None:
         adapted.guard.load_state_dict(state["guard"])
         if adapted.guard.snapshot is not None:  # to see that one can go back to it
@@ -185,12 +175,7 @@ def read_stream(adapted: "BetweenSteps", state: Mapping[str, Any]) -> Held:
     buffers = [tensor(value).to(own, copy=True) for own, value in zip(held.buffers, state["buffers"], strict=True)]
     if any(own.shape != value.shape for own, value in zip(held.buffers, buffers, strict=True)):
         raise ValueError("its buffers are of another network")
-    return replace(
-        held,
-        counters=read_each(readers, state["counters"]),
-        remembered=remembered,
-        buffers=buffers,
-    )
+    return replace(held, counters=read_each(readers, state["counters"]), remembered=remembered, buffers=buffers)
 
 
 def move_stream(held: Held, change: Callable[[Tensor], Tensor]) -> Held:

@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, one_error
 from gotta.files import write_atomically
 from gotta.json_yaml import check_plain, open_plain, parse_json, read_bytes, read_json
 from gotta.memory import Policy, policies
@@ -45,16 +44,6 @@ MOST_ROWS = 1 << 20  # that a state may make room for by itself
 MOST_BYTES = 1 << 32  # of tensors, besides what the network and its memory explain
 MOST_OF_NETWORK = 100  # times its own size: teachers, optimizers, what methods remember
 MOST_OF_SAMPLE = 1 << 26  # bytes
-UNREADABLE = (
-    SafetensorError,
-    OSError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    ValueError,
-    RuntimeError,
-)
 AGAIN = 50  # times that a reader looks for the state that replaced another
 
 
@@ -98,7 +87,7 @@ def unpack(what: str, packed: Any) -> tuple[dict[str, Any], dict[str, Any]]:
             raise ValueError(f"it has format {record['format']}, expected {FORMAT}")
         state = decode(record.pop("state"), tensors)
         _check(state)
-    except (SafetensorError, AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+    except Exception as error:
         raise GottaError(f"{what} is not of an adapted model: {type(error).__name__}: {error}.") from None
     return record, state
 
@@ -119,16 +108,13 @@ def read(folder: Path, network: int = 0, capacity: int = 0) -> tuple[dict[str, A
     record = _record(folder)
     for _ in range(AGAIN):
         path = folder / Path(record["tensors"]["file"]).name
-        try:
-            return record, _state(path, record, network, capacity)
-        except FileNotFoundError:
-            before, record = record, _record(folder)
-            if record["tensors"] == before["tensors"]:
-                break
-        except UNREADABLE as error:
-            if isinstance(error, GottaError):
-                raise
-            raise GottaError(f"{folder} is not a readable state: {type(error).__name__}: {error}.") from None
+        with one_error(f"{folder} is not a readable state"):
+            try:
+                return record, _state(path, record, network, capacity)
+            except FileNotFoundError:
+                before, record = record, _record(folder)
+        if record["tensors"] == before["tensors"]:
+            break
     raise GottaError(f"{path} is missing, and {RECORD} needs it. Copy the whole folder.")
 
 
@@ -214,22 +200,16 @@ def bytes_of(model: nn.Module) -> int:
 
 def of_recipe(recipe: Mapping[str, Any] | None) -> dict[str, Any]:
     """The arguments that built a model, and the names of those that cannot be saved, such as functions."""
-    saved, again = {}, []
-    withheld = to_give_again(recipe or {})
-    for name, value in (recipe or {}).items():
-        if name in withheld:
-            again.append(name)
-            continue
-        try:
-            tensors: dict[str, Tensor] = {}
-            saved[name] = encode(value, tensors)
-        except GottaError:
-            again.append(name)
-            continue
-        if tensors:
-            again.append(name)
-            del saved[name]
-    return {"recipe": None if recipe is None else saved, "give_again": again}
+    if recipe is None:
+        return {"recipe": None, "give_again": []}
+    saved, withheld = {}, to_give_again(recipe)
+    for name, value in recipe.items():
+        tensors: dict[str, Tensor] = {}
+        with suppress(GottaError):
+            told = encode(value, tensors)
+            if not tensors and name not in withheld:
+                saved[name] = told
+    return {"recipe": saved, "give_again": [name for name in recipe if name not in saved]}
 
 
 def to_recipe(path: str | Path, record: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]:

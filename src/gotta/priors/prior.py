@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gotta.registry import Registry
-from gotta.state import Reader, Stateful, number, optional, read_values, set_values, values_of
+from gotta.state import Reader, Stateful, number, optional, read_each, set_values, values_of
 from gotta.types import Prediction
 
 LOG = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Prior(Stateful):
         return {name: belief and _to_plain(belief) for name, belief in values_of(self).items()}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        beliefs = {name: found and self.believe(found) for name, found in read_values(self, saved).items()}
+        beliefs = {name: found and self.believe(found) for name, found in read_each(self.state, saved).items()}
         set_values(self, beliefs)
 
     def believe(self, values: Mapping[str, Any]) -> Any:
