@@ -15,7 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from gotta.core.inputs import MOST, Scale, largest_values
 from gotta.core.streams import Held, put
-from gotta.state import set_values, values_of
+from gotta.state import Back, set_values, values_of
 
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
@@ -89,7 +89,7 @@ class Undo:
         self._state = changeable.copies = Copies(kept, changeable.copies)
         self._variances = changeable.running_variances() if moving and changeable.variances else None
         self._levels = self._method.statistics.variances
-        self._lent = [_Lent(module) for module in changeable.modules] if held is None else []
+        self._lent = [_record_lent(module) for module in changeable.modules] if held is None else []
         others = [owner.record() for owner in (adapted.guard, adapted.shadow) if owner is not None]
         self._counters, self._parts = values_of(adapted), self._method.record()
         self._watched = [self._method.cost.record(), *others]
@@ -140,8 +140,8 @@ class Undo:
         if self.held is not None:
             put(self._adapted, self.held)
         set_values(self._adapted, self._exchanged)
-        for lent in self._lent:
-            lent.back()
+        for call in self._lent:
+            call()
         self._parts()
         self._state.back()
         for (held, name), value in zip(self._places, self._state.tensors, strict=False):
@@ -199,23 +199,19 @@ class Undo:
         return [value for value in remembered if isinstance(value, Tensor)]
 
 
-class _Lent:
-    """What a module is lent while it predicts or is trained: its mode, hooks that look on, statistics."""
+def _record_lent(module: nn.Module) -> Back:
+    """For what a module is lent while it predicts or is trained: its mode, hooks that look on, statistics."""
+    hooks, normed = dict(module._forward_pre_hooks), isinstance(module, _BatchNorm)
+    values, buffers = (dict(vars(module)), dict(module._buffers)) if normed else ({}, {})
 
-    __slots__ = ("buffers", "hooks", "module", "values")
+    def back() -> None:
+        if hooks or module._forward_pre_hooks:
+            _refill(module._forward_pre_hooks, hooks)
+        if normed:
+            _refill(vars(module), values)
+            module._buffers.update(buffers)
 
-    def __init__(self, module: nn.Module) -> None:
-        normed = isinstance(module, _BatchNorm)
-        self.module, self.hooks = module, dict(module._forward_pre_hooks)
-        self.values = dict(vars(module)) if normed else None
-        self.buffers = dict(module._buffers) if normed else None
-
-    def back(self) -> None:
-        if self.hooks or self.module._forward_pre_hooks:
-            _refill(self.module._forward_pre_hooks, self.hooks)
-        if self.values is not None and self.buffers is not None:
-            _refill(vars(self.module), self.values)
-            self.module._buffers.update(self.buffers)
+    return back
 
 
 def _refill(held: dict[Any, Any], values: Mapping[Any, Any]) -> None:
