@@ -55,10 +55,8 @@ def tell_layers(names: Iterable[str]) -> str:
     told = []
     for place, numbers in places.items():
         first, last = min(numbers), max(numbers)
-        whole = {*numbers} == {*range(first, last + 1)}
-        told += (
-            [place if first < 0 else f"{place}{first}" + (f"-{last}" if last > first else "")]
-            if whole
-            else [f"{place}{number}" for number in sorted({*numbers})]
-        )
+        if {*numbers} == {*range(first, last + 1)}:
+            told.append(place if first < 0 else f"{place}{first}" + (f"-{last}" if last > first else ""))
+        else:
+            told += [f"{place}{number}" for number in sorted({*numbers})]
     return ", ".join(told[:MOST_TOLD]) + (", ..." if len(told) > MOST_TOLD else "")

@@ -8,18 +8,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.utils.parametrize import is_parametrized
 
-AFFINE_LAYERS = (
-    _BatchNorm,
-    nn.LayerNorm,
-    nn.GroupNorm,
-    nn.InstanceNorm1d,
-    nn.InstanceNorm2d,
-    nn.InstanceNorm3d,
-    nn.RMSNorm,
-)
+AFFINE_LAYERS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)  # the first: BatchNorm and InstanceNorm
 CACHED = 2**17  # numbers that a processor's cache holds
 ONE_VALUE = "Expected more than 1 value per channel when training"  # how torch begins the message
 
