@@ -1,7 +1,7 @@
 """One forward of samples that are normalised differently: each with the levels of its own stream."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from gotta.statistics.normalization import batch_norms, instead, sample_moments, tracked_norms
+from gotta.statistics.normalization import batch_norms, eager_if, instead, is_compiled, sample_moments, tracked_norms
 
 PLAIN = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)  # which normalise and do nothing else
 
@@ -41,10 +41,7 @@ def normalised_each(
         looked = None if see is None else partial(see, at)
         return partial(_normalise, layer, layer.forward, own[0][at], own[1][at], looked)
 
-    # A compiled network may have been traced with its own layers.
-    compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
-    eager: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager") if compiled else nullcontext()
-    with instead(layers, make), eager:
+    with instead(layers, make), eager_if(is_compiled(net)):
         yield
 
 

@@ -1,7 +1,7 @@
 """Normalisation layers of any model: finding and exchanging them, and deciding which statistics BatchNorm uses."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, ClassVar
 
@@ -40,6 +40,16 @@ def affine_parameters(model: nn.Module, skip: Callable[[str], bool] = lambda nam
     """Weight and bias of every normalisation layer that has them, each once."""
     layers = (layer for name, layer in model.named_modules() if isinstance(layer, AFFINE_LAYERS) and not skip(name))
     return list(dict.fromkeys(parameter for layer in layers for parameter in layer.parameters(recurse=False)))
+
+
+def is_compiled(net: nn.Module) -> bool:
+    """Whether a network, or a part of it, may have been traced with its own layers, and without anybody looking on."""
+    return any(hasattr(module, "_orig_mod") for module in net.modules())
+
+
+def eager_if(compiled: bool) -> AbstractContextManager[Any]:
+    """Inside, a compiled network runs as if it were not."""
+    return torch.compiler.set_stance("force_eager") if compiled else nullcontext()
 
 
 @contextmanager

@@ -71,8 +71,8 @@ class ClassStatistics(Levels):
         with torch.no_grad(), exactly(self.mean):
             look = look_at(self, x, sight, logits, noted)
             strange = look.number >= WINDOW and look.distance - self.home > STRANGE and not self.away
-            seen = {"noise": look.noise, **look.seen}
-            self.watched = Watched(sight, look.counts, look.newness, strange, seen)
+            seen = {"noise": look.noise, "newness": look.newness, **look.seen}
+            self.watched = Watched(sight, look.counts, strange, seen)
             if not look.is_worth_a_trial:
                 return prediction
             self.begin(logits.shape[1])
@@ -84,7 +84,7 @@ class ClassStatistics(Levels):
             sight = Sight(*verdict.level)
             with self.watching(net, sight):
                 prediction = predict()
-        self.watched = Watched(sight, look.counts, look.newness, strange, seen | verdict.changes)
+        self.watched = Watched(sight, look.counts, strange, seen | verdict.changes)
         return prediction
 
     def look_ahead(self, x: Tensor, rows: Tensor, sizes: list[int]) -> list[Noted]:
@@ -117,7 +117,6 @@ class ClassStatistics(Levels):
         sight, count = watched.sight, len(group)
         self.samples += count
         self.since, self.in_hand = self.since + count, min(TRIALS, self.in_hand + count / EARN)
-        self.newness = watched.newness
         moved = sight.mean is not self.mean
         for name, value in watched.changes.items():
             setattr(self, name, value)
@@ -185,7 +184,7 @@ class ClassStatistics(Levels):
         if sight.calls:
             look = look_at(self, x, sight, logits)
             self.home = self.refused = max(self.refused, look.distance)
-            self.watched = Watched(sight, look.counts, self.newness, False, {"noise": look.noise})
+            self.watched = Watched(sight, look.counts, False, {"noise": look.noise})
             self.learn(logits.argmax(1), logits.shape[1])
 
     def _signed(self, label: Tensor, num_classes: int) -> Tensor:

@@ -5,7 +5,7 @@ levels as constants, and `watching` looks at what each layer sees.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,7 +20,7 @@ from gotta.state import Back, Reader, count, flag, number, read_each, set_values
 from gotta.statistics.interface import Statistics
 from gotta.statistics.levels.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of
 from gotta.statistics.levels.look import FIRST_WAIT, Level, Moments, Plan, Sight, Yardstick, jump
-from gotta.statistics.normalization import own_levels, sample_moments, seen_before, tracked_norms
+from gotta.statistics.normalization import eager_if, is_compiled, own_levels, sample_moments, seen_before, tracked_norms
 from gotta.types import computed_once
 
 TRIALS = 4.0  # trials in hand at first: each costs two to four forwards
@@ -45,7 +45,6 @@ class Watched(NamedTuple):
 
     sight: Sight
     counts: Tensor | None  # which samples count, [n]; all where None
-    newness: float
     strange: bool  # so far off that they say nothing of the source's level
     changes: dict[str, Any]  # of the state
 
@@ -93,7 +92,7 @@ class Levels(Statistics):
         self.newness = 1.0  # how unlike successive samples are: 1 where each is for itself, near 0 in a video
         self.home = 0.0  # how far the network's own statistics are off at home, where clean samples have told
         self.refused, self.wait, self.since, self.in_hand = 0.0, FIRST_WAIT, FIRST_WAIT, TRIALS
-        self._compiled = any(hasattr(module, "_orig_mod") for module in net.modules())
+        self._compiled = is_compiled(net)
         self.watched: Watched | None = None
         self.sight: Sight | None = None
         self.noted: Any = None  # of the next samples, in a forward that was made ahead
@@ -160,17 +159,13 @@ class Levels(Statistics):
     def watching(self, net: nn.Module, sight: Sight | None = None) -> Iterator[Sight]:
         """Look at a prediction of this network, which normalises with the levels of `sight`."""
         sight = self.begin_sight(Sight(self.mean, self.var) if sight is None else sight)
-        # A compiled network may have been traced without anybody looking on.
-        eager: AbstractContextManager[Any] = (
-            torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
-        )
-        with seen_before(self._layers_of(net), partial(self._see, sight)), eager:
+        with seen_before(self._layers_of(net), partial(self._see, sight)), eager_if(self._compiled):
             yield sight
 
     def begin_sight(self, sight: Sight) -> Sight:
         if self._cut_with is not self.signature:  # another stream has learned meanwhile
             self.cut()
-        self.sight, self.watched = sight, Watched(sight, None, self.newness, False, {})
+        self.sight, self.watched = sight, Watched(sight, None, False, {})
         return sight
 
     @contextmanager
