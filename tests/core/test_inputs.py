@@ -99,6 +99,12 @@ def test_a_compiled_network_runs_compiled_or_it_is_said(settings, compiled, recw
     torch._dynamo.reset()
 
 
+def test_a_data_parallel_network_is_not_said_to_be_compiled(recwarn):
+    model = gotta.adapt(torch.nn.DataParallel(seeded_net()))
+    assert not [warned for warned in recwarn if issubclass(warned.category, NetworkWarning)]
+    assert "runs uncompiled" not in repr(model)
+
+
 def test_compiling_an_adapted_model_leaves_it_alone():
     torch._dynamo.reset()
     runs = []

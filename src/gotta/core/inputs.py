@@ -15,9 +15,8 @@ from torch import Tensor, nn
 
 from gotta.errors import GottaError, NotFinite
 from gotta.methods import Method
-from gotta.methods.parts.calls import unwrap
 from gotta.state import count, number
-from gotta.statistics.normalization import has_batch_norm
+from gotta.statistics.normalization import has_batch_norm, is_compiled
 
 if TYPE_CHECKING:
     from gotta.core.adapted import Adapted
@@ -239,8 +238,7 @@ def check_method(method: Method) -> None:
 
 def runs_uncompiled(method: Method) -> bool:
     """Whether a compiled network is not run as such."""
-    compiled = any(unwrap(module) is not module for module in method.model.modules())
-    return compiled and method.statistics.watches and has_batch_norm(method.model)
+    return is_compiled(method.model) and method.statistics.watches and has_batch_norm(method.model)
 
 
 def check_outputs(adapted: "Adapted", logits: Tensor, samples: int) -> None:
