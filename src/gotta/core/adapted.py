@@ -12,12 +12,10 @@ from gotta.core.guard import Guard
 from gotta.core.inputs import MOST, check_call, check_logits, check_outputs, is_finite, never_compiled, not_stored
 from gotta.core.operated import Operated
 from gotta.core.regime import parts_of
-from gotta.core.shadow import Noting, Shadow
+from gotta.core.shadow import Noting
 from gotta.core.streams import check_keys, check_rows, rows_of, take_each
 from gotta.core.undo import Undo, drop_broken_rows, warn_undone
 from gotta.errors import NotFinite
-from gotta.memory import Memory
-from gotta.methods import Method
 from gotta.methods.parts.calls import LABELS, CalledAsNetwork, check_own
 from gotta.priors.prior import Starts
 from gotta.types import MemoryBatch, Outcome, Prediction
@@ -30,24 +28,6 @@ class Adapted(Operated):
 
     Every public call holds one lock, so that threads may share a model; each step comes whole or not at all.
     """
-
-    def __init__(
-        self,
-        method: Method,
-        memory: Memory,
-        adapt_every: int | None = None,
-        score: str = "before",
-        guard: Guard | None = None,
-        shadow: Shadow | None = None,
-    ) -> None:
-        super().__init__()
-        self.model = method.model
-        self.method, self.memory, self.guard, self.shadow = method, memory, guard, shadow
-        self.adapt_every, self.score = adapt_every, score
-        self.warned = False
-        self.recipe: dict[str, Any] | None = None  # the arguments of `adapt`, to build this model again
-        self.source_hash: str | None = None
-        self.renew()
 
     def renew(self) -> None:
         super().renew()

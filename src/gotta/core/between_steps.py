@@ -85,12 +85,9 @@ class Shared(nn.Module):
             self._undo = undo
             try:
                 done = work(undo)
-            except GuardWarning:  # comes last in a step, as an error only if the caller wants it so
-                self._undo = None
-                undo.stop()
-                raise
-            except BaseException:
-                undo.back(entirely=True)
+            except BaseException as error:
+                if not isinstance(error, GuardWarning):  # comes last in a step, as an error only if the caller wants it
+                    undo.back(entirely=True)
                 self._undo = None
                 undo.stop()
                 raise
@@ -169,13 +166,6 @@ if hasattr(os, "register_at_fork"):
 class BetweenSteps(Shared):
     """A method, a memory and a guard, and what is counted of them. Each call comes whole or not at all."""
 
-    model: nn.Module
-    method: Method
-    memory: Memory
-    guard: Guard | None
-    shadow: Shadow | None
-    recipe: dict[str, Any] | None
-    source_hash: str | None
     offered: int
     turns: int
     adaptations: int
@@ -191,9 +181,22 @@ class BetweenSteps(Shared):
 
     exchanged: ClassVar[tuple[str, ...]] = ("held_streams", "stale_aside", "snapshots")  # beside what `state` names
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        method: Method,
+        memory: Memory,
+        adapt_every: int | None = None,
+        score: str = "before",
+        guard: Guard | None = None,
+        shadow: Shadow | None = None,
+    ) -> None:
         super().__init__()
-        self.frozen = False
+        self.model = method.model
+        self.method, self.memory, self.guard, self.shadow = method, memory, guard, shadow
+        self.adapt_every, self.score = adapt_every, score
+        self.recipe: dict[str, Any] | None = None  # the arguments of `adapt`, to build this model again
+        self.source_hash: str | None = None
+        self.frozen = self.warned = False
         self.limits = Limits()
         self.one_forward = True  # for the samples of several streams, unless the network proves unfit for it
         self.held_streams: dict[Key, Held] = {}  # by their last use; exchanged as a whole
@@ -201,6 +204,7 @@ class BetweenSteps(Shared):
         self.snapshots: dict[int, Mapping[str, Any]] = {}  # by number; exchanged as a whole
         self.sample: tuple[int, ...] | None = None  # the shape of one
         set_values(self, self.counters_at_start())
+        self.renew()
 
     def counters_at_start(self) -> dict[str, Any]:
         """Samples; how often it was time to adapt, for whoever looks at samples again; how often it did; their size."""

@@ -61,19 +61,19 @@ class Scale:
 
 def check_call(adapted: "Adapted", x: Tensor, starts: Any) -> tuple[list[float], NDArray[np.bool_] | None]:
     """Raises unless a model can take these samples. The largest value of each, and which begin something new."""
-    stored = adapted.memory.lasts or adapted.guard is not None
-    check_storable(x, adapted.method.calls.batch_like, stored)
+    if adapted.memory.lasts or adapted.guard is not None:
+        check_storable(x, adapted.method.calls.batch_like)
     return check_batch(x, adapted.sample, adapted.method.needs_batch), check_starts(starts, len(x))
 
 
-def check_storable(x: Tensor, beside: Sequence[str], stored: bool) -> None:
-    """Raises where samples would be stored, in a memory or by a guard, that cannot be predicted again alone."""
-    if stored and beside:
+def check_storable(x: Tensor, beside: Sequence[str]) -> None:
+    """Raises where samples to be stored, in a memory or by a guard, cannot be predicted again alone."""
+    if beside:
         raise GottaError(
             f"the network takes {', '.join(beside)} beside each sample, and a memory or a guard stores the sample "
             "alone. Use memory='none' without a guard, or a network that takes one tensor."
         )
-    if stored and x.dtype in TOKENS:
+    if x.dtype in TOKENS:
         raise GottaError(
             f"a memory or a guard stores samples of floating numbers (got {x.dtype}: token ids?). Use memory='none' "
             "without a guard."

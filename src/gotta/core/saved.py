@@ -153,19 +153,13 @@ def alone_in(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GottaError(f"cannot write to {folder}: {error.strerror}. Choose a folder you can write to.") from error
-    opened = _opened(folder)
+    # The folder itself is locked, or a file in it where folders cannot be opened.
+    opened = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT) if ON_WINDOWS else os.open(folder, os.O_RDONLY)
     try:
         _lock(opened)
         yield
     finally:
         os.close(opened)  # which gives the lock back
-
-
-def _opened(folder: Path) -> int:
-    """What to lock: the folder itself, or a file in it where folders cannot be opened."""
-    if ON_WINDOWS:
-        return os.open(folder / LOCK, os.O_RDWR | os.O_CREAT)
-    return os.open(folder, os.O_RDONLY)
 
 
 def _lock(opened: int) -> None:
@@ -270,13 +264,12 @@ def encode(value: Any, tensors: dict[str, Tensor], name: str = "") -> Any:
     if isinstance(value, Policy | Prior | Statistics):
         return {f"{MARK}part": _describe_part(value)}
     if isinstance(value, Tensor | np.ndarray):
-        array = isinstance(value, np.ndarray)
-        tensor = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+        kind = "array" if isinstance(value, np.ndarray) else "tensor"
         while name in tensors:
             name += "'"  # names with dots in them can meet
         # Cloned, because safetensors refuses tensors that share memory, such as tied weights.
-        tensors[name] = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
-        return {f"{MARK}array" if array else f"{MARK}tensor": name}
+        tensors[name] = torch.as_tensor(value).detach().cpu().clone(memory_format=torch.contiguous_format)
+        return {f"{MARK}{kind}": name}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -292,9 +285,9 @@ def encode(value: Any, tensors: dict[str, Tensor], name: str = "") -> Any:
         return {f"{MARK}dict": [[key, part] for key, part in parts]}
     if isinstance(value, list | tuple | set | frozenset):
         listed = sorted(value) if isinstance(value, set | frozenset) else value
-        parts_ = [encode(part, tensors, f"{name}.{place}") for place, part in enumerate(listed)]
-        kind = "tuple" if isinstance(value, tuple) else "list" if isinstance(value, list) else "set"
-        return parts_ if kind == "list" else {f"{MARK}{kind}": parts_}
+        told = [encode(part, tensors, f"{name}.{place}") for place, part in enumerate(listed)]
+        kind = "tuple" if isinstance(value, tuple) else "set"
+        return told if isinstance(value, list) else {f"{MARK}{kind}": told}
     raise GottaError(f"{name} is a {type(value).__name__}, which a saved state cannot hold.")
 
 

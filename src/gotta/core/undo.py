@@ -83,7 +83,8 @@ class Undo:
         self.held = held  # the stream that is in the model, where calls exchange it
         self._exchanged = {name: getattr(adapted, name) for name in adapted.exchanged}
         self._inner: list[Undo] = []
-        moving = self._may_move()
+        # Whether this call can move the buffers of networks, as far as gotta moves them.
+        moving = self._moving = everything or bool(changeable.moving)
         self._places = changeable.places if moving else changeable.loose
         kept = [*changeable.buffers(moving), *self._remembered_tensors()]
         self._state = changeable.copies = Copies(kept, changeable.copies)
@@ -148,7 +149,8 @@ class Undo:
             held[name] = value
         if self.adapting:
             self._trained.back()
-            self._restore_optimizer(self._method.optimizer)
+            if self._method.optimizer is not None:
+                self._restore_optimizer(self._method.optimizer)
         if self._rewind is not None:
             self._rewind.back()
         set_values(self._adapted, self._counters)
@@ -156,9 +158,7 @@ class Undo:
             call()
         torch.clear_autocast_cache()
 
-    def _restore_optimizer(self, optimizer: torch.optim.Optimizer | None) -> None:
-        if optimizer is None:
-            return
+    def _restore_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         optimizer.zero_grad()
         optimizer.state = defaultdict(dict, {parameter: dict(held) for parameter, held in self._moments})
         for group, settings in zip(optimizer.param_groups, self._settings, strict=True):
@@ -174,7 +174,7 @@ class Undo:
         numbers = [value for name in method.remembers if isinstance(value := getattr(method, name), float)]
         values = self._remembered_tensors()
         values += tensors([method.statistics.state_dict()]) if moved else []
-        if self._may_move():
+        if self._moving:
             values += self._changeable.buffers()
         if self.adapting:
             values += self._changeable.parameters
@@ -188,10 +188,6 @@ class Undo:
         ):
             return f"a running variance would move by more than a factor of {MOST:,.0f}"
         return ""
-
-    def _may_move(self) -> bool:
-        """Whether this call can move the buffers of networks, as far as gotta moves them."""
-        return self._everything or bool(self._changeable.moving)
 
     def _remembered_tensors(self) -> list[Tensor]:
         method = self._method
