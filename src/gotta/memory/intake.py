@@ -1,6 +1,6 @@
 """From what the user gives to checked columns on the CPU, with one transfer per batch from another device."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,40 +18,32 @@ Given = Tensor | NDArray[Any] | Sequence[Any] | None
 class Columns:
     """The numbers of one batch that decisions are made on; None where a column was not given."""
 
-    label: NDArray[np.int64] | None  # [B]
-    uncertainty: NDArray[np.float64] | None  # [B]
-    embedding: NDArray[Any] | None  # [B, D]
+    label: NDArray[np.int64] | None = None  # [B]
+    uncertainty: NDArray[np.float64] | None = None  # [B]
+    embedding: NDArray[Any] | None = None  # [B, D]
     descriptor: NDArray[np.float64] | None = None  # [B, K]
 
 
-def receive(
-    x: Any,
-    label: Given,
-    uncertainty: Given,
-    embedding: Given,
-    num_classes: int,
-    descriptor: Given = None,
-    described: bool = False,
-) -> tuple[Tensor, Columns]:
-    """The samples as a tensor where they are, and their checked columns. Raises before anything was changed.
+def receive(x: Any, given: Mapping[str, Given], num_classes: int, described: bool = False) -> tuple[Tensor, Columns]:
+    """The samples as a tensor where they are, and the given columns, checked. Raises before anything was changed.
 
     If `described`, the descriptor is measured on the samples.
     """
     x = tensor("x", x)
     if x.ndim == 0 or len(x) == 0:
         raise GottaError(f"observe got an empty batch (x of shape {tuple(x.shape)}). Give at least one sample.")
-    given = {"label": label, "uncertainty": uncertainty, "embedding": embedding, "descriptor": descriptor}
-    if described:
-        given["descriptor"] = describe(x)
     tensors = {name: tensor(name, value) for name, value in given.items() if value is not None}
+    if described:
+        tensors["descriptor"] = describe(x)
     for name, value in tensors.items():
         check_shape(name, value, len(x))
     if x.is_floating_point() or x.is_complex():
         # A sum is finite only if every part is; it needs one pass and no second array of the size of x.
         tensors["x"] = x.reshape(len(x), -1).sum(1, dtype=torch.promote_types(x.dtype, torch.float32))
     arrays = dict(zip(tensors, fetch(list(tensors.values())), strict=True))
+    sums = arrays.pop("x", None)
     # The sum of finite numbers may overflow, so only the second look decides.
-    if "x" in arrays and not np.isfinite(arrays["x"]).all() and not bool(x.isfinite().all()):
+    if sums is not None and not np.isfinite(sums).all() and not bool(x.isfinite().all()):
         raise not_finite("x")
     return x, check_columns(arrays, num_classes)
 
@@ -114,24 +106,18 @@ def unpack(block: NDArray[np.uint8], like: Tensor) -> NDArray[Any]:
 
 
 def check_columns(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
-    label, uncertainty, embedding = (arrays.get(name) for name in ("label", "uncertainty", "embedding"))
-    descriptor = arrays.get("descriptor")
-    for name, column in (("uncertainty", uncertainty), ("embedding", embedding), ("descriptor", descriptor)):
-        if column is not None and column.dtype.kind not in "fiub":
-            raise GottaError(f"{name} must hold real numbers, got {column.dtype}.")
-        if column is not None and not np.isfinite(column).all():
+    for name, column in arrays.items():
+        kinds, numbers = ("iub", "whole") if name == "label" else ("fiub", "real")
+        if column.dtype.kind not in kinds:
+            raise GottaError(f"{name} must hold {numbers} numbers, got {column.dtype}.")
+        if not np.isfinite(column).all():
             raise not_finite(name)
-    if label is not None:
-        if label.dtype.kind not in "iub":
-            raise GottaError(f"label must hold whole numbers, got {label.dtype}.")
-        if label.min() < 0 or label.max() >= num_classes:
-            found = f"{label.min()}..{label.max()}"
+        if name == "label" and not 0 <= column.min() <= column.max() < num_classes:
+            found = f"{column.min()}..{column.max()}"
             raise GottaError(f"label must be in 0..{num_classes - 1} for num_classes={num_classes}, got {found}.")
-        label = label.astype(np.int64)
-    if embedding is not None and embedding.dtype.kind != "f":
-        embedding = embedding.astype(np.float64)
-    uncertainty, descriptor = (None if c is None else c.astype(np.float64) for c in (uncertainty, descriptor))
-    return Columns(label, uncertainty, embedding, descriptor)
+        if name != "embedding" or column.dtype.kind != "f":
+            arrays[name] = column.astype(np.int64 if name == "label" else np.float64)
+    return Columns(**arrays)
 
 
 def not_finite(name: str) -> NotFinite:

@@ -153,7 +153,8 @@ class Memory:
         if not self.knows_classes:
             raise GottaError("this memory does not know how many classes there are. Build it with num_classes=...")
         described = descriptor is None and (self.journal is not None or "descriptor" in self.policy.keeps)
-        x, columns = intake.receive(x, label, uncertainty, embedding, self.num_classes, descriptor, described)
+        given = {"label": label, "uncertainty": uncertainty, "embedding": embedding, "descriptor": descriptor}
+        x, columns = intake.receive(x, given, self.num_classes, described)
         self._begin(columns, len(x))
         self._storage.prepare(x)
         if self._fields is None:
@@ -195,7 +196,8 @@ class Memory:
         x = self._storage.read(torch.from_numpy(rows))
         with one_error("the stored rows cannot be predicted anew"):
             new = predict(x)
-            _, columns = intake.receive(x, new.label, new.uncertainty, new.embedding, self.num_classes)
+            given = {"label": new.label, "uncertainty": new.uncertainty, "embedding": new.embedding}
+            _, columns = intake.receive(x, given, self.num_classes)
         table, label, uncertainty = self._table, columns.label, columns.uncertainty
         embedding = columns.embedding if table.embedding.shape[1] else table.embedding[rows]
         assert label is not None

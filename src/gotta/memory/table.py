@@ -1,6 +1,7 @@
 """What a memory knows of its rows, as columns; age is `clock - born`, so ageing costs nothing."""
 
 from bisect import bisect_left
+from collections import defaultdict
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -22,10 +23,9 @@ class Order:
 
     __slots__ = ("_slots", "_start", "_stop")
 
-    def __init__(self, slots: IntArray | None = None) -> None:
-        given = NO_ROWS if slots is None else slots
-        self._slots = np.concatenate([given, np.empty(8, np.int64)])
-        self._start, self._stop = 0, len(given)
+    def __init__(self, slots: IntArray = NO_ROWS) -> None:
+        self._slots = np.concatenate([slots, np.empty(8, np.int64)])
+        self._start, self._stop = 0, len(slots)
 
     def __len__(self) -> int:
         return self._stop - self._start
@@ -112,7 +112,7 @@ class Table:
         self._count: IntArray = np.zeros(num_classes + 1, np.int64)
         self._seen: IntArray = np.zeros(num_classes + 1, np.int64)
         self._size = 0
-        self._members: dict[int, Order] = {}
+        self._members: defaultdict[int, Order] = defaultdict(Order)
         self._classes_with = [num_classes + 1] + [0] * capacity  # how many classes hold k rows
         self._largest = 0
         self._indexes: dict[type[Any], Any] = {}
@@ -172,12 +172,10 @@ class Table:
 
     def largest(self) -> list[int]:
         """The classes that hold the most rows, ascending; none of them when the table is empty."""
-        classes: list[int] = (self.count == self._largest).nonzero()[0].tolist() if self._size else []
-        return classes
+        return (self.count == self._largest).nonzero()[0].tolist() if self._size else []
 
     def age(self, rows: IntArray) -> IntArray:
-        age: IntArray = self.clock - self.born[rows]
-        return age
+        return self.clock - self.born[rows]
 
     def rows(self) -> IntArray:
         """All filled slots: classes ascending, inside a class oldest first."""
@@ -218,10 +216,7 @@ class Table:
             if descriptor is not None:
                 self.descriptor[slot] = descriptor
         self._size += 1
-        members = self._members.get(label)
-        if members is None:
-            members = self._members[label] = Order()
-        members.append(slot)
+        self._members[label].append(slot)
         self._recount(label, 1)
         for index in self._indexes.values():
             index.added(slot)
@@ -259,7 +254,8 @@ class Table:
         label = self.label[rows]
         classes, starts = np.unique(label, return_index=True)
         self._size = len(rows)
-        self._members = {int(c): Order(part) for c, part in zip(classes, np.split(rows, starts[1:]), strict=False)}
+        parts = zip(classes.tolist(), np.split(rows, starts[1:]), strict=False)
+        self._members = defaultdict(Order, {label: Order(part) for label, part in parts})
         self._count[:] = np.bincount(label % len(self._count), minlength=len(self._count))
         self._classes_with = np.bincount(self._count, minlength=self.capacity + 1).tolist()
         self._largest = int(self._count.max())

@@ -69,8 +69,7 @@ class Lengths:
         bar = rough[rough.argmin()]
         rough[first] = smallest
         # |a|^2 - 2ab + |b|^2 loses digits where a and b are near; the margin is far above that loss.
-        near: IntArray = (rough <= bar + 1e-11 * (length + abs(bar))).nonzero()[0]
-        return near
+        return np.flatnonzero(rough <= bar + 1e-11 * (length + abs(bar)))
 
 
 def farthest_first(points: Floats, start: int) -> list[int]:

@@ -23,8 +23,7 @@ class Neighbours:
 
     def similarity(self, label: int, embedding: Floats) -> Floats:
         """Cosine similarity[N] of an embedding[D] to the N rows of a class."""
-        similarity: Floats = self._units(label) @ unit(embedding)
-        return similarity
+        return self._units(label) @ unit(embedding)
 
     def most_redundant(self, label: int, similarity: Floats) -> tuple[list[int], bool]:
         """The rows of a class that are closest to another row of it or to a newcomer with these similarities, oldest
@@ -37,18 +36,18 @@ class Neighbours:
 
     def added(self, slot: int) -> None:
         direction = self._unit[slot] = unit(self._table.embedding[slot])
-        label = int(self._table.label[slot])
-        self._few.pop(label, None)
-        kept = self._kept.get(label)
-        if kept is not None:
+        if (kept := self._changed(slot)) is not None:
             kept.append(slot, direction)
 
     def removed(self, slot: int) -> None:
+        if (kept := self._changed(slot)) is not None:
+            kept.drop(slot)
+
+    def _changed(self, slot: int) -> "Kept | None":
+        """What is kept of the class of this row, which changes."""
         label = int(self._table.label[slot])
         self._few.pop(label, None)
-        kept = self._kept.get(label)
-        if kept is not None:
-            kept.drop(slot)
+        return self._kept.get(label)
 
     def _closest_of_few(self, label: int) -> Floats:
         found = self._few.get(label)

@@ -33,8 +33,7 @@ def of_row(table: Table, slot: int, lambda_t: float, lambda_u: float) -> float:
 def of_rows(table: Table, rows: IntArray, lambda_t: float, lambda_u: float) -> Floats:
     """H of many stored rows."""
     time = lambda_t / (1.0 + np.exp((table.born[rows] - table.clock) / table.capacity))
-    h: Floats = time + lambda_u * table.uncertainty[rows] / scale(table.num_classes)
-    return h
+    return time + lambda_u * table.uncertainty[rows] / scale(table.num_classes)
 
 
 @cache
