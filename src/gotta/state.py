@@ -106,9 +106,7 @@ def tensor(value: Any) -> Tensor:
 
 
 def tensors(value: Any) -> dict[str, Tensor]:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"a {type(value).__name__} is not tensors by name")
-    return {str(name): tensor(part) for name, part in value.items()}
+    return {str(name): tensor(part) for name, part in dict(value).items()}
 
 
 def optional(read: Reader) -> Reader:

@@ -16,9 +16,10 @@ class Ema(Filter):
     def walk(self, belief: Belief, probs: Floats, starts: Starts) -> tuple[Floats, Floats, Belief]:
         factors, last = np.empty_like(probs), belief.last
         rate = share_of(self.rate, self.at_once(len(probs)))
-        for part, begins in self.groups(starts):
+        alone = self.order_in_batch == "time"
+        for part, begins in enumerate(starts.tolist()) if alone else [(slice(None), any(starts))]:
             last = belief.marginal if begins else last
             factors[part] = last + self.floor
-            seen = probs[part] if self.order_in_batch == "time" else probs[part].mean(0)
+            seen = probs[part] if alone else probs.mean(0)
             last = last + rate * (seen - last)
         return factors, np.ones(probs.shape[:2]), belief._replace(last=last)

@@ -26,9 +26,7 @@ Starts = NDArray[np.bool_]
 
 def named_values(saved: Any) -> dict[str, Any]:
     """Arrays and numbers by name."""
-    if not isinstance(saved, Mapping):
-        raise ValueError(f"a {type(saved).__name__} is not a belief")
-    return {name: value.cpu().numpy() if isinstance(value, Tensor) else value for name, value in saved.items()}
+    return {name: value.cpu().numpy() if isinstance(value, Tensor) else value for name, value in dict(saved).items()}
 
 
 class Foreseen(NamedTuple):

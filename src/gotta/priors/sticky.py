@@ -3,7 +3,7 @@
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -75,19 +75,6 @@ class Filter(Weighing, Prior):
         chosen, acts, belief = self._choose(belief, np.log(totals))
         return self._weigh(logits, factors, chosen, acts), belief
 
-    def foresee(self, streams: Sequence[Prior], parts: Sequence[Tensor]) -> Sequence[Foreseen | None]:
-        joined, sizes = torch.cat(list(parts)), [len(part) for part in parts]
-        logits = joined.detach().double().cpu()
-        held = [self.begin(logits.shape[1]) if one.belief is None else one.belief for one in streams]
-        factors, totals, beliefs = self.walk_each(held, self._soften(logits), sizes)
-        seen = np.split(np.log(totals), np.cumsum(sizes)[:-1])
-        made = [self._choose(*one) for one in zip(beliefs, seen, strict=True)]
-        chosen = list(chain.from_iterable(which for which, _, _ in made))
-        acts = list(chain.from_iterable(act for _, act, _ in made))
-        judged = self._weigh(logits, factors, chosen, acts).log_softmax(1).to(joined)
-        after = [belief for _, _, belief in made]
-        return [Foreseen(*found) for found in zip(parts, torch.split(judged, sizes), after, strict=True)]
-
     def _soften(self, logits: Tensor) -> Floats:
         """Probabilities at each temperature, [B, T, C]."""
         return (logits[:, None] / _column(self.temperatures)).softmax(2).numpy()
@@ -105,22 +92,9 @@ class Filter(Weighing, Prior):
         `probs` may be used up.
         """
 
-    def walk_each(
-        self, beliefs: Sequence[Belief], probs: Floats, sizes: Sequence[int]
-    ) -> tuple[Floats, Floats, list[Belief]]:
-        """The same for the samples of several streams, one stream after the other, none of which begins anew."""
-        parts = np.split(probs, np.cumsum(sizes)[:-1])
-        walked = [self.walk(*one, np.zeros(len(one[1]), bool)) for one in zip(beliefs, parts, strict=True)]
-        factors, totals, after = zip(*walked, strict=True)
-        return np.concatenate(factors), np.concatenate(totals), list(after)
-
     def at_once(self, count: int) -> int:
         """How many of the samples of a batch are one step of the filter."""
         return count if self.order_in_batch == "none" else 1
-
-    def groups(self, starts: Starts) -> Iterable[tuple[int | slice, bool]]:
-        """The steps through a batch, each of a sample or of all, and whether something new begins there."""
-        return enumerate(starts.tolist()) if self.order_in_batch == "time" else [(slice(len(starts)), any(starts))]
 
     def _choose(self, belief: Belief, foreseen: Floats) -> tuple[list[int], list[bool], Belief]:
         """Which temperature answers each sample, and whether the prior has a say in it."""
@@ -190,12 +164,29 @@ class Sticky(HiddenMarkov, Filter):
                 factors[at], totals[at] = self.advance_in_place(shares, last, marginal, stay, probs[at], room)
         return factors, totals[:, :, 0], belief._replace(last=last, marginal=marginal, stay=stay[:, 0])
 
-    def walk_each(
+    def foresee(self, streams: Sequence[Prior], parts: Sequence[Tensor]) -> Sequence[Foreseen | None]:
+        """Of samples in order, whatever the number of streams is; those of a batch at once are left to each stream."""
+        if self.order_in_batch == "none":
+            return super().foresee(streams, parts)
+        joined, sizes = torch.cat(list(parts)), [len(part) for part in parts]
+        logits = joined.detach().double().cpu()
+        held = [self.begin(logits.shape[1]) if one.belief is None else one.belief for one in streams]
+        factors, totals, beliefs = self._walk_each(held, self._soften(logits), sizes)
+        seen = np.split(np.log(totals), np.cumsum(sizes)[:-1])
+        made = [self._choose(*one) for one in zip(beliefs, seen, strict=True)]
+        chosen = list(chain.from_iterable(which for which, _, _ in made))
+        acts = list(chain.from_iterable(act for _, act, _ in made))
+        judged = self._weigh(logits, factors, chosen, acts).log_softmax(1).to(joined)
+        after = [belief for _, _, belief in made]
+        return [Foreseen(*found) for found in zip(parts, torch.split(judged, sizes), after, strict=True)]
+
+    def _walk_each(
         self, beliefs: Sequence[Belief], probs: Floats, sizes: Sequence[int]
     ) -> tuple[Floats, Floats, list[Belief]]:
-        """In rounds: the first sample of each stream, then the second."""
-        if self.order_in_batch == "none":
-            return super().walk_each(beliefs, probs, sizes)
+        """Through the samples of several streams, one stream after the other, none of which begins anew.
+
+        In rounds: the first sample of each stream, then the second.
+        """
         last, marginal, stay = (np.stack(part) for part in list(zip(*beliefs, strict=True))[:3])
         stay, shares = stay[:, :, None], self.shares(probs.shape[2])
         ends = np.cumsum(sizes)
