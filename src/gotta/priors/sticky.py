@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.errors import unknown
 from gotta.hidden_markov import HiddenMarkov, Room, Weighing
+from gotta.limits import require
 from gotta.priors.prior import Floats, Foreseen, Prior, Starts, priors
 from gotta.types import Prediction
 
 LOG = logging.getLogger(__name__)
-ORDERS = ("time", "none")
+Order = Literal["time", "none"]
 
 
 class Belief(NamedTuple):
@@ -44,9 +44,8 @@ class Filter(Weighing, Prior):
     of a batch all at once, for batches that are not in time order.
     """
 
-    def __init__(self, order_in_batch: Literal["time", "none"] = "time") -> None:
-        if order_in_batch not in ORDERS:
-            raise unknown("order_in_batch", order_in_batch, ORDERS)
+    def __init__(self, order_in_batch: Order = "time") -> None:
+        require("order_in_batch", order_in_batch, Order)
         self.order_in_batch = order_in_batch
 
     def begin(self, classes: int) -> Belief:

@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from gotta.errors import unknown
+from gotta.limits import require
 from gotta.statistics.interface import statistics
 from gotta.statistics.levels.class_statistics import ClassStatistics
 from gotta.statistics.levels.levels import SHARED
 
-SIGNATURES = ("own", "shared")
+Signatures = Literal["own", "shared"]
 
 
 @statistics.register("class")
@@ -19,9 +19,8 @@ class Class(ClassStatistics):
 
     classes = True
 
-    def __init__(self, signatures: Literal["own", "shared"] = "own") -> None:
-        if signatures not in SIGNATURES:
-            raise unknown("signatures", signatures, SIGNATURES)
+    def __init__(self, signatures: Signatures = "own") -> None:
+        require("signatures", signatures, Signatures)
         self.signatures = signatures
 
     @property
