@@ -23,7 +23,7 @@ from gotta.errors import unknown
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.safe_text import tell_number
-from gotta.state import Reader, Stateful, count, flag, number, optional, read_each, tensor, tensors
+from gotta.state import Reader, Stateful, count, flag, number, optional, tensor, tensors
 from gotta.statistics import Batch
 from gotta.types import Prediction
 
@@ -38,6 +38,14 @@ AT_MOST = 0.1  # of what was lost above that counts in one check, because a run 
 ALARM, RETURN = 0.2, 0.2  # sums of what was lost above that, and of what was won
 MOST_DOUBLINGS = 4
 MIXED = Batch()
+
+
+def kept_samples(saved: Any) -> dict[str, Tensor]:
+    """The samples for the next check, if there are any; raises unless they go together."""
+    kept = tensors(saved)
+    if kept and ({*kept} != {"x", "label", "certainty"} or len({len(rows) for rows in kept.values()}) > 1):
+        raise ValueError("the samples that the guard keeps are damaged")
+    return kept
 
 
 def snapshot(saved: Any) -> dict[str, Any]:
@@ -64,7 +72,7 @@ class Guard(Stateful):
         "evidence": number,
         "company": optional(tensor),
         "snapshot": optional(snapshot),
-        "kept": tensors,
+        "kept": kept_samples,
     }
 
     def __init__(self, action: str, source: Method) -> None:
@@ -72,13 +80,6 @@ class Guard(Stateful):
             raise unknown("guard", action, ACTIONS)
         self.action, self.source = action, source
         self.reset()
-
-    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Raises unless the kept samples go together."""
-        kept = read_each(self.state, saved)["kept"]
-        if kept and ({*kept} != {"x", "label", "certainty"} or len({len(rows) for rows in kept.values()}) > 1):
-            raise ValueError("the samples that the guard keeps are damaged")
-        super().load_state_dict(saved)
 
     def check(self, sample: tuple[int, ...] | None, classes: int | None) -> None:
         """Raises unless the kept samples are such, with labels of so many classes."""
