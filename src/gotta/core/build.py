@@ -176,7 +176,9 @@ def adapt(
     source_hash = saved.fingerprint(model)
     held = memory if isinstance(memory, Memory) else Memory(memory, capacity, num_classes, seed)
     cls = methods.take(method)
-    _permit(statistics, prior)
+    for part, known in ((statistics, known_statistics), (prior, known_priors)):
+        if isinstance(part, str):  # whoever calls this may name classes of their own
+            known.take(part)
     check_owner(hyper, method, cls.arguments(), memory if isinstance(memory, str) else None)
     preset = hyper.get("preset", "official")
     chosen = choose_statistics(cls, held.lasts, pairing, preset, statistics, fed_by, rate)
@@ -219,14 +221,6 @@ def adapt(
     adapted.limits = limits
     adapted.recipe, adapted.source_hash = {**given, "prior": prior or cls.native_prior}, source_hash
     return adapted
-
-
-def _permit(statistics: str | Statistics | None, prior: str | Prior | None) -> None:
-    """Whoever calls `adapt` may name classes of their own."""
-    if isinstance(statistics, str):
-        known_statistics.take(statistics)
-    if isinstance(prior, str):
-        known_priors.take(prior)
 
 
 @torch.inference_mode(False)

@@ -140,7 +140,7 @@ class Rewind:
     def __init__(self, memory: "Memory") -> None:
         table, storage, journal = memory._table, memory._storage, memory.journal
         holders = (memory, table, storage)
-        self._memory, self._table, self._storage, self._journal = memory, table, storage, journal
+        self._memory, self._table, self._storage = memory, table, storage
         self._places: list[tuple[Any, str, Any]] = [
             (holder, name, getattr(holder, name)) for holder in holders for name in holder.exchanged
         ]
