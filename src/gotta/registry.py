@@ -176,20 +176,12 @@ class Registry(Generic[T]):
             raise
 
     def _load_plugin(self, point: EntryPoint) -> T:
-        try:
-            found: Any = point.load()
-        except (Exception, SystemExit) as error:
-            raise GottaError(
-                f"the plug-in {self.kind} '{point.name}' ({point.value}) cannot be imported: "
-                f"{type(error).__name__}: {error}. Repair or uninstall its package."
-            ) from error
+        what = f"the plug-in {self.kind} '{point.name}' ({point.value})"
+        found = _load(what, point.load, "Repair or uninstall its package.")
         wrong_class = isinstance(found, type) and self.is_kind is not None and not self.accepts(found)
         if wrong_class or not callable(found):
             expected = self.expected or "something to call"
-            raise GottaError(
-                f"the plug-in {self.kind} '{point.name}' ({point.value}) is of another kind and was not called. "
-                f"Expected {expected}."
-            )
+            raise GottaError(f"{what} is of another kind and was not called. Expected {expected}.")
         return self._usable(found)
 
 
@@ -215,13 +207,15 @@ class Functions(Registry[Callable[..., T]], Generic[T]):
 def import_named(kind: str, name: str) -> Any:
     """What `module:name` names, imported and not called."""
     module, _, attribute = name.partition(":")
+    way_out = "Expected module:Class, importable from here."
+    return _load(f"{kind} '{name}'", lambda: getattr(importlib.import_module(module), attribute), way_out)
+
+
+def _load(what: str, load: Callable[[], Any], way_out: str) -> Any:
     try:
-        return getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:  # whatever a module of the caller's own raises
-        raise GottaError(
-            f"{kind} '{name}' cannot be imported: {type(error).__name__}: {error}. "
-            f"Expected module:Class, importable from here."
-        ) from error
+        return load()
+    except (Exception, SystemExit) as error:  # whatever code of somebody else's raises
+        raise GottaError(f"{what} cannot be imported: {type(error).__name__}: {error}. {way_out}") from error
 
 
 def what_is(found: Any) -> str:
