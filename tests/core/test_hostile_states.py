@@ -337,6 +337,12 @@ def test_what_watches_a_model_must_have_kept_such_samples(settings, top, wrong, 
     changed.refused(top, ["x", 3, [0.5], *wrong])
 
 
+def test_labels_and_certainties_that_have_changed_places_are_refused(tmp_path):
+    changed = Changed(warm("norm", memory="fps", capacity=6, guard="rollback"), tmp_path)
+    kept = find(changed.state, ("guard", "kept"))
+    changed.refused(("guard", "kept"), [{**kept, "label": kept["certainty"], "certainty": kept["label"]}])
+
+
 def test_a_state_of_groups_needs_as_many_classes(tmp_path):
     """With more than 128 classes, groups of them have signatures."""
     model = adapt(seeded_net(classes=130), num_classes=130)

@@ -38,12 +38,14 @@ AT_MOST = 0.1  # of what was lost above that counts in one check, because a run 
 ALARM, RETURN = 0.2, 0.2  # sums of what was lost above that, and of what was won
 MOST_DOUBLINGS = 4
 MIXED = Batch()
+KINDS = {"label": (1, torch.int64), "certainty": (1, torch.float64)}  # what is kept of samples: dimensions, type
 
 
 def kept_samples(saved: Any) -> dict[str, Tensor]:
     """The samples for the next check, if there are any; raises unless they go together."""
     kept = tensors(saved)
-    if kept and ({*kept} != {"x", "label", "certainty"} or len({len(rows) for rows in kept.values()}) > 1):
+    kinds = {name: (rows.ndim, rows.dtype) for name, rows in kept.items() if name != "x"}
+    if kept and ("x" not in kept or kinds != KINDS or len({len(rows) for rows in kept.values()}) > 1):
         raise ValueError("the samples that the guard keeps are damaged")
     return kept
 
@@ -86,10 +88,7 @@ class Guard(Stateful):
         rows = [part for part in (self.kept.get("x"), self.company) if part is not None]
         if sample is not None and any(tuple(part.shape[1:]) != sample for part in rows):
             raise ValueError("the guard keeps samples of another shape")
-        label, certainty = (self.kept.get(name, torch.zeros(0)) for name in ("label", "certainty"))
-        kinds = {(part.ndim, part.dtype) for part in (label, certainty)}
-        if self.kept and kinds != {(1, torch.int64), (1, torch.float64)}:
-            raise ValueError("labels and certainties of the samples that the guard keeps are damaged")
+        label = self.kept.get("label", torch.zeros(0))
         if len(label) and not 0 <= int(label.min()) <= int(label.max()) < (classes or 1 << 62):
             raise ValueError("the guard keeps labels of other classes")
 
