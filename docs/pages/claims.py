@@ -21,6 +21,7 @@ FILE = Path(__file__).with_suffix(".yaml")
 NONE = "none"
 CONFIRMED, REVERSED, OPEN, UNJUDGED = "confirmed", "reversed", "not significant", "undecided"
 VERDICTS = (CONFIRMED, OPEN, REVERSED, UNJUDGED)
+VERDICT_OF = {1: CONFIRMED, 0: OPEN, -1: REVERSED, None: UNJUDGED}  # of what is said to be better less the other
 AXES = ("method", "above", "below", "capacity", "gamma")  # of which a claim may list several
 
 
@@ -62,27 +63,23 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim on runs of ours; `column` is their place in the table, with what tells it from others."""
+    """A claim on runs of ours."""
 
     claim: Claim
-    column: str
     found: Difference
-    steps: tuple[tuple[int, ...], tuple[int, ...]]  # samples per step with `above` and with `below`
-    said: tuple[str, ...]  # where, and in which words
 
     @property
     def verdict(self) -> str:
-        return verdict_of(self.found)
+        return VERDICT_OF[self.found.verdict]
 
 
-def verdict_of(found: Difference) -> str:
-    """Of what is said to be better less the other: by its interval, which too few runs do not have."""
-    estimate = found.estimate
-    if estimate is None or estimate.half is None:
-        return UNJUDGED
-    if not estimate.distinguishable:
-        return OPEN
-    return CONFIRMED if estimate.mean > 0 else REVERSED
+@dataclass(frozen=True)
+class InTable(Judged):
+    """`column` is the place of the runs in the table, with what tells it from others."""
+
+    column: str
+    steps: tuple[tuple[int, ...], tuple[int, ...]]  # samples per step with `above` and with `below`
+    said: tuple[str, ...]  # where, and in which words
 
 
 def claims() -> list[Claim]:
@@ -90,11 +87,11 @@ def claims() -> list[Claim]:
     return [claim for entry in yaml.safe_load(FILE.read_text(encoding="utf-8"))["claims"] for claim in _expand(entry)]
 
 
-def judge(panel: Panel) -> list[Judged]:
+def judge(panel: Panel) -> list[InTable]:
     """Every comparison whose two cells the panel has, once, in the order of the paper and then of the table."""
     capacity = usual_capacity(panel)
     cells = [(entry, printed) for entry in panel.entries if (printed := printed_of(entry, capacity))]
-    found: dict[tuple[Any, ...], Judged] = {}
+    found: dict[tuple[Any, ...], InTable] = {}
     for claim in claims():
         uppers, lowers = (
             {entry.column: entry for entry, printed in cells if claim.fits(memory, printed)}
@@ -111,11 +108,11 @@ def judge(panel: Panel) -> list[Judged]:
             said = found[key].said if key in found else ()
             gap = fair_difference(upper.runs, lower.runs)
             told = f"{claim.where}: {claim.says}"
-            found[key] = Judged(claim, column.label, gap, (upper.steps, lower.steps), (*said, told))
+            found[key] = InTable(claim, gap, column.label, (upper.steps, lower.steps), (*said, told))
     return list(found.values())
 
 
-def claims_table(judged: Sequence[Judged]) -> Table:
+def claims_table(judged: Sequence[InTable]) -> Table:
     """A line for each comparison: what the paper prints, what ours is with its interval, and the verdict."""
     rows = [Line(_names(one), _cells(one), False) for one in judged]
     columns = ("printed", "ours", "verdict")
@@ -128,19 +125,19 @@ def told_verdicts(judged: Sequence[Judged]) -> str:
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
-def _names(one: Judged) -> tuple[str, str]:
+def _names(one: InTable) -> tuple[str, str]:
     claim, (upper, lower) = one.claim, one.steps
     unequal = "" if upper == lower else f" (steps of {_and(upper)} against {_and(lower)} samples: no verdict)"
     size = f", M={claim.capacity}" + (f", gamma {claim.gamma:g}" if claim.gamma != 0.1 else "")
     return f"{claim.above} above {claim.below}{size}{unequal}", one.column
 
 
-def _cells(one: Judged) -> tuple[Cell, ...]:
+def _cells(one: InTable) -> tuple[Cell, ...]:
     printed = Cell(one.claim.printed, seeds=len(one.found.seeds), decimals=2, signed=True)
     return printed, of_difference(one.found), Cell(absent=one.verdict)
 
 
-def _caption(judged: Sequence[Judged]) -> list[str]:
+def _caption(judged: Sequence[InTable]) -> list[str]:
     lines = [
         "Accuracy of the first memory less that of the second, paired on the same streams. A claim is confirmed or "
         "reversed if the 95 % interval, uncorrected, leaves out zero. No memory is the control that takes steps of the "

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gotta.report.pairs import difference
 from gotta.report.stored_run import Run
-from pages.parts import MADE, grid, join, read
-from pages.study import mean, plan, show
+from pages.parts import MADE, grid, join, mean, read, tell_gap
+from pages.study import plan
 
 FILE = "study-h"
 PRINTED = {"source": 32.7, "rotta": 33.7, "sar": 37.1, "roid": 15.9, "lame": 11.3, "deskew": None}  # errors in %
@@ -37,7 +37,7 @@ def tell(runs: list[Run]) -> list[str]:
         f"{name} »" if name in USES_ORDER else name: [
             *(("·", "·") if (level := mean(found)) is None else (f"{level:.1f}", f"{100 - level:.1f}")),
             "" if PRINTED[name] is None else f"{PRINTED[name]:.1f}",
-            show(difference(found, by_method["source"])) if found and name != "source" else "",
+            tell_gap(difference(found, by_method["source"])) if found and name != "source" else "",
             str(len({run.seed for run in found})),
         ]
         for name, found in by_method.items()

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
-from gotta.report.cells import measure, number
 from gotta.report.pairs import difference
 from gotta.report.stored_run import Run
-from pages.parts import between, grid, read
-from pages.texts import tell_gap
+from pages import parts
+from pages.parts import fill, grid, name_of, read, tell_gap
 
 PRIORS = ("none", "sticky", "patient")
 STREAMS = {  # by order and gamma
@@ -56,20 +55,18 @@ Scores = dict[tuple[str, str, int, str], dict[str, float]]  # by block, stream, 
 
 
 def make(root: Path) -> dict[Path, str]:
-    path, short, whole = root / "docs/deskew.md", read(root, "patient"), read(root, "full-norm")
+    short, whole = read(root, "patient"), read(root, "full-norm")
     rows = {name: tell(pick_deskew([run for run in short if fits(run, *asked)])) for name, asked in STREAMS.items()}
     rows[WHOLE] = tell(pick_deskew(whole))
-    text = between(
-        path.read_text(encoding="utf-8"),
-        "priors of deskew",
-        grid("stream", ["no prior", "sticky", "patient", "gain over sticky"], rows),
-        path,
-    )
     source = [[run for run in whole if run.spec.method.name == "source" and run.prior == name] for name in PRIORS]
-    alone = grid("stream", ["no prior", "sticky", "patient"], {WHOLE: [tell_accuracy(runs) for runs in source]})
-    text = between(text, "priors alone", alone, path)
-    text = between(text, "like with like", like_with_like(read(root, "same-prior")), path)
-    return {path: between(text, "reach of deskew", tell_reach(root / "benchmarks"), path)}
+    columns = ["no prior", "sticky", "patient"]
+    contents = {
+        "priors of deskew": grid("stream", [*columns, "gain over sticky"], rows),
+        "priors alone": grid("stream", columns, {WHOLE: [tell_accuracy(runs) for runs in source]}),
+        "like with like": like_with_like(read(root, "same-prior")),
+        "reach of deskew": tell_reach(root / "benchmarks"),
+    }
+    return fill(root / "docs/deskew.md", contents)
 
 
 def pick_deskew(runs: Sequence[Run]) -> list[list[Run]]:
@@ -87,12 +84,14 @@ def tell(found: Sequence[Sequence[Run]]) -> list[str]:
 
 
 def tell_accuracy(runs: Sequence[Run]) -> str:
-    return f"{measure(runs, number('accuracy')).value:.1f}"
+    return f"{parts.mean(runs):.1f}"
 
 
 def like_with_like(runs: Sequence[Run]) -> str:
     """Every row with the patient prior, and how far deskew is above it."""
-    found = {name: [run for run in runs if _row(run) == row and run.prior == "patient"] for name, row in ROWS.items()}
+    found = {
+        name: [run for run in runs if name_of(run) == row and run.prior == "patient"] for name, row in ROWS.items()
+    }
     rows = {
         name: [tell_accuracy(row), "" if name == "deskew" else tell_gap(difference(found["deskew"], row)).lstrip("+")]
         for name, row in found.items()
@@ -141,7 +140,3 @@ def best_rate(running: Sequence[Mapping[str, float]]) -> str:
 def read_scores(path: Path) -> Scores:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return {(line["block"], line["stream"], line["seed"], line["rule"]): line["scores"] for line in lines}
-
-
-def _row(run: Run) -> tuple[str, str]:
-    return run.spec.method.name, run.spec.control or (run.spec.memory.name if run.spec.has_memory else "none")

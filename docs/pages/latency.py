@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pages.parts import between, grid
+from pages.parts import fill, grid
 
 KEPT = "benchmarks/serve.json"
 TRAINING = ("tent", "rotta", "note", "sar")  # whose processor time is shown
@@ -16,11 +16,8 @@ COLUMNS = (
 
 
 def make(root: Path) -> dict[Path, str]:
-    path = root / "docs/latency.md"
-    said = json.loads((root / KEPT).read_text(encoding="utf-8")) if (root / KEPT).exists() else None
-    content = "Not measured on a quiet machine yet." if said is None else tell(said)
-    text = between(path.read_text(encoding="utf-8"), "latency", content, path)
-    return {path: text if said is None else between(text, "processor time", tell_processor_time(said), path)}
+    said = json.loads((root / KEPT).read_text(encoding="utf-8"))
+    return fill(root / "docs/latency.md", {"latency": tell(said), "processor time": tell_processor_time(said)})
 
 
 def tell_processor_time(said: dict[str, Any]) -> str:

@@ -12,21 +12,15 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept
 from gotta.report.results import read_results
 from gotta.safe_text import tell_number
-from pages.parts import between, grid
+from pages.parts import fill, grid
 
 OPEN: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def make(root: Path) -> dict[Path, str]:
     kept = {path.stem: [(run.id, run.spec) for run in read_results(path).runs] for path in Kept(root / "results").files}
-    path = root / "results/README.md"
-    text = between(
-        path.read_text(encoding="utf-8"),
-        "table of missing",
-        missing({id for runs in kept.values() for id, _ in runs}),
-        path,
-    )
-    return {path: between(text, "count of earlier", earlier(kept), path)}
+    ids = {id for runs in kept.values() for id, _ in runs}
+    return fill(root / "results/README.md", {"table of missing": missing(ids), "count of earlier": earlier(kept)})
 
 
 def missing(kept: set[str]) -> str:

@@ -3,15 +3,15 @@
 import importlib.util
 import json
 from collections.abc import Sequence
+from functools import cache
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from gotta.safe_text import tell_bytes
-from pages.parts import between, grid
+from pages.parts import fill, grid
 
 Lines = list[dict[str, Any]]
-LOADED: dict[Path, Any] = {}
 SUM = "the 15 standard"
 KEYS = ("mean", "std", "change", "power")
 
@@ -21,24 +21,26 @@ def make(root: Path) -> dict[Path, str]:
 
 
 def make_guard(root: Path) -> dict[Path, str]:
-    path, guard = root / "docs/results/guard.md", load(root, "guard")
+    guard = load(root, "guard")
     told = [
         guard.tell(title, cases, "freeze", root / "benchmarks/guard.jsonl") for title, cases in guard.TABLES.items()
     ]
-    return {path: between(path.read_text(encoding="utf-8"), "tables of streams", "\n\n".join(told), path)}
+    return fill(root / "docs/results/guard.md", {"tables of streams": "\n\n".join(told)})
 
 
 def make_filter(root: Path) -> dict[Path, str]:
-    path = root / "docs/filter.md"
-    text = between(path.read_text(encoding="utf-8"), "activities", tell_activities(lines(root, "activities")), path)
-    return {path: between(text, "costs", tell_costs(lines(root, "filter")), path)}
+    contents = {"activities": tell_activities(lines(root, "activities")), "costs": tell_costs(lines(root, "filter"))}
+    return fill(root / "docs/filter.md", contents)
 
 
 def make_corruptions(root: Path) -> dict[Path, str]:
-    path, found = root / "docs/corruptions.md", lines(root, "agreement")
-    text = between(path.read_text(encoding="utf-8"), "statistics", tell_statistics(found), path)
-    text = between(text, "speed", tell_speed((root / "benchmarks/corruptions.txt").read_text(encoding="utf-8")), path)
-    return {path: between(text, "errors", tell_errors(found, load(root, "agreement").PUBLISHED), path)}
+    found = lines(root, "agreement")
+    contents = {
+        "statistics": tell_statistics(found),
+        "speed": tell_speed((root / "benchmarks/corruptions.txt").read_text(encoding="utf-8")),
+        "errors": tell_errors(found, load(root, "agreement").PUBLISHED),
+    }
+    return fill(root / "docs/corruptions.md", contents)
 
 
 def tell_activities(draws: Lines) -> str:
@@ -132,13 +134,12 @@ def lines(root: Path, name: str) -> Lines:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@cache
 def load(root: Path, name: str) -> Any:
     """A benchmark, as a module."""
-    path = root / f"benchmarks/{name}.py"
-    if path not in LOADED:
-        spec = importlib.util.spec_from_file_location(f"measured_{name}", path)
-        assert spec is not None
-        assert spec.loader is not None
-        LOADED[path] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(LOADED[path])
-    return LOADED[path]
+    spec = importlib.util.spec_from_file_location(f"measured_{name}", root / f"benchmarks/{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -4,26 +4,26 @@ from pathlib import Path
 
 from gotta.report.results import Chapter, read_results
 from gotta.report.tables.render import markdown, prose
-from pages.parts import between
+from pages.parts import fill
 
 
 def make(root: Path) -> dict[Path, str]:
-    return {root / f"docs/results/{name}.md": page(root, name) for name in ("mini", "short")}
+    return page(root, "mini") | page(root, "short")
 
 
-def page(root: Path, name: str) -> str:
+def page(root: Path, name: str) -> dict[Path, str]:
     parts = read_results(root / f"results/{name}.jsonl").chapters
-    path = root / f"docs/results/{name}.md"
-    text = between(path.read_text(encoding="utf-8"), f"table of {name}", "\n\n".join(map(tables, parts)), path)
-    answers = "\n\n".join(f"**{order(part)}** {prose(str(part.answer))}" for part in parts)
-    return between(text, f"answer of {name}", answers, path)
+    contents = {
+        f"table of {name}": "\n\n".join(map(tables, parts)),
+        f"answer of {name}": "\n\n".join(f"**{order(part)}** {prose(str(part.answer))}" for part in parts),
+    }
+    return fill(root / f"docs/results/{name}.md", contents)
 
 
 def tables(part: Chapter) -> str:
     """Without headings and set-up: the page has its own."""
     shown = [markdown(table).splitlines() for table in part.tables()]
-    kept = [[line for line in lines if line.startswith("|") or line.startswith("- ")] for lines in shown]
-    grids = ["\n".join([line for line in lines if line.startswith("|")]) for lines in kept]
+    grids = ["\n".join([line for line in lines if line.startswith("|")]) for lines in shown]
     return "\n\n".join([f"**{order(part)}**", *grids])
 
 

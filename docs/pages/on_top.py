@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gotta.report.pairs import Difference, difference
 from gotta.report.stored_run import Run
-from pages.parts import grid, join, read
+from pages.parts import grid, join, read, tell_gap
 
 HEAD = """\
 # Does a sample memory matter on top?
@@ -79,11 +79,7 @@ def table(rows: Rows) -> str:
 
 
 def _show(one: Difference) -> str:
-    found = one.estimate
-    if found is None:
-        return "not on the same stream"
-    spread = f" ({found.range[0]:+.1f} to {found.range[1]:+.1f})" if found.half is None else f" ± {found.half:.1f}"
-    return f"**{found.mean:+.1f}{spread}**" if one.distinguishable else f"{found.mean:+.1f}{spread}"
+    return f"**{tell_gap(one)}**" if one.distinguishable else tell_gap(one)
 
 
 def _listed(names: Sequence[str]) -> str:

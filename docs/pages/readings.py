@@ -8,8 +8,7 @@ from typing import Any
 from gotta.report.pairs import Difference, difference
 from gotta.report.paper.numbers import lookup
 from gotta.report.stored_run import Run
-from pages.parts import between, grid, read
-from pages.texts import tell_gap
+from pages.parts import fill, grid, read, tell_gap
 
 TEN, SIGNS = "cifar10-mini", "gtsrb"
 CLASSES = {TEN: 10, SIGNS: 43}
@@ -45,9 +44,9 @@ class Readings:
 
 
 def make(root: Path) -> dict[Path, str]:
-    path, found = root / "docs/memories.md", Readings(read(root, "readings"))
-    text = between(path.read_text(encoding="utf-8"), "relations of readings", relations(found), path)
-    return {path: between(text, "levels of readings", levels(found), path)}
+    found = Readings(read(root, "readings"))
+    contents = {"relations of readings": relations(found), "levels of readings": levels(found)}
+    return fill(root / "docs/memories.md", contents)
 
 
 def relations(found: Readings) -> str:
@@ -68,7 +67,7 @@ def relations(found: Readings) -> str:
     for name, reading in READINGS.items():
         gap = found.gap("fps", "cstu", 32, reading) if name.startswith("FPS") else None
         rows[label].append(tell_gap(gap) if gap else "")
-        agree[name] += [gap.distinguishable and gap.estimate is not None and gap.estimate.mean > 0] if gap else []
+        agree[name] += [gap.verdict == 1] if gap else []
     rows["**agrees with**"] = [f"**{sum(held)} of {len(held)}**" for held in agree.values()]
     return grid("relation in the paper", list(READINGS), rows)
 

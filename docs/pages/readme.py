@@ -7,7 +7,7 @@ from statistics import mean
 from gotta.report.paper.numbers import lookup
 from gotta.report.rows import list_in_words
 from gotta.report.stored_run import Run
-from pages.parts import between, grid, read
+from pages.parts import fill, grid, name_of, read
 
 STUDY = "study-a"
 WORDS = {1: "one", 2: "two", 3: "three"}
@@ -27,11 +27,10 @@ MEMORIES = {
 
 
 def make(root: Path) -> dict[Path, str]:
-    path = root / "README.md"
     runs = read(root, STUDY)
     columns = [column for name in METHODS.values() for column in (name, "paper")]
     content = f"{tell_seeds(runs)}\n\n{grid('memory', columns, rows(runs))}"
-    return {path: between(path.read_text(encoding="utf-8"), "table of study", content, path)}
+    return fill(root / "README.md", {"table of study": content})
 
 
 def tell_seeds(runs: Sequence[Run]) -> str:
@@ -60,10 +59,7 @@ def ours(runs: Sequence[Run], method: str, memory: str) -> str:
 
 def accuracies(runs: Sequence[Run], method: str, memory: str = "none") -> list[float]:
     """One for each seed."""
-    found = [
-        run for run in runs if run.spec.method.name == method and (run.spec.control or run.spec.memory.name) == memory
-    ]
-    return [run.accuracy for run in found if run.accuracy is not None]
+    return [run.accuracy for run in runs if name_of(run) == (method, memory) and run.accuracy is not None]
 
 
 def printed(method: str, memory: str) -> str:

@@ -14,7 +14,7 @@ from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept
 from gotta.methods import methods
-from gotta.report.cells import measure, number
+from gotta.report.latex import proper
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.paper.numbers import EPSILON, PaperTable, Published, tables
 from gotta.report.paper.side_by_side import Agreement, agreement, has_usual_statistics
@@ -23,9 +23,9 @@ from gotta.report.rows import MEMORIES
 from gotta.report.statistics import PAIRS, SEEDS
 from gotta.report.stored_run import Run
 from gotta.safe_text import tell_number
-from pages.claims import CONFIRMED, NONE, UNJUDGED, VERDICTS, Claim, claims, verdict_of
+from pages.claims import CONFIRMED, NONE, VERDICTS, Judged, claims, told_verdicts
 from pages.inconsistencies import text_numbers
-from pages.parts import MADE, grid, join
+from pages.parts import MADE, grid, join, mean, name_of, tell_gap
 
 RUNNING, SAME, DOMAIN = "running_statistics", "same_samples", "domain_statistics"
 OURS = {
@@ -35,15 +35,6 @@ OURS = {
     DOMAIN: "statistics of the whole domain",
 }
 GUIDED = ("cds", "fps", "fpsd")
-NAMES = {
-    "norm": "Norm",
-    "rotta": "RoTTA",
-    "note": "NOTE",
-    "tent": "TENT",
-    "cotta": "CoTTA",
-    "energy": "Energy",
-    "source": "Source",
-}
 EMPTY = "·"
 # What stands for the paper's data and network: ours by data set and network.
 WORLDS = {
@@ -70,9 +61,9 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Judged:
-    claim: Claim
-    found: Difference
+class OnPage(Judged):
+    """`control` is running statistics without a memory in the place of `above`, less `below`."""
+
     control: Difference | None
 
     @property
@@ -81,15 +72,11 @@ class Judged:
         return one.method, one.above, one.below, one.capacity, one.gamma, one.reset, one.data, one.backbone
 
     @property
-    def verdict(self) -> str:
-        return verdict_of(self.found)
-
-    @property
     def passes(self) -> str:
-        """Does running statistics without a memory in the place of `above` pass the claim?"""
-        if self.claim.above == NONE or self.control is None or verdict_of(self.control) == UNJUDGED:
+        """Does the control pass the claim?"""
+        if self.claim.above == NONE or self.control is None or not self.control.judged:
             return EMPTY
-        return "yes" if verdict_of(self.control) == CONFIRMED else "no"
+        return "yes" if self.control.verdict == 1 else "no"
 
 
 class Study:
@@ -184,7 +171,7 @@ def rule() -> str:
 def one_screen(pages: Sequence[Page], study: Study) -> str:
     """What each table and figure of the paper comes to here."""
     rows: dict[str, list[str]] = {}
-    everything: dict[Any, Judged] = {}  # a comparison that two pages make counts once
+    everything: dict[Any, OnPage] = {}  # a comparison that two pages make counts once
     for page in pages:
         judged = judge(page.name, study)
         everything |= {one.key: one for one in judged}
@@ -215,10 +202,6 @@ def headline(study: Study) -> list[str]:
     return ["## Table 1, the methods that have running statistics", WORDS["legend"], shown] if shown else []
 
 
-def mean(runs: Sequence[Run]) -> float | None:
-    return measure(runs, number("accuracy")).value if runs else None
-
-
 def is_plain(run: Run) -> bool:
     """Has it the usual pairing, statistics, rate and arguments, and no prior?"""
     spec = run.spec
@@ -234,18 +217,13 @@ def is_plain(run: Run) -> bool:
 
 
 def wanted_of(run: Run) -> Wanted:
-    spec, name = run.spec, run.spec.control or run.spec.memory.name
-    bare = name == NONE or spec.method.name == "source"
-    return Wanted(
-        (spec.data.name, spec.model.name),
-        spec.method.name,
-        NONE if spec.method.name == "source" else name,
-        None if bare else spec.memory.capacity,
-        "never" if spec.method.name == "source" else spec.regime.reset,
-        0.1 if spec.method.name == "source" else run.stream.gamma,
-        "dirichlet" if spec.method.name == "source" else run.stream.order,
-        run.own_arguments("memory").get("epsilon", EPSILON) if name in GUIDED else None,
-    )
+    spec, (method, name) = run.spec, name_of(run)
+    world = spec.data.name, spec.model.name
+    if method == "source":
+        return Wanted(world, method, NONE, None)
+    capacity = None if name == NONE else spec.memory.capacity
+    epsilon = run.own_arguments("memory").get("epsilon", EPSILON) if name in GUIDED else None
+    return Wanted(world, method, name, capacity, spec.regime.reset, run.stream.gamma, run.stream.order, epsilon)
 
 
 def ours_of(cell: Published, memory: str | None = None) -> Wanted:
@@ -313,7 +291,7 @@ def row_name(name: str) -> str:
 
 
 def heading(cell: Published, table: PaperTable) -> str:
-    name = name_of(cell.method)
+    name = proper(cell.method)
     if table.name == "table2":
         return f"{name} M={cell.capacity}"
     return f"{name} {'ITD' if cell.data == 'itd' else f'gamma {cell.gamma:g}'}" if table.name == "table3" else name
@@ -327,9 +305,9 @@ def taus_of(page: Page, study: Study) -> dict[str, Agreement]:
     return {name: tau for name, tau in found.items() if tau.tau is not None}
 
 
-def judge(page: str, study: Study) -> list[Judged]:
+def judge(page: str, study: Study) -> list[OnPage]:
     """The claims of a page both of whose cells have runs, each once."""
-    found: dict[Any, Judged] = {}
+    found: dict[Any, OnPage] = {}
     for claim in claims():
         backbone = claim.backbone or next(name for data, name in WORLDS if data == claim.data)
         setting = claim.capacity, claim.reset, claim.data, claim.gamma, backbone
@@ -344,12 +322,12 @@ def judge(page: str, study: Study) -> list[Judged]:
                 same if name == NONE else side for name, side in zip((claim.above, claim.below), sides, strict=True)
             ]
         against = fair_difference(control, sides[1]) if control else None
-        one = Judged(claim, fair_difference(*sides), against)
+        one = OnPage(claim, fair_difference(*sides), against)
         found[one.key] = one
     return list(found.values())
 
 
-def claims_table(judged: Sequence[Judged]) -> str:
+def claims_table(judged: Sequence[OnPage]) -> str:
     lines = ["| claim | method | paper | ours | verdict | the control passes too |", "|---|---|---:|---:|---|---|"]
     for one in judged:
         claim = one.claim
@@ -357,7 +335,7 @@ def claims_table(judged: Sequence[Judged]) -> str:
         reset = ", episodic" if claim.reset != "never" and claim.data == "cifar10-c" else ""
         name = f"{claim.above} above {claim.below}, M={claim.capacity}{gamma}{reset}"
         printed = EMPTY if claim.printed is None else f"{claim.printed:+.2f}"
-        cells = (name, name_of(claim.method), printed, show(one.found), one.verdict, one.passes)
+        cells = (name, proper(claim.method), printed, tell_gap(one.found, "steps differ"), one.verdict, one.passes)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -367,28 +345,18 @@ def said(judged: Sequence[Judged]) -> str:
     return "The paper says:\n\n" + "\n".join(f"- {sentence}." for sentence in told)
 
 
-def tell(judged: Sequence[Judged]) -> str:
+def tell(judged: Sequence[OnPage]) -> str:
     """How many claims came to which end, and how many the control passes."""
     if not judged:
         return "No claim has runs on both sides yet."
-    counts = Counter(one.verdict for one in judged)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     confirmed = [one for one in judged if one.verdict == CONFIRMED]
     both = sum(one.passes == "yes" for one in confirmed)
     against = sum(one.claim.printed is not None and one.claim.printed < 0 for one in confirmed)
-    text = f"**{tell_number(len(judged), 'comparison')}: {told}.**"
+    text = f"**{tell_number(len(judged), 'comparison')}: {told_verdicts(judged)}.**"
     text += (
         f" The control without a memory passes {both or 'none'} of the {len(confirmed)} confirmed." if confirmed else ""
     )
     return text + (f" {against} of the confirmed contradict the paper's own printed numbers." if against else "")
-
-
-def show(found: Difference) -> str:
-    one = found.estimate
-    if one is None:
-        return "steps differ" if found.refused else EMPTY
-    spread = f" ± {one.half:.1f}" if one.half is not None else f" ({one.range[0]:+.1f} to {one.range[1]:+.1f})"
-    return f"{one.mean:+.1f}{spread}"
 
 
 def tell_source(page: Page, study: Study) -> str:
@@ -411,7 +379,7 @@ def tell_runs(page: Page, study: Study) -> str:
     told, missing = [], []
     for method, found in cells.items():
         seeds = sorted({sum(runs) for runs in found.values() if any(runs)})
-        name, count = name_of(method), sum(any(runs) for runs in found.values())
+        name, count = proper(method), sum(any(runs) for runs in found.values())
         if not seeds:
             missing.append(name)
             continue
@@ -421,16 +389,12 @@ def tell_runs(page: Page, study: Study) -> str:
     return text + (f" {WORDS['reduced']}" if {"cotta", "energy"} & cells.keys() and "CoTTA" not in missing else "")
 
 
-def name_of(method: str) -> str:
-    return NAMES.get(method, method.upper())
-
-
 def fill_capacity(study: Study) -> list[str]:
     """Accuracy by M for each method."""
     parts = []
     for method in ("norm", "note", "rotta"):
         columns = {f"M = {size}": [at(method, name, size) for name in BY_SIZE] for size in SIZES}
-        parts += [f"## {NAMES[method]}", text] if (text := by_column(study, BY_SIZE, columns)) else []
+        parts += [f"## {proper(method)}", text] if (text := by_column(study, BY_SIZE, columns)) else []
         gaps = {size: gap for size in SIZES if text and (gap := guided_gap(study, method, size)) is not None}
         told = ", ".join(f"{gap:+.1f} at M = {size}" for size, gap in gaps.items())
         parts += [f"{WORDS['gap']}: {told}."] if told else []
@@ -453,7 +417,7 @@ def fill_epsilon(study: Study) -> list[str]:
             cells = [Wanted(CIFAR, method, memory, size, reset, epsilon=value) for value in EPSILONS]
             low, usual, high = (study.find(cell) for cell in cells)
             if low or high:
-                gaps = [show(difference(usual, other)) if usual and other else EMPTY for other in (low, high)]
+                gaps = [tell_gap(difference(usual, other)) if usual and other else EMPTY for other in (low, high)]
                 rows[memory] = [*map(shown, study.values(cells)), *gaps]
         if rows:
             others = [at(method, name, size, reset) for name in ("pbrs", "cstu", RUNNING)]
@@ -467,7 +431,7 @@ def fill_epsilon(study: Study) -> list[str]:
                 and "epsilon" in cell.where
             ]
             columns = [*(f"epsilon {value:g}" for value in EPSILONS), "0.005 less 0.001", "0.005 less 0.01"]
-            parts.append(f"## {NAMES[method]}, {'continual' if reset == 'never' else 'episodic'}, M = {size}")
+            parts.append(f"## {proper(method)}, {'continual' if reset == 'never' else 'episodic'}, M = {size}")
             parts += [grid("memory", columns, rows), *([f"Beside them: {'; '.join(told)}."] if told else [])]
     return parts
 
@@ -480,7 +444,7 @@ def fill_settings(study: Study) -> list[str]:
             words: [at(method, name, 32, reset, order) for name in IN_SETTINGS]
             for words, (order, reset) in SETTINGS.items()
         }
-        parts += [f"## {NAMES[method]}", text] if (text := by_column(study, IN_SETTINGS, columns)) else []
+        parts += [f"## {proper(method)}", text] if (text := by_column(study, IN_SETTINGS, columns)) else []
     return parts
 
 

@@ -9,7 +9,7 @@ from gotta.report.results import Chapter, Results, read_results
 from gotta.report.tables.render import markdown, prose
 from gotta.report.write import answer_markdown
 from gotta.safe_text import tell_number
-from pages.claims import Judged, claims_table, judge, told_verdicts
+from pages.claims import InTable, Judged, claims_table, judge, told_verdicts
 from pages.parts import MADE, join
 
 FOLDER = "docs/results/tables"
@@ -35,7 +35,7 @@ def line(path: Path, results: Results, title: str, judged: Sequence[Judged]) -> 
     return f"- [{path.stem}]({path.stem}.md): {title}. {len(results.runs)} runs, {seeds}; {found}."
 
 
-def page(path: Path, results: Results, title: str, judged: Sequence[list[Judged]]) -> str:
+def page(path: Path, results: Results, title: str, judged: Sequence[list[InTable]]) -> str:
     versions = ", ".join(sorted({run.version for run in results.runs if run.version}))
     made = f"Made from the {len(results.runs)} runs in `{path.name}` alone (gotta {versions})."
     parts = [MADE, f"# {title}", f"{made} `gotta report {path.name}` shows them in full."]
@@ -44,7 +44,7 @@ def page(path: Path, results: Results, title: str, judged: Sequence[list[Judged]
     return join(parts)
 
 
-def part_text(part: Chapter, judged: list[Judged]) -> list[str]:
+def part_text(part: Chapter, judged: list[InTable]) -> list[str]:
     texts = [f"## {prose(part.panel.title)}"] if part.of > 1 else []
     texts += [*answer_markdown(part.answer), *map(markdown, part.tables())]
     texts += [markdown(beside_table(part.beside))] if part.beside else ["The paper has no number of this setting."]

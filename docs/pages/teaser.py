@@ -24,7 +24,7 @@ from gotta.report.figures.svg import svg
 from gotta.report.memory_picture import draw_held
 from gotta.streams import Stream, StreamSpec
 from gotta.types import IntArray, Prediction, torch_images
-from pages.parts import between, grid
+from pages.parts import fill, grid
 
 POLICIES = ("fifo", "cbfifo", "reservoir", "pbrs", "cstu", "hus", "rbm", "cds", "fps", "kcenter")
 EPSILON, CAPACITY, BATCHES = 0.005, 32, 128
@@ -87,9 +87,10 @@ def make(root: Path) -> dict[Path, str]:
             grid("setting", heads, variants),
         ]
     )
-    path = root / "docs/results/teaser.md"
-    text = between(path.read_text(encoding="utf-8"), "numbers", block, path)
-    return {path: text, root / "docs/results/teaser.svg": picture + "\n"}
+    return {
+        **fill(root / "docs/results/teaser.md", {"numbers": block}),
+        root / "docs/results/teaser.svg": picture + "\n",
+    }
 
 
 def record(

@@ -8,14 +8,12 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from gotta.methods import methods
-from gotta.report.cells import measure, number
-from gotta.report.pairs import Difference, difference
+from gotta.report.pairs import difference
 from gotta.report.paper.numbers import lookup
 from gotta.report.stored_run import Run
-from pages.parts import read
+from pages.parts import mean, name_of, read, tell_gap
 
 MADE = "<!-- made by docs/make_pages.py from docs/pages/texts: edit it there -->"
-Pick = tuple[str, ...]  # a method and what it has: a memory, a control, statistics
 
 
 class Numbers:
@@ -27,7 +25,7 @@ class Numbers:
     def pick(self, file: str, method: str, row: str = "none", **asked: Any) -> list[Run]:
         """The runs of one cell; at the default rate, without a prior and in runs of classes unless asked otherwise."""
         asked = {"prior": "none", "order": "dirichlet", "rate": self.usual_rate(method), **asked}
-        found = [run for run in self.read(file) if _name(run) == (method, row) and _fits(run, asked)]
+        found = [run for run in self.read(file) if name_of(run) == (method, row) and _fits(run, asked)]
         assert found, f"{file} has no run of {method} with {row}, {asked}"
         return found
 
@@ -41,7 +39,7 @@ class Numbers:
         return f"{self.value(file, method, row, **asked):.1f}"
 
     def value(self, file: str, method: str, row: str = "none", **asked: Any) -> float:
-        return measure(self.pick(file, method, row, **asked), number("accuracy")).value or 0.0
+        return mean(self.pick(file, method, row, **asked)) or 0.0
 
     def gap(self, first: Sequence[Run], second: Sequence[Run]) -> str:
         """A paired difference with its interval, or its range where the runs are too few for one."""
@@ -56,7 +54,7 @@ class Numbers:
 
     def _best(self, file: str, row: str, domain_order: str | None) -> float:
         here = [run for run in self.read(file) if domain_order in (None, run.stream.domain_order)]
-        found = {run.spec.method.rate: run.accuracy or 0.0 for run in here if _name(run) == ("norm", row)}
+        found = {run.spec.method.rate: run.accuracy or 0.0 for run in here if name_of(run) == ("norm", row)}
         assert len(found) > 1, f"{file} has no rates of {row}"
         return max((rate for rate in found if rate), key=lambda rate: found[rate])
 
@@ -72,14 +70,6 @@ class Numbers:
         return f"{min(values):.1f} to {max(values):.1f}"
 
 
-def tell_gap(found: Difference) -> str:
-    one = found.estimate
-    assert one is not None
-    if one.half is not None:
-        return f"{one.mean:+.1f} ± {one.half:.1f}"
-    return f"{one.mean:+.1f} ({one.range[0]:+.1f} to {one.range[1]:+.1f})"
-
-
 def make(root: Path) -> dict[Path, str]:
     numbers = Numbers(root)
     engine = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
@@ -90,15 +80,6 @@ def make(root: Path) -> dict[Path, str]:
         root / "docs/results" / path.stem: f"{MADE}\n\n{engine.from_string(path.read_text(encoding='utf-8')).render()}"
         for path in found
     }
-
-
-def _name(run: Run) -> Pick:
-    spec = run.spec
-    levels = spec.method.statistics if spec.method.statistics in ("class", "gated") else None
-    if spec.method.name == "source" or (spec.method.name == "deskew" and levels == "class"):
-        return spec.method.name, "none"
-    bare = spec.memory.name == "none"
-    return spec.method.name, spec.control or (levels if bare and levels else spec.memory.name)
 
 
 def _fits(run: Run, asked: dict[str, Any]) -> bool:

@@ -10,8 +10,8 @@ from statistics import mean
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests")]
 
-from pages.deskew import ROWS, _row  # noqa: E402
-from pages.parts import read  # noqa: E402
+from pages.deskew import ROWS  # noqa: E402
+from pages.parts import name_of, read  # noqa: E402
 from test_benchmarks import load  # noqa: E402
 
 from gotta.report.pairs import difference  # noqa: E402
@@ -32,17 +32,17 @@ def test_the_limit_of_statistics():
 
 def test_like_with_like():
     runs = [run for run in read(ROOT, "same-prior") if run.prior == "patient"]
-    best = [run for run in runs if _row(run) == ("deskew", "none")]
+    best = [run for run in runs if name_of(run) == ("deskew", "none")]
     below = {
         name
         for name, row in ROWS.items()
-        if name != "deskew" and difference(best, [run for run in runs if _row(run) == row]).distinguishable
+        if name != "deskew" and difference(best, [run for run in runs if name_of(run) == row]).distinguishable
     }
     assert below == {"Norm, running statistics without a memory"}
     assert "only Norm with running statistics is significantly below deskew" in TEXT
-    bare = [run.accuracy for run in read(ROOT, "same-prior") if run.prior == "none" and _row(run)[0] == "deskew"]
+    bare = [run.accuracy for run in read(ROOT, "same-prior") if run.prior == "none" and name_of(run)[0] == "deskew"]
     norm = [run for run in read(ROOT, "study-a") if run.spec.method.name == "norm"]
-    rows = {row: mean(run.accuracy for run in norm if _row(run) == row) for row in map(_row, norm)}
+    rows = {row: mean(run.accuracy for run in norm if name_of(run) == row) for row in map(name_of, norm)}
     says("deskew has {} on this stream, and Norm with the best memory {}.", mean(bare), max(rows.values()))
 
 

@@ -26,7 +26,7 @@ def test_over_seeds_it_is_students_t():
     means = [55.0, 56.0, 59.0]
     found = estimate_over_seeds(means)
     low, high = student.interval(0.95, 2, loc=np.mean(means), scale=np.std(means, ddof=1) / np.sqrt(3))
-    assert (found.low, found.high) == pytest.approx((low, high))
+    assert found.interval == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize(("seeds", "domains", "judged"), [(1, 15, False), (2, 2, False), (2, 3, True), (5, 1, True)])

@@ -10,7 +10,7 @@ from gotta.errors import GottaError, unknown
 from gotta.report.answer import tell_difference
 from gotta.report.pairs import Difference, fair_difference, pair_by_seed
 from gotta.report.panel import Entry, Panel
-from gotta.report.statistics import LEVEL, PAIRS, SEEDS, predict_half
+from gotta.report.statistics import PAIRS, SEEDS, predict_half
 from gotta.safe_text import tell_number
 
 MOST = 1000  # seeds or domains that anybody would add
@@ -33,8 +33,7 @@ class Comparison:
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval, uncorrected; None where the pairs are too few."""
-        gap = self.found.estimate
-        return None if gap is None or gap.low is None or gap.high is None else (gap.low, gap.high)
+        return None if self.found.estimate is None else self.found.estimate.interval
 
     @property
     def pairs(self) -> int:
@@ -142,4 +141,4 @@ def _differs(a: Entry, b: Entry, first: str, second: str) -> list[str]:
 
 def _settles(table: np.ndarray[Any, Any], seeds: int, domains: int, mean: float) -> bool:
     enough = seeds >= SEEDS and seeds * domains >= PAIRS
-    return enough and abs(mean) > predict_half(table, seeds, domains, LEVEL)
+    return enough and abs(mean) > predict_half(table, seeds, domains)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gotta.report.statistics import LEVEL, Estimate, estimate
+from gotta.report.statistics import Estimate, estimate
 from gotta.report.stored_run import Run, samples_per_step
 
 
@@ -16,13 +16,18 @@ class Difference:
     refused: tuple[str, ...] = ()
 
     @property
+    def verdict(self) -> int | None:
+        """1 if ours is significantly above, -1 if below, 0 if neither; None where there is no interval to judge by."""
+        return None if self.estimate is None else self.estimate.verdict
+
+    @property
     def judged(self) -> bool:
         """Is there an interval to judge by?"""
-        return self.estimate is not None and self.estimate.half is not None
+        return self.verdict is not None
 
     @property
     def distinguishable(self) -> bool:
-        return self.estimate is not None and self.estimate.distinguishable
+        return bool(self.verdict)
 
     @property
     def tied(self) -> bool:
@@ -35,10 +40,10 @@ class Difference:
         return self.estimate is not None and not self.estimate.is_narrow and not self.distinguishable
 
 
-def difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVEL) -> Difference:
+def difference(ours: Sequence[Run], baseline: Sequence[Run]) -> Difference:
     """The paired difference of accuracy over the seeds that both have."""
     table, seeds, refused = pair_by_seed(ours, baseline)
-    return Difference(estimate(table, level) if table else None, tuple(seeds), tuple(refused))
+    return Difference(estimate(table) if table else None, tuple(seeds), tuple(refused))
 
 
 def pair_by_seed(ours: Sequence[Run], baseline: Sequence[Run]) -> tuple[list[list[float]], list[int], list[str]]:
@@ -51,12 +56,9 @@ def pair_by_seed(ours: Sequence[Run], baseline: Sequence[Run]) -> tuple[list[lis
         gaps = subtract(mine.get(seed), theirs.get(seed))
         if isinstance(gaps, str):
             refused.append(f"seed {seed}: {gaps}")
-        elif copied := [
-            old for old in seeds if _repeats(mine[seed], mine[old]) and _repeats(theirs[seed], theirs[old])
-        ]:
-            refused.append(
-                f"seed {seed}: the same samples in the same order as seed {copied[0]}, with the same results"
-            )
+        elif copied := [old for old in seeds if all(_repeats(side[seed], side[old]) for side in (mine, theirs))]:
+            told = f"the same samples in the same order as seed {copied[0]}, with the same results"
+            refused.append(f"seed {seed}: {told}")
         else:
             rows.append(gaps)
             seeds.append(seed)
@@ -64,11 +66,11 @@ def pair_by_seed(ours: Sequence[Run], baseline: Sequence[Run]) -> tuple[list[lis
     return ([[row[name] for name in shared] for row in rows], seeds, refused) if shared else ([], [], refused)
 
 
-def fair_difference(ours: Sequence[Run], baseline: Sequence[Run], level: float = LEVEL) -> Difference:
+def fair_difference(ours: Sequence[Run], baseline: Sequence[Run]) -> Difference:
     """The same, refused where the two take steps of different size: that alone can move accuracy by ten points."""
     mine, theirs = samples_per_step(ours), samples_per_step(baseline)
     if mine == theirs:
-        return difference(ours, baseline, level)
+        return difference(ours, baseline)
     shown = [" and ".join(map(str, sizes)) for sizes in (mine, theirs)]
     return Difference(None, (), (f"steps of {shown[0]} and {shown[1]} samples",))
 
@@ -89,7 +91,8 @@ def same_stream(a: Run, b: Run) -> bool:
     """Did both see the same samples in the same order? How they were cut into batches may differ."""
     order = a.summary.stream.order_hash
     same = order is not None and order == b.summary.stream.order_hash
-    return same and a.spec.data == b.spec.data and not _other_content(a, b)
+    contents = {run.summary.data_sha256 for run in (a, b)} - {None}  # data of one name may have been two
+    return same and a.spec.data == b.spec.data and len(contents) < 2
 
 
 def _repeats(a: Run, b: Run) -> bool:
@@ -97,14 +100,5 @@ def _repeats(a: Run, b: Run) -> bool:
     return same_stream(a, b) and a.scores() == b.scores()
 
 
-def _other_content(a: Run, b: Run) -> bool:
-    """Is the data of that name known to have been another one?"""
-    known = {run.summary.data_sha256 for run in (a, b)} - {None}
-    return len(known) > 1
-
-
 def _first_by_seed(runs: Sequence[Run]) -> dict[int, Run]:
-    found: dict[int, Run] = {}
-    for run in sorted(runs, key=lambda run: run.id):
-        found.setdefault(run.seed, run)
-    return dict(sorted(found.items()))
+    return {run.seed: run for run in sorted(runs, key=lambda run: run.id, reverse=True)}

@@ -26,17 +26,20 @@ class Estimate:
     domains: int
 
     @property
-    def low(self) -> float | None:
-        return None if self.half is None else self.mean - self.half
+    def interval(self) -> tuple[float, float] | None:
+        return None if self.half is None else (self.mean - self.half, self.mean + self.half)
 
     @property
-    def high(self) -> float | None:
-        return None if self.half is None else self.mean + self.half
+    def verdict(self) -> int | None:
+        """1 is significantly above zero, -1 below, 0 neither. Without an interval nothing is claimed."""
+        if self.half is None:
+            return None
+        return int(np.sign(self.mean)) if abs(self.mean) > self.half else 0
 
     @property
     def distinguishable(self) -> bool:
-        """Does the interval leave out zero? Without an interval nothing is claimed."""
-        return self.half is not None and abs(self.mean) > self.half
+        """Does the interval leave out zero?"""
+        return bool(self.verdict)
 
     @property
     def is_narrow(self) -> bool:
@@ -60,10 +63,10 @@ def estimate(values: ArrayLike, level: float = LEVEL) -> Estimate:
     return Estimate(float(table.mean()), half, (float(table.min()), float(table.max())), seeds, domains)
 
 
-def estimate_over_seeds(values: ArrayLike, level: float = LEVEL) -> Estimate:
+def estimate_over_seeds(values: ArrayLike) -> Estimate:
     """The mean of `values[seed]` with its interval over other seeds, on the same domains."""
-    table = _check_values(np.atleast_1d(np.asarray(values, np.float64))[:, None], level)
-    half = _half(table, level) if len(table) >= FOR_A_CELL else None
+    table = _check_values(np.atleast_1d(np.asarray(values, np.float64))[:, None], LEVEL)
+    half = _half(table, LEVEL) if len(table) >= FOR_A_CELL else None
     return Estimate(float(table.mean()), half, (float(table.min()), float(table.max())), len(table), 1)
 
 
@@ -76,7 +79,7 @@ def _half(table: Floats, level: float) -> float:
     return sqrt(squared)
 
 
-def predict_half(table: Floats, seeds: int, domains: int, level: float = LEVEL) -> float:
+def predict_half(table: Floats, seeds: int, domains: int) -> float:
     """What the half width would be with so many seeds and domains, if they vary as those in the table do.
 
     One seed, or one domain, does not tell how others vary: its spread is taken for chance.
@@ -86,8 +89,8 @@ def predict_half(table: Floats, seeds: int, domains: int, level: float = LEVEL) 
     chance = _interaction(table) if both else float(table.var(ddof=1)) if table.size > 1 else 0.0
     of_seeds = max(0.0, float(table.mean(1).var(ddof=1)) - chance / have_domains) if both else 0.0
     of_domains = max(0.0, float(table.mean(0).var(ddof=1)) - chance / have_seeds) if both else 0.0
-    squared = _squared_t(seeds - 1, level) * (of_seeds + chance / domains) / seeds
-    return sqrt(squared + (_squared_t(domains - 1, level) * of_domains / domains if domains > 1 else 0.0))
+    squared = _squared_t(seeds - 1, LEVEL) * (of_seeds + chance / domains) / seeds
+    return sqrt(squared + (_squared_t(domains - 1, LEVEL) * of_domains / domains if domains > 1 else 0.0))
 
 
 def _check_values(values: ArrayLike, level: float) -> Floats:
