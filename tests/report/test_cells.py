@@ -34,14 +34,12 @@ def test_a_difference_of_other_streams_is_unpaired():
 @pytest.mark.parametrize(("higher", "marks"), [(True, ["", SECOND, BEST, ""]), (False, [BEST, SECOND, "", ""])])
 def test_the_best_is_marked_among_those_that_compete(higher, marks):
     cells = [Cell(1.0), Cell(2.0), Cell(3.0), Cell(9.0, no_effect="it cannot")]
-    found = rank([Line((str(k),), (cell,)) for k, cell in enumerate(cells)], 0, higher)
-    assert [row.cells[0].mark for row in found] == marks
+    assert [cell.mark for cell in rank(cells, [True] * 4, higher)] == marks
 
 
 def test_what_uses_the_order_is_ranked_by_itself():
     cells = [Cell(1.0), Cell(2.0), Cell(8.0, uses_order=True), Cell(9.0, uses_order=True)]
-    found = rank([Line((str(k),), (cell,)) for k, cell in enumerate(cells)], 0, higher=True)
-    assert [row.cells[0].mark for row in found] == [SECOND, BEST, SECOND, BEST]
+    assert [cell.mark for cell in rank(cells, [True] * 4, higher=True)] == [SECOND, BEST, SECOND, BEST]
 
 
 def test_only_marks_that_are_there_are_explained():

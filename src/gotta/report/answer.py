@@ -13,7 +13,7 @@ from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.panel import Entries, Entry, Panel, running_at_best, without_memory
 from gotta.report.rows import RUNNING, Column, list_in_words
 from gotta.report.statistics import PAIRS, SEEDS, Estimate
-from gotta.report.tables.gains import find_twin
+from gotta.report.tables.gains import find_twins
 from gotta.safe_text import tell_number
 
 DOMAINS = 3  # with fewer, an interval over other domains is as wide as the scale
@@ -55,8 +55,7 @@ class Finding:
     @property
     def helps(self) -> bool:
         """Is the best memory significantly better than none?"""
-        found = None if self.gain is None else self.gain.estimate
-        return found is not None and found.distinguishable and found.mean > 0
+        return self.gain is not None and self.gain.verdict == 1
 
     @property
     def tied(self) -> list[Entry]:
@@ -281,16 +280,17 @@ def _tell_others(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], 
 def _tell_cause(panel: Panel, best: Sequence[Entry]) -> list[str]:
     """How much of the best entry's margin over running statistics comes from its statistics, and from its prior."""
     entry = best[0] if best and best[0].column.prior != "none" else None
-    alone = None if entry is None else find_twin(panel, entry)
+    alone = find_twins(panel).get(entry) if entry is not None else None
     controls = [rows[RUNNING] for rows in panel.methods.values() if RUNNING in rows]
     control = max(controls, key=lambda one: one.mean, default=None)
     if entry is None or alone is None or control is None:
         return []
-    gaps = (fair_difference(entry.runs, alone.runs), fair_difference(alone.runs, control.runs))
-    whole = fair_difference(entry.runs, control.runs)
-    if any(gap.estimate is None for gap in (*gaps, whole)):
+    pairs = ((entry.runs, control.runs), (entry.runs, alone), (alone, control.runs))
+    whole, *gaps = (fair_difference(*pair) for pair in pairs)
+    known = [tell_signed(gap.estimate) for gap in gaps if gap.estimate is not None]
+    if whole.estimate is None or len(known) < 2:
         return []
-    prior, statistics = (f"{tell_signed(gap.estimate)}" for gap in gaps if gap.estimate is not None)
+    prior, statistics = known
     kind = f"{entry.runs[0].spec.method.statistics or 'its'} statistics"
     return [f"{entry.name} is {tell_difference(whole, CONTROL)}: {prior} from the prior and {statistics} from {kind}."]
 

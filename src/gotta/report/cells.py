@@ -162,31 +162,21 @@ def of_difference(found: Difference, decimals: int = 1) -> Cell:
     return Cell(gain.mean, gain.half, len(found.seeds), decimals, tied=found.tied, signed=True, range=span)
 
 
-def rank(rows: Sequence[Line], column: int, higher: bool) -> list[Line]:
-    """Mark the best and the second best of a column, equal ones to the shown precision alike; one alone stays bare.
+def rank(cells: Sequence[Cell], ranked: Sequence[bool], higher: bool) -> list[Cell]:
+    """A column with marks on the best and the second best of what is ranked, equal ones to the shown precision alike;
+    one alone stays bare.
 
     What uses the order of samples is ranked apart from what does not.
     """
+    both = zip(cells, ranked, strict=True)
+    competes = [wins and cell.value is not None and not cell.no_effect for cell, wins in both]
     marks: dict[tuple[bool, float], str] = {}
     for order in (False, True):
-        contest = [row.cells[column] for row in rows if _competes(row, row.cells[column])]
+        contest = [cell for cell, takes_part in zip(cells, competes, strict=True) if takes_part]
         contest = [cell for cell in contest if cell.uses_order == order]
         places = sorted({float(cell.number) for cell in contest}, reverse=higher)[:2]
         marks |= {(order, place): mark for place, mark in zip(places, (BEST, SECOND), strict=False) if len(contest) > 1}
-    return [_mark(row, column, marks) for row in rows]
-
-
-def exchange(row: Line, column: int, cell: Cell) -> Line:
-    """The line with another cell."""
-    return replace(row, cells=(*row.cells[:column], cell, *row.cells[column + 1 :]))
-
-
-def _competes(row: Line, cell: Cell) -> bool:
-    return row.ranked and cell.value is not None and not cell.no_effect
-
-
-def _mark(row: Line, column: int, marks: dict[tuple[bool, float], str]) -> Line:
-    cell = row.cells[column]
-    if not _competes(row, cell):
-        return row
-    return exchange(row, column, replace(cell, mark=marks.get((cell.uses_order, float(cell.number)), "")))
+    return [
+        replace(cell, mark=marks.get((cell.uses_order, float(cell.number)), "")) if takes_part else cell
+        for cell, takes_part in zip(cells, competes, strict=True)
+    ]

@@ -5,7 +5,7 @@ from made_runs import made, panel_of
 
 from gotta.report import panel as panels
 from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row
-from gotta.report.tables.gains import find_twin, gain_table, gains, prior_gains, prior_table
+from gotta.report.tables.gains import find_twins, gain_table, gains, prior_gains, prior_table
 
 NONE = [made("none", scores=(50.0, 60.0, 55.0, 65.0), seed=seed) for seed in range(3)]
 FPS = [made("fps", scores=(60.2, 70.06 - seed / 10, 65.1, 74.9 + seed / 10), seed=seed) for seed in range(3)]
@@ -77,5 +77,5 @@ def test_deskew_is_compared_with_its_statistics_without_the_prior():
     runs = [made("none", "norm", LOW, **kind), made("none", "deskew", HIGH, **kind, **STICKY)]
     panel = panel_of([*runs, made("none", "norm", HIGH, memory__capacity=None)])
     (deskew,) = [entry for entry in panel.entries if entry.column.method == "deskew"]
-    assert find_twin(panel, deskew).runs == (runs[0],)
+    assert find_twins(panel)[deskew] == [runs[0]]
     assert prior_gains(panel)[NO_MEMORY, deskew.column].number == "+30.2"

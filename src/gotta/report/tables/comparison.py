@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gotta.errors import unknown
-from gotta.report.cells import BEST, MISSING, Cell, Line, Table, exchange, measure, number, rank
+from gotta.report.cells import BEST, MISSING, Cell, Line, Table, measure, number, rank
 from gotta.report.pairs import fair_difference
 from gotta.report.panel import Entry, Panel
 from gotta.report.statistics import FOR_A_CELL
@@ -36,16 +36,11 @@ def table(panel: Panel, metric: str = "accuracy") -> Table:
     entries = entries or [entry for entry in panel.entries if not entry.column.is_bare_source]
     rows = [row for row in panel.rows if any(entry.row == row for entry in entries)]
     columns = [column for column in panel.columns if any(entry.column == column for entry in entries)]
+    ranked = [not row.is_control for row in rows]
+    cells = [_column([panel.cells.get((row, column)) for row in rows], ranked, metric) for column in columns]
     lines = [
-        Line(
-            (row.label,), tuple(_cell(panel.cells.get((row, column)), metric) for column in columns), not row.is_control
-        )
-        for row in rows
+        Line((row.label,), found, wins) for row, wins, found in zip(rows, ranked, zip(*cells, strict=True), strict=True)
     ]
-    for index, column in enumerate(columns):
-        lines = rank(lines, index, METRICS[metric].higher)
-        if metric in PAIRED:
-            lines = _mark_ties(lines, index, [panel.cells.get((row, column)) for row in rows])
     lines = [*_source_line(panel, metric, len(columns)), *lines]
     made = Table(METRICS[metric].title, ("memory",), tuple(column.label for column in columns), tuple(lines))
     return replace(made, caption=(explain(made, metric), *setup_lines(panel)))
@@ -56,10 +51,8 @@ def other_table(panel: Panel, metric: str = "accuracy") -> Table:
     own = [entry for entry in panel.entries if not entry.is_about_memories]
     memories = [entry for entry in panel.entries if entry.is_about_memories and not entry.column.is_source]
     entries = own if memories else []
-    lines = [Line((entry.name,), (_cell(entry, metric),), entry.is_ranked) for entry in entries]
-    lines = rank(lines, 0, METRICS[metric].higher) if lines else []
-    if metric in PAIRED and lines:
-        lines = _mark_ties(lines, 0, entries)
+    cells = _column(entries, [entry.is_ranked for entry in entries], metric)
+    lines = [Line((entry.name,), (cell,), entry.is_ranked) for entry, cell in zip(entries, cells, strict=True)]
     made = Table("Statistics and priors", ("method",), (METRICS[metric].title,), tuple(lines))
     return replace(made, caption=(explain(made, metric),))
 
@@ -101,24 +94,18 @@ def _source_line(panel: Panel, metric: str, columns: int) -> list[Line]:
     return [Line(("source model",), (_cell(source, metric),) * columns, False)] if source and columns else []
 
 
-def _mark_ties(lines: Sequence[Line], index: int, entries: Sequence[Entry | None]) -> list[Line]:
-    """Mark what is not significantly different from the best of its column, or takes steps of another size."""
+def _column(entries: Sequence[Entry | None], ranked: Sequence[bool], metric: str) -> list[Cell]:
+    """The cells of a column with their marks: best, second, not significantly different from the best, other steps."""
+    cells = rank([_cell(entry, metric) for entry in entries], ranked, METRICS[metric].higher)
+    if metric not in PAIRED:
+        return cells
+    first = [entry for entry, cell in zip(entries, cells, strict=True) if entry is not None and cell.mark == BEST]
     result = []
-    for line, entry in zip(lines, entries, strict=True):
-        cell = line.cells[index]
-        best = _find_best(lines, index, entries, cell.uses_order)
-        if entry is not None and best is not None and line.ranked and cell.value is not None and cell.mark != BEST:
+    for entry, cell, wins in zip(entries, cells, ranked, strict=True):
+        rivals = [other for other in first if other.column.uses_order == cell.uses_order]
+        if entry is not None and rivals and wins and cell.value is not None and cell.mark != BEST:
+            best = max(rivals, key=lambda entry: entry.mean)
             tied = fair_difference(entry.runs, best.runs).tied
-            line = exchange(line, index, replace(cell, tied=tied, other_steps=entry.steps != best.steps))
-        result.append(line)
+            cell = replace(cell, tied=tied, other_steps=entry.steps != best.steps)
+        result.append(cell)
     return result
-
-
-def _find_best(lines: Sequence[Line], index: int, entries: Sequence[Entry | None], order: bool) -> Entry | None:
-    """The best of those that use the order, or of those that do not."""
-    first = [
-        entry
-        for line, entry in zip(lines, entries, strict=True)
-        if entry is not None and line.cells[index].mark == BEST and line.cells[index].uses_order == order
-    ]
-    return max(first, key=lambda entry: entry.mean, default=None)

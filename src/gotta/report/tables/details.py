@@ -74,9 +74,7 @@ def domain_table(panel: Panel) -> Table:
     columns = {name: (of_domain(name), 1) for name in domains} | {"mean": (number("accuracy"), 1)}
     if any(run.stream.class_imbalance > 1 for run in panel.runs):
         columns |= {"mean over classes": (number("online.class_accuracy"), 1)}
-    rows = line_for_each(panel, columns)
-    for index in range(len(columns)):
-        rows = rank(rows, index, higher=True)
+    rows = line_for_each(panel, columns, marked=True)
     caption = ("Accuracy (%) in each domain, mean over seeds.", *setup_lines(panel))
     return Table("Accuracy (%) per domain", HEADING, tuple(columns), tuple(rows), caption)
 
@@ -117,16 +115,13 @@ def _summary_table(title: str, panel: Panel, columns: Mapping[str, tuple[str, in
     return Table(title, HEADING, tuple(columns), tuple(filled), (caption,))
 
 
-def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]]) -> list[Line]:
+def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]], marked: bool = False) -> list[Line]:
     """Of each method with its memory these values, by the name of the column; with how many decimals."""
-    return [
-        Line(
-            (entry.column.label, entry.row.label),
-            tuple(measure(entry.runs, value, decimals, interval=False) for value, decimals in columns.values()),
-            entry.is_ranked,
-        )
-        for entry in panel.entries
-    ]
+    entries, ranked = panel.entries, [entry.is_ranked for entry in panel.entries]
+    cells = [[measure(entry.runs, *asked, interval=False) for entry in entries] for asked in columns.values()]
+    cells = [rank(column, ranked, higher=True) for column in cells] if marked else cells
+    names = [(entry.column.label, entry.row.label) for entry in entries]
+    return list(map(Line, names, zip(*cells, strict=True), ranked))
 
 
 def visits_table(panel: Panel) -> Table:

@@ -39,18 +39,9 @@ def gain_table(panel: Panel, baseline: Row = NO_MEMORY) -> Table:
 
 
 def prior_gains(panel: Panel) -> Gains:
-    """For each cell with a prior the paired difference to the runs that differ from it in the prior alone."""
-    bare: dict[str, list[Run]] = defaultdict(list)
-    for run in panel.runs:
-        if run.prior == "none":
-            bare[_apart_from_prior(run)].append(run)
-    found = {}
-    for entry in panel.entries:
-        keys = dict.fromkeys(map(_apart_from_prior, entry.runs))
-        twins = [twin for key in keys for twin in bare.get(key, ())] if entry.column.prior != "none" else []
-        if twins:
-            found[entry.row, entry.column] = _cell(entry, difference(entry.runs, twins))
-    return found
+    """For each cell with a prior the paired difference to its twins without."""
+    found = find_twins(panel).items()
+    return {(entry.row, entry.column): _cell(entry, difference(entry.runs, twins)) for entry, twins in found}
 
 
 def prior_table(panel: Panel) -> Table:
@@ -59,11 +50,17 @@ def prior_table(panel: Panel) -> Table:
     return _table(panel, prior_gains(panel), "Gain of the prior (points)", told)
 
 
-def find_twin(panel: Panel, entry: Entry) -> Entry | None:
-    """The same without its prior."""
-    key = _apart_from_prior(entry.runs[0])
-    bare = [other for other in panel.entries if other.column.prior == "none"]
-    return next((other for other in bare if _apart_from_prior(other.runs[0]) == key), None)
+def find_twins(panel: Panel) -> dict[Entry, list[Run]]:
+    """For each cell with a prior the runs that differ from its own in the prior alone, if there are any."""
+    bare: dict[str, list[Run]] = defaultdict(list)
+    for run in panel.runs:
+        if run.prior == "none":
+            bare[_apart_from_prior(run)].append(run)
+    found = {}
+    for entry in panel.entries:
+        keys = dict.fromkeys(map(_apart_from_prior, entry.runs)) if entry.column.prior != "none" else ()
+        found[entry] = [twin for key in keys for twin in bare.get(key, ())]
+    return {entry: twins for entry, twins in found.items() if twins}
 
 
 def _baseline(rows: Entries, baseline: Row, row: Row) -> Entry | None:
@@ -114,7 +111,7 @@ def _apart_from_prior(run: Run) -> str:
     )
 
 
-WIN, TIE, LOSS = 1, 0, -1
+WIN, TIE, LOSS = 1, 0, -1  # verdicts of a difference
 
 
 def matrix_table(panel: Panel) -> Table:
@@ -125,7 +122,7 @@ def matrix_table(panel: Panel) -> Table:
     games: dict[tuple[Row, Row], Counter[int]] = defaultdict(Counter)
     for entries in panel.methods.values():
         for (a, first), (b, second) in permutations(entries.items(), 2):
-            outcome = _play(first, second)
+            outcome = fair_difference(first.runs, second.runs).verdict
             games[a, b].update([] if outcome is None else [outcome])
     rows = [row for row in panel.rows if any(row in entries for entries in panel.methods.values())]
     rows = rows if any(played[WIN] for played in games.values()) else []  # nothing but ties says nothing
@@ -135,16 +132,6 @@ def matrix_table(panel: Panel) -> Table:
         "significant (95 %, paired over seeds and domains). Rows that take other steps do not play each other.",
     )
     return Table("Win/tie/loss", ("memory",), tuple(row.label for row in rows), tuple(lines), caption)
-
-
-def _play(first: Entry, second: Entry) -> int | None:
-    """None if streams or the size of steps differ, or there is too little to judge by."""
-    result = fair_difference(first.runs, second.runs)
-    if result.estimate is None or not result.judged:
-        return None
-    if not result.distinguishable:
-        return TIE
-    return WIN if result.estimate.mean > 0 else LOSS
 
 
 def _game(played: Counter[int]) -> Cell:
