@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from gotta.report.figures.chart import Frame, clip, legend, legend_height, room, ticks, x_axis
+from gotta.report.figures.chart import Frame, clip, legend, room, ticks, x_axis
 from gotta.report.figures.drawing import Drawing, Text
 from gotta.report.figures.palette import styles
 from gotta.show.contact_sheet import font
@@ -37,8 +37,8 @@ def test_long_names_lose_their_middle_only():
 
 def test_a_legend_wraps_within_its_width_and_takes_what_it_says():
     looks = styles({f"memory number {k}": f"memory number {k}" for k in range(8)})
-    drawing = Drawing(300, 300, "legend")
-    assert legend(drawing, looks, 0, 0, 300) == legend_height(looks, 300) > legend_height(looks, 3000)
+    drawing = Drawing(360, 300, "legend")
+    assert legend(drawing, looks, 0) > legend(Drawing(3060, 300, "legend"), looks, 0)
     texts = [mark for mark in drawing.legend if isinstance(mark, Text)]
     assert [text.text for text in texts] == list(looks)
     assert max(text.x for text in texts) < 300

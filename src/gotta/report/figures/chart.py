@@ -1,6 +1,6 @@
 """The frame of a chart: scales, ticks, axes, legend. What is drawn inside is the figure's business."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -8,9 +8,11 @@ from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Mark, 
 from gotta.report.figures.palette import Style
 from gotta.show.contact_sheet import font
 
+CHART = 580.0  # width of a chart with lines: two stand side by side
 SMALL = 11.0
 LONGEST = 64  # letters of a name in a drawing; the tables have it whole
 POINT = 0.5  # of accuracy: air around lines that do not move, instead of an axis of thousandths
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,8 @@ class Frame:
     top: float
     width: float
     height: float
-    x: tuple[float, float]
-    y: tuple[float, float]
+    x: Span
+    y: Span
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         return self.across(x), self.up(y)
@@ -56,7 +58,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [round(step * k, 10) for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
 
 
-def room(values: Sequence[float], share: float = 0.08, least: float = 1e-3) -> tuple[float, float]:
+def room(values: Sequence[float], share: float = 0.08, least: float = 1e-3) -> Span:
     """The range of the values with some air around it."""
     low, high = min(values), max(values)
     air = max((high - low) * share, least)
@@ -81,13 +83,35 @@ def x_axis(drawing: Drawing, frame: Frame, title: str, marks: Sequence[tuple[flo
     drawing.add(Text((frame.left + frame.right) / 2, frame.bottom + 33, title, FAINT, SMALL, "middle"))
 
 
-def legend(drawing: Drawing, styles: dict[str, Style], left: float, top: float, width: float) -> float:
+def start(
+    title: str,
+    words: str,
+    looks: dict[str, Style],
+    first: Iterable[str],
+    x: Span,
+    y: Span,
+    height: float,
+    *,
+    left: float = 48.0,
+    right: float = 12.0,
+    above: float = 0.0,
+    below: float = 44.0,
+) -> tuple[Drawing, Frame]:
+    """A chart with its legend, and the frame for its lines with room `above` and `below`; a page shows `first`."""
+    drawing = Drawing(CHART, 0, title, words, first=frozenset(first))
+    top = 28 + legend(drawing, looks, left) + above
+    drawing.height = top + height + below
+    return drawing, Frame(left, top, CHART - left - right, height, x, y)
+
+
+def legend(drawing: Drawing, styles: dict[str, Style], left: float = 48.0) -> float:
     """Names with their line and marker, in as many lines as needed; the height it took."""
+    top, right = 16.0, left + drawing.width - 60
     x, y = left, top
     for full, look in styles.items():
         name = clip(full)
         length = 48 + text_width(name, 12) + 14
-        if x + length > left + width and x > left:
+        if x + length > right and x > left:
             x, y = left, y + 18
         drawing.legend += _key(look, x, y - 4)
         drawing.legend.append(Text(x + 46, y, name, INK, 12))
@@ -101,11 +125,6 @@ def legend(drawing: Drawing, styles: dict[str, Style], left: float, top: float, 
 def _key(look: Style, x: float, y: float) -> list[Mark]:
     line = Line(((x, y), (x + 40, y)), look.colour, 2, look.dash)
     return [line, *marker(look.marker, x + 20, y, look.colour)]
-
-
-def legend_height(styles: dict[str, Style], width: float) -> float:
-    """What `legend` will take."""
-    return legend(Drawing(0, 0, ""), styles, 0, 0, width)
 
 
 def whisker(frame: Frame, x: float, low: float, high: float, colour: str) -> list[Mark]:

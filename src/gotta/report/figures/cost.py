@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import product
 from math import log10
 
-from gotta.report.cells import Cell, measure, number
+from gotta.report.cells import measure, number
 from gotta.report.figures import chart
-from gotta.report.figures.drawing import FAINT, INK, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, Figure, best_rows, draws
+from gotta.report.figures.drawing import FAINT, INK, Line, Text, marker
+from gotta.report.figures.figure import Figure, best_rows, draws
 from gotta.report.figures.palette import styles
 from gotta.report.panel import Entry, Panel
 
@@ -25,8 +25,8 @@ def cost_figures(panel: Panel) -> list[Figure]:
             which = " Of a method with many rows, the best."
         for entry in kept.values():
             seconds = measure(entry.runs, number("seconds"))
-            if _usable(seconds) and entry.accuracy.value is not None:
-                points.append((seconds.value or 1.0, entry.accuracy.value, entry))
+            if seconds.value and entry.accuracy.value is not None:
+                points.append((seconds.value, entry.accuracy.value, entry))
     return [_figure(points, which)] if len(points) > 1 else []
 
 
@@ -46,18 +46,14 @@ def front(points: Sequence[Point]) -> list[Point]:
 def _figure(points: Sequence[Point], which: str) -> Figure:
     looks = styles({entry.row.label: entry.row.name for _, _, entry in points})
     methods = len({entry.column for _, _, entry in points})
-    top = 28 + chart.legend_height(looks, CHART - 60)
-    spans = chart.room([log10(p[0]) for p in points], 0.06, 0.05)
-    frame = chart.Frame(48, top, CHART - 70, 280, spans, chart.room([p[1] for p in points], 0.1, chart.POINT))
+    spans = chart.room([log10(p[0]) for p in points], 0.06, 0.05), chart.room([p[1] for p in points], 0.1, chart.POINT)
     best = front(points)
     words = "On the front: " + "; ".join(f"{entry.name} {a:.1f} % in {s:.1f} s" for s, a, entry in best) + "."
     title = "Cost against accuracy"
-    drawing = Drawing(CHART, top + 280 + 44, title, words)
+    drawing, frame = chart.start(title, words, looks, looks, *spans, 280, right=22)
     chart.y_axis(drawing, frame, "accuracy in %")
-    chart.x_axis(
-        drawing, frame, "seconds per run (logarithmic)", [(log10(v), chart.shown(v)) for v in _decades(points)]
-    )
-    chart.legend(drawing, looks, 48, 16, CHART - 60)
+    marks = [(log10(value), chart.shown(value)) for value in _decades(points)]
+    chart.x_axis(drawing, frame, "seconds per run (logarithmic)", marks)
     drawing.add(Line(tuple(frame.at(log10(s), a) for s, a, *_ in best), FAINT, 1.2, (4, 3)))
     for seconds, accuracy, entry in points:
         look = looks[entry.row.label]
@@ -92,10 +88,6 @@ def _label(label: str, x: float, y: float, frame: chart.Frame, taken: Sequence[B
 
 def _meet(a: BoxEnds, b: BoxEnds) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def _usable(cell: Cell) -> bool:
-    return cell.value is not None and cell.value > 0
 
 
 def _decades(points: Sequence[Point]) -> list[float]:

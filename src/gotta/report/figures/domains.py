@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from gotta.report.cells import by_seed
-from gotta.report.figures.chart import POINT, SMALL, Frame, clip, legend, legend_height, room, text_width, y_axis
-from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, Figure, draws, first_lines, keep_lines
+from gotta.report.figures.chart import POINT, SMALL, clip, room, start, text_width, y_axis
+from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Line, Text, marker
+from gotta.report.figures.figure import Figure, draws, first_lines, keep_lines
 from gotta.report.figures.palette import Style, look_of_entry, styles
-from gotta.report.panel import Entry, Panel, Runs
+from gotta.report.panel import Panel, Runs
 
 MEAN = "mean"
 HEIGHT = 250.0
@@ -24,7 +24,7 @@ def domain_figures(panel: Panel) -> list[Figure]:
         return []
     looks = styles({entry.name: look_of_entry(entry) for entry in scored})
     scores = {entry.name: found for entry, found in scored.items()}
-    return [_figure(scores, domains, looks, first_lines(list(scored)), which)]
+    return [_figure(scores, domains, looks, [entry.name for entry in first_lines(list(scored))], which)]
 
 
 def domain_scores(runs: Runs) -> dict[str, float]:
@@ -35,19 +35,16 @@ def domain_scores(runs: Runs) -> dict[str, float]:
 
 
 def _figure(
-    scores: Scores, domains: Sequence[str], looks: dict[str, Style], first: Sequence[Entry], which: str
+    scores: Scores, domains: Sequence[str], looks: dict[str, Style], first: Sequence[str], which: str
 ) -> Figure:
     title = "Where the difference is made"
     names = _short(domains)
     means = {name: sum(found.values()) / len(found) for name, found in scores.items()}
     ends = [value for found in scores.values() for value in found.values()]
-    top = 28 + legend_height(looks, CHART - 60)
-    below = max(text_width(name, SMALL) for name in (*names, MEAN))
-    frame = Frame(44, top, CHART - 56, HEIGHT, (-0.5, len(domains) + 0.5), room(ends, least=POINT))
+    spans = (-0.5, len(domains) + 0.5), room(ends, least=POINT)
+    below = max(text_width(name, SMALL) for name in (*names, MEAN)) + 16
     words = "; ".join(f"{name} {value:.1f} on average" for name, value in means.items()) + "."
-    drawing = Drawing(CHART, top + HEIGHT + below + 16, title, words)
-    drawing.first = frozenset(entry.name for entry in first)
-    legend(drawing, looks, 44, 16, CHART - 60)
+    drawing, frame = start(title, words, looks, first, *spans, HEIGHT, left=44, below=below)
     left = frame.across(len(domains) - 0.5)
     drawing.add(Box(left, frame.top, frame.right - left, HEIGHT, BAND))
     y_axis(drawing, frame, "accuracy in %")

@@ -10,7 +10,6 @@ from gotta.report.panel import Entries, Entry, Panel
 from gotta.report.rows import NO_MEMORY, RUNNING, Row
 
 WIDTH = 760.0
-CHART = 580.0  # of a chart with lines: two stand side by side
 MANY = 16  # lines that a figure can show; of more, the best
 FIRST = 6  # of these, lines that a page shows before anybody asks for others
 

@@ -1,12 +1,12 @@
 """Accuracy against one setting of the memory: its capacity, or epsilon with the best value starred."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gotta.report.cells import Cell, measure, number
-from gotta.report.figures.chart import POINT, Frame, legend, legend_height, room, shown, whisker, x_axis, y_axis
-from gotta.report.figures.drawing import FAINT, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, FIRST, Figure, best_rows, draws
+from gotta.report.figures.chart import POINT, room, shown, start, whisker, x_axis, y_axis
+from gotta.report.figures.drawing import FAINT, Line, Text, marker
+from gotta.report.figures.figure import FIRST, Figure, best_rows, draws
 from gotta.report.figures.palette import style
 from gotta.report.panel import Panel
 from gotta.report.rows import NO_MEMORY, Column, Row, column_of, row_of
@@ -85,16 +85,14 @@ def draw_curves(
     ends = [v for cell in cells if cell.value is not None for v in _interval(cell)]
     looks = {row.label: style(row.name) for row in curves}
     title = f"{title}, {method.label}"
-    top = 28 + legend_height(looks, CHART - 60)
-    frame = Frame(48, top, CHART - 60, 250, (-0.3, len(values) - 0.7), room(ends, least=POINT))
-    drawing = Drawing(CHART, top + 250 + 44, title, words or _words(curves))
-    y_axis(drawing, frame, scale)
-    x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()][:: 1 + len(values) // MANY_TICKS])
     highest = {
         row.label: max((cell.value or 0.0 for cell in curve.values()), default=0.0) for row, curve in curves.items()
     }
-    drawing.first = frozenset(sorted(highest, key=lambda row: -highest[row])[:FIRST])
-    legend(drawing, looks, 48, 16, CHART - 60)
+    first = sorted(highest, key=lambda row: -highest[row])[:FIRST]
+    spans = (-0.3, len(values) - 0.7), room(ends, least=POINT)
+    drawing, frame = start(title, words or _words(curves), looks, first, *spans, 250)
+    y_axis(drawing, frame, scale)
+    x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()][:: 1 + len(values) // MANY_TICKS])
     for row, curve in curves.items():
         known = [(place[v], cell) for v, cell in curve.items() if cell.value is not None]
         path = tuple(frame.at(x, c.value or 0.0) for x, c in known)
@@ -108,17 +106,14 @@ def draw_curves(
             middle, level = frame.at(x, cell.value or 0.0)
             drawing.add(*marker("star", middle, level - 14, look.colour, 6), line=name)
             drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11), line=name)
-    caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if _several(cells) else "One seed."
+    several = any(cell.seeds > 1 for cell in cells)
+    caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if several else "One seed."
     return Figure(title, caption + (STARS if star else "") + which, drawing, method.label)
 
 
 def _interval(cell: Cell) -> tuple[float, float]:
     assert cell.value is not None
     return cell.value - (cell.interval or 0.0), cell.value + (cell.interval or 0.0)
-
-
-def _several(cells: Sequence[Cell]) -> bool:
-    return any(cell.seeds > 1 for cell in cells)
 
 
 def best(curve: Mapping[float, Cell]) -> list[float]:

@@ -6,7 +6,7 @@ from zlib import crc32
 from gotta.metrics.measures import MEASURES
 from gotta.report.figures import chart
 from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import CHART, Figure, best_rows, draws, first_lines, keep_lines
+from gotta.report.figures.figure import Figure, best_rows, draws, first_lines, keep_lines
 from gotta.report.figures.palette import Style, styles
 from gotta.report.panel import Entry, Panel
 from gotta.report.rows import RUNNING, SAME_SAMPLES, SOURCE
@@ -61,17 +61,15 @@ def _accuracy(method: str, lines: Lines, which: str) -> Figure:
     values = [value for line in lines.values() for value in line.accuracy(WINDOW)[WINDOW - 1 :] or [0.0]]
     total = max(line.at[-1] for line in lines.values())
     visits = _visits(lines)
-    above = 28 + chart.legend_height(looks, CHART - 60)
-    top = above + _names_height(visits)
-    frame = chart.Frame(48, top, CHART - 60, 260, (0, total), chart.room(values, least=chart.POINT))
-    drawing = Drawing(CHART, top + 260 + 44, title, f"One line for each of {', '.join(looks)}.")
+    above = max((chart.text_width(_name(visit), 10) for visit in visits), default=0.0)
+    words, first = f"One line for each of {', '.join(looks)}.", map(_name_line, first_lines(list(lines)))
+    spans = (0.0, total), chart.room(values, least=chart.POINT)
+    drawing, frame = chart.start(title, words, looks, first, *spans, 260, above=above)
     _bands(drawing, frame, visits)
     _names(drawing, frame, visits)
     chart.y_axis(drawing, frame, "")
-    drawing.add(Text(frame.left, above - 8, "accuracy in %", FAINT, chart.SMALL))
+    drawing.add(Text(frame.left, frame.top - above - 8, "accuracy in %", FAINT, chart.SMALL))
     chart.x_axis(drawing, frame, "samples of the stream", [(x, chart.shown(x)) for x in chart.ticks(0, total)])
-    drawing.first = frozenset(map(_name_line, first_lines(list(lines))))
-    chart.legend(drawing, looks, 48, 16, CHART - 60)
     for entry, line in lines.items():
         name = _name_line(entry)
         add_line(drawing, frame, name, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
@@ -84,11 +82,10 @@ def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
     looks = _looks(lines)
     title = f"The memory over the stream, {method}"
     measured = [name for name in MEASURES if any(name in line.state for line in lines.values())]
-    top, height, across = 20 + chart.legend_height(looks, CHART - 60), 150.0, CHART / 2
-    rows = (len(measured) + 1) // 2
-    drawing = Drawing(CHART, top + rows * (height + 70), title, f"Lines for {', '.join(looks)}.")
-    drawing.first = frozenset(map(_name_line, first_lines(list(lines))))
-    chart.legend(drawing, looks, 48, 16, CHART - 60)
+    first = frozenset(map(_name_line, first_lines(list(lines))))
+    drawing = Drawing(chart.CHART, 0, title, f"Lines for {', '.join(looks)}.", first=first)
+    top, height, across = 20 + chart.legend(drawing, looks), 150.0, chart.CHART / 2
+    drawing.height = top + (len(measured) + 1) // 2 * (height + 70)
     total = max(line.at[-1] for line in lines.values())
     for k, name in enumerate(measured):
         values = [v for line in lines.values() for v in line.state.get(name, ()) if v is not None]
@@ -144,10 +141,6 @@ def _names(drawing: Drawing, frame: chart.Frame, visits: Sequence[Visit]) -> Non
         if right - left >= 12:
             middle = (left + right) / 2 + 4
             drawing.add(Text(middle, frame.top - 4, _name(visit), FAINT, 10, "start", upright=True))
-
-
-def _names_height(visits: Sequence[Visit]) -> float:
-    return max((chart.text_width(_name(visit), 10) for visit in visits), default=0.0)
 
 
 def _name(visit: Visit) -> str:
