@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gotta.report.board import Board, Place
+from gotta.experiment.sweep.kept import Kept
+from gotta.report.board import Board, Place, rank_runs, write_leaderboard
+from gotta.report.results import read_results
 
 EMPTY = "No results are kept in `results/` yet."
 WORDS = """\
@@ -21,17 +21,13 @@ def write_board(results: Path, extra: Path) -> str:
     extra.mkdir(parents=True, exist_ok=True)
     words = EMPTY
     if any(results.glob("*.jsonl")):
-        from gotta.experiment.sweep.kept import Kept
-        from gotta.report.board import rank_runs, write_leaderboard
-        from gotta.report.results import read_results
-
         found = read_results(Kept(results))
         write_leaderboard(found, extra / "leaderboard")
         words = f"{WORDS}\n{LINK}\n\n{summarise([board for board in rank_runs(found.runs)[0] if board.whole])}"
     return f"# Leaderboard\n\n{words}\n"
 
 
-def summarise(boards: Sequence["Board"]) -> str:
+def summarise(boards: Sequence[Board]) -> str:
     """A table with the first three of each board."""
     lines = ["| protocol and set-up | first | second | third |", "|---|---|---|---|"]
     for board in boards:
@@ -41,10 +37,10 @@ def summarise(boards: Sequence["Board"]) -> str:
     return "\n".join(lines)
 
 
-def _order(place: "Place") -> tuple[bool, int]:
+def _order(place: Place) -> tuple[bool, int]:
     return place.entry.column.uses_order, place.rank or 0
 
 
-def _told(place: "Place") -> str:
+def _told(place: Place) -> str:
     mark = " »" if place.entry.column.uses_order else ""
     return f"{place.entry.name}: {place.score.number} %{mark}"

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from generate.evidence import Case, memory_cases, method_cases, tell
+from gotta.experiment.sweep.kept import Kept
 from gotta.memory import policies
 from gotta.methods import describe, methods
-from gotta.report.panel import Panel, place
+from gotta.report.panel import Panel
 from gotta.report.results import read_results
+from gotta.safe_text import tell_number
 
 ROOT = Path(__file__).parents[2]
 SPEEDS = ROOT / "benchmarks" / "memory.txt"
@@ -42,9 +44,7 @@ def read_panels(folder: Path) -> Sequence[Panel]:
     """The tables of all stored results; none where there is no such folder."""
     if not any(folder.glob("*.jsonl")):
         return ()
-    from gotta.experiment.sweep.kept import Kept
-
-    return place(read_results(Kept(folder)).runs).panels
+    return read_results(Kept(folder)).placed.panels
 
 
 def page(title: str, words: str, cards: list[list[str]]) -> str:
@@ -101,15 +101,12 @@ def read_passes(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, case, *counts in row.findall(text):
         alone, with_memory = (
-            f"{plural(a, 'forward')} and {plural(b, 'backward')}" for a, b in (counts[:2], counts[2:])
+            f"{tell_number(int(a), 'forward')} and {tell_number(int(b), 'backward')}"
+            for a, b in (counts[:2], counts[2:])
         )
         words = f"{alone} per step without a memory, {with_memory} with one"
         found.setdefault(name, []).append(words + case)
     return found
-
-
-def plural(count: str, word: str) -> str:
-    return f"{count} {word}" + ("" if count == "1" else "s")
 
 
 def read_speeds(text: str) -> dict[str, tuple[float, float]]:

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gotta.report.pairs import Difference, difference, fair_difference
-from gotta.report.panel import Panel
+from gotta.report.panel import Entry, Panel
 from gotta.report.rows import NO_MEMORY, RUNNING
+from gotta.report.statistics import Estimate
 from gotta.report.stored_run import Run
+from gotta.safe_text import tell_number
 
 SHOWN = 3  # of the largest gains, and of the largest losses
 
@@ -17,23 +19,22 @@ class Case:
 
     where: str
     beside: str
-    found: Difference
+    gap: Estimate
 
     @property
     def points(self) -> float:
-        assert self.found.estimate is not None
-        return self.found.estimate.mean
+        return self.gap.mean
 
 
 def memory_cases(panels: Iterable[Panel]) -> dict[str, list[Case]]:
     """Memory -> its gains over running statistics without a memory, in steps of the same size."""
     cases: dict[str, list[Case]] = {}
     for panel in panels:
-        for column, rows in panel.methods.items():
-            for row, entry in rows.items():
-                if row.is_memory and RUNNING in rows:
-                    found = fair_difference(entry.runs, rows[RUNNING].runs)
-                    add(cases, row.name, Case(where(entry.runs[0]), column.label, found))
+        for entry in panel.entries:
+            control = panel.cells.get((RUNNING, entry.column))
+            if entry.row.is_memory and control:
+                found = fair_difference(entry.runs, control.runs)
+                add(cases, entry.row.name, entry, entry.column.label, found)
     return cases
 
 
@@ -41,18 +42,16 @@ def method_cases(panels: Iterable[Panel]) -> dict[str, list[Case]]:
     """Method -> its gains over the source model, with each memory and without."""
     cases: dict[str, list[Case]] = {}
     for panel in panels:
-        for column, rows in panel.methods.items():
-            for row, entry in rows.items():
-                if panel.source and not row.is_control:
-                    beside = "no memory" if row == NO_MEMORY else row.label
-                    found = difference(entry.runs, panel.source.runs)
-                    add(cases, column.method, Case(where(entry.runs[0]), beside, found))
+        for entry in panel.entries:
+            if panel.source and not (entry.row.is_control or entry.column.is_source):
+                beside = "no memory" if entry.row == NO_MEMORY else entry.row.label
+                add(cases, entry.column.method, entry, beside, difference(entry.runs, panel.source.runs))
     return cases
 
 
-def add(cases: dict[str, list[Case]], name: str, case: Case) -> None:
-    if case.found.judged:
-        cases.setdefault(name, []).append(case)
+def add(cases: dict[str, list[Case]], name: str, entry: Entry, beside: str, found: Difference) -> None:
+    if found.judged and found.estimate is not None:
+        cases.setdefault(name, []).append(Case(where(entry.runs[0]), beside, found.estimate))
 
 
 def where(run: Run) -> str:
@@ -68,24 +67,16 @@ def tell(cases: Sequence[Case], against: str) -> list[str]:
     """A sentence with the counts, and a table of the largest gains and losses that are significant."""
     if not cases:
         return ["No stored result has this comparison yet."]
-    told = sorted((case for case in cases if case.found.distinguishable), key=lambda case: -case.points)
+    told = sorted((case for case in cases if case.gap.distinguishable), key=lambda case: -case.points)
     won = [case for case in told if case.points > 0]
     lost = [case for case in told if case.points < 0]
-    comparisons = f"{len(cases)} stored comparison" + ("s" if len(cases) > 1 else "")
     lines = [
-        f"Against {against}, in {comparisons}: better in {len(won)}, worse in {len(lost)}, "
-        f"not significantly different in {len(cases) - len(told)}.",
+        f"Against {against}, in {tell_number(len(cases), 'stored comparison')}: better in {len(won)}, "
+        f"worse in {len(lost)}, not significantly different in {len(cases) - len(told)}.",
         "",
     ]
     shown = [*won[:SHOWN], *lost[-SHOWN:]]
     if shown:
         lines += ["| where | with | points of accuracy |", "|---|---|---:|"]
-        lines += [f"| {case.where} | {case.beside} | {case.points:+.1f} ± {half(case):.1f} |" for case in shown]
+        lines += [f"| {case.where} | {case.beside} | {case.points:+.1f} ± {case.gap.half:.1f} |" for case in shown]
     return lines
-
-
-def half(case: Case) -> float:
-    estimate = case.found.estimate
-    assert estimate is not None
-    assert estimate.half is not None
-    return estimate.half
