@@ -12,6 +12,7 @@ from torch import nn
 
 from gotta.experiment.run.loaded import data_of, model_of
 from gotta.report.stored_run import Run
+from gotta.safe_text import tell_number
 from gotta.statistics.normalization import has_batch_norm
 from gotta.streams import Stream
 from gotta.streams.order import class_runs
@@ -100,7 +101,7 @@ def page(runs: Sequence[Run]) -> str:
     found = list_situations(runs)
     parts = [
         "# Which method, which memory?",
-        "From what was measured, not from opinion. " + tell_measured_on(_tell_set_up(runs)),
+        "From what was measured, not from opinion. " + tell_measured_on(runs),
         f"    gotta bench {RECIPE}\n    python docs/make_pages.py choosing",
         NOTES,
     ]
@@ -159,22 +160,14 @@ def name_layers(model: nn.Module) -> str:
     return next((kind for kind in ("GroupNorm", "LayerNorm") if kind in kinds), "")
 
 
-def tell_measured_on(on: Mapping[str, Any]) -> str:
+def tell_measured_on(runs: Sequence[Run]) -> str:
+    spec, domains = runs[0].spec, runs[0].summary.online.domains
+    models = ", ".join(sorted({run.spec.model.name for run in runs}))
+    names = ", ".join(domain.name.rpartition("-")[0].replace("_", " ") for domain in domains)
+    images = max(domain.samples for domain in domains)
     return (
-        f"Measured with {', '.join(on['models'])} on {on['data']}, {', '.join(on['domains'])} at severity "
-        f"{on['severity']}, {on['images']:,} images each, {on['seeds']} {'seed' if on['seeds'] == 1 else 'seeds'}. "
-        f"Lines less than {CLOSE:g} point apart count as equal, and the cheaper one is named. "
-        "Your stream is another one: measure on it (`gotta advise`), and switch the guard on."
+        f"Measured with {models} on {spec.data.name}, {names} at severity {spec.stream['severity']}, {images:,} images "
+        f"each, {tell_number(len({run.seed for run in runs}), 'seed')}. Lines less than {CLOSE:g} point apart count as "
+        "equal, and the cheaper one is named. Your stream is another one: measure on it (`gotta advise`), and switch "
+        "the guard on."
     )
-
-
-def _tell_set_up(runs: Sequence[Run]) -> dict[str, Any]:
-    domains = runs[0].summary.online.domains
-    return {
-        "data": runs[0].spec.data.name,
-        "models": sorted({run.spec.model.name for run in runs}),
-        "domains": [domain.name.rpartition("-")[0].replace("_", " ") for domain in domains],
-        "severity": runs[0].spec.stream["severity"],
-        "images": max(domain.samples for domain in domains),
-        "seeds": len({run.seed for run in runs}),
-    }

@@ -51,11 +51,9 @@ class Claim:
     @property
     def printed(self) -> float | None:
         """What the tables of the paper say: `above` less `below`."""
-        setting: dict[str, Any] = {"method": self.method, "reset": self.reset, "data": self.data, "gamma": self.gamma}
-        setting |= {"capacity": self.capacity, "backbone": self.backbone}
         values = []
         for memory in (self.above, self.below):
-            found = lookup(memory=memory, **setting)
+            found = [cell for cell in lookup(self.method, memory) if self.fits(memory, cell)]
             same = [cell for cell in found if cell.capacity == self.capacity] or found
             values += [same[0].value] if same else []
         return values[0] - values[1] if len(values) == 2 else None

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 from gotta.report.paper.numbers import (
@@ -104,11 +105,9 @@ def _identical_rows(table: PaperTable) -> Iterator[Inconsistency]:
     for cell in table.cells:
         blocks[cell.data, cell.gamma, cell.capacity][cell.memory].append(cell)
     for rows in blocks.values():
-        names = list(rows)
-        for i, first in enumerate(names):
-            for second in names[i + 1 :]:
-                if [cell.value for cell in rows[first]] == [cell.value for cell in rows[second]]:
-                    yield _flag("identical_rows", [*rows[first], *rows[second]])
+        for first, second in combinations(rows.values(), 2):
+            if [cell.value for cell in first] == [cell.value for cell in second]:
+                yield _flag("identical_rows", [*first, *second])
 
 
 def _text(known: dict[str, PaperTable]) -> Iterator[Inconsistency]:

@@ -13,6 +13,7 @@ from gotta.report.paper.numbers import (
     tables,
 )
 from pages.inconsistencies import COMPUTED, text_numbers
+from pages.parts import grid, join
 
 
 def make(root: Path) -> dict[Path, str]:
@@ -35,7 +36,7 @@ def paper_markdown() -> str:
         "## Numbers in the text",
         _text(text_numbers()),
     ]
-    return "\n\n".join(parts) + "\n"
+    return join(parts)
 
 
 def _flags(entries: Sequence[Inconsistency]) -> list[str]:
@@ -56,14 +57,11 @@ def _places(entry: Inconsistency) -> str:
 
 
 def _table(table: PaperTable) -> str:
-    columns = list(table.columns().values())
-    memories = list(dict.fromkeys(cell.memory for cell in table.cells))
-    lines = [f"### {table.name}: {table.title}", "", "| memory | " + " | ".join(_heading(c[0]) for c in columns) + " |"]
-    lines.append("|---|" + "---:|" * len(columns))
-    for memory in memories:
-        by_column = [next((cell for cell in column if cell.memory == memory), None) for column in columns]
-        lines.append(f"| {memory} | " + " | ".join(_print_value(cell) for cell in by_column) + " |")
-    return "\n".join(lines)
+    columns = [{cell.memory: cell for cell in cells} for cells in table.columns().values()]
+    headings = [_heading(next(iter(column.values()))) for column in columns]
+    memories = dict.fromkeys(cell.memory for cell in table.cells)
+    rows = {memory: [_print_value(column.get(memory)) for column in columns] for memory in memories}
+    return f"### {table.name}: {table.title}\n\n{grid('memory', headings, rows)}"
 
 
 def _heading(cell: Published) -> str:
