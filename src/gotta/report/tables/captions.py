@@ -1,6 +1,6 @@
 """The sentences under a table that say which set-up it shows, collected from the specs of its runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -90,7 +90,7 @@ def _stream(runs: Runs) -> str:
 
 def _stream_part(run: Run, part: str, words: Mapping[str, str]) -> str:
     """An order or a schedule in words, with its name and what it reads; nothing where none is stored."""
-    section = {name.removeprefix("stream."): value for name, value in run.section("stream").items()}
+    section = run.spec.stream
     chosen = section.get(part)
     if chosen is None:
         return ""
@@ -135,27 +135,21 @@ def _choices(runs: Runs, section: str) -> list[str]:
     return lines
 
 
-def _prior(runs: Iterable[Run]) -> list[str]:
+def _prior(runs: Sequence[Run]) -> list[str]:
     """What the predictions know of the classes before, where any of these have a prior."""
-    sections = [run.section("method") for run in runs]
-    names = [section.get("method.prior") or "none" for section in sections]
+    names = [run.prior for run in runs]
     if set(names) == {"none"}:
         return []
-    unusual = [
-        words
-        for (name, value), words in OTHERWISE.items()
-        if any(section.get(f"method.{name}") == value for section in sections)
-    ]
+    chosen = {(name, getattr(run.spec.method, name)) for run in runs for name in ("labels", "order_in_batch")}
+    unusual = [words for setting, words in OTHERWISE.items() if setting in chosen]
     return [f"has {_by_row(PRIORS.get(name, f'prior {name}') for name in names)}", *unusual]
 
 
 def _statistics(run: Run) -> str:
     """What the predictions of a run are normalised with."""
-    section = {name.removeprefix("method."): value for name, value in run.section("method").items()}
-    source = section.get("statistics")
+    method, source = run.spec.method, run.spec.method.statistics
     if source == "running":
-        rate = _show(section["rate"])
-        return f"running statistics that the {section.get('fed_by') or 'memory'} moves (rate {rate})"
+        return f"running statistics that the {method.fed_by or 'memory'} moves (rate {_show(method.rate)})"
     return STATISTICS.get(str(source), "the method's own statistics" if source is None else f"{source} statistics")
 
 

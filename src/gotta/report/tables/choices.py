@@ -78,7 +78,7 @@ def find_sweeps(runs: Sequence[Run]) -> list[tuple[str, ByValue]]:
     for run in runs:
         if not column_of(run).is_source:
             for name, value in _numbers(run).items():
-                found[name, _rest(run, name)][value].append(run)
+                found[name, json.dumps(_others(run, name), sort_keys=True, default=str)][value].append(run)
     return [(name, dict(sorted(values.items()))) for (name, _), values in found.items() if len(values) > 1]
 
 
@@ -139,11 +139,7 @@ def _numbers(run: Run) -> dict[str, float]:
     }
 
 
-def _rest(run: Run, setting: str) -> str:
-    """Everything that a run is besides this setting, what follows from it, and the seed."""
-    return json.dumps(_others(run, setting), sort_keys=True, default=str)
-
-
 def _others(run: Run, setting: str) -> dict[str, Any]:
+    """Everything that a run is besides this setting, what follows from it, and the seed."""
     left_out = {setting, "seed", *FOLLOWS.get(setting, ())}
     return {name: value for name, value in run.settings.items() if name not in left_out}

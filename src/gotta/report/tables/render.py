@@ -1,7 +1,5 @@
 """Tables as Markdown and as plain text. Marks can be read without colour."""
 
-from dataclasses import replace
-
 from gotta.report.cells import BEST, SECOND, Cell, Table
 from gotta.safe_text import one_line, spell_out
 
@@ -24,30 +22,20 @@ def markdown(table: Table) -> str:
 
 
 def plain(table: Table, details: bool = True) -> str:
-    """Aligned text for any terminal or log; without `details` nothing stands below it."""
-    table = _in_lines(table)
+    """Aligned text for any terminal or log, without control characters; without `details` nothing stands below it."""
     grid = [[*table.heading, *table.columns]]
     grid += [[*row.names, *(_plain_cell(cell, table.seeds) for cell in row.cells)] for row in table.rows]
+    grid = [list(map(one_line, line)) for line in grid]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     grid.insert(1, ["-" * width for width in widths])
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in grid]
-    return "\n".join([table.title, "", *lines, "", *_plain_caption(table, details)]).rstrip() + "\n"
+    below = [*filter(None, [explain_marks(table)]), *table.footnotes, *table.caption] if details else []
+    return "\n".join([one_line(table.title), "", *lines, "", *map(one_line, below)]).rstrip() + "\n"
 
 
 def prose(text: str) -> str:
     """Somebody's words as one line of Markdown in which nothing is taken for HTML."""
     return spell_out(" ".join(text.split())).replace("<", "&lt;")
-
-
-def _in_lines(table: Table) -> Table:
-    """The table with names that stay in their lines and hold no control characters."""
-    rows = tuple(replace(row, names=_each_in_a_line(row.names)) for row in table.rows)
-    heading, columns, caption, notes = map(_each_in_a_line, (table.heading, table.columns, table.caption, table.notes))
-    return Table(one_line(table.title), heading, columns, rows, caption, notes)
-
-
-def _each_in_a_line(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(one_line, names))
 
 
 def _name(text: str) -> str:
@@ -71,8 +59,3 @@ def explain_marks(*tables: Table) -> str:
     """What the marks in these tables mean, in a line."""
     best = ["* best of its column"] if any(table.has_marks for table in tables) else []
     return "; ".join(dict.fromkeys([*best, *(meaning for table in tables for meaning in table.legend)]))
-
-
-def _plain_caption(table: Table, details: bool) -> list[str]:
-    marks = explain_marks(table)
-    return [*([marks] if marks else []), *table.footnotes, *table.caption] if details else []
