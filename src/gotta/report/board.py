@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import gotta
 from gotta.errors import GottaError
 from gotta.experiment.recipe.protocol import Protocol, content_hash, find_protocol, load_protocol, text_of
 from gotta.experiment.spec.text import dump
@@ -295,7 +294,6 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
         "hashes": {board.protocol.name: content_hash(board.protocol.name)[:12] for board in boards},
         "others": others,
         "damaged": results.damaged,
-        "version": gotta.__version__,
         "data": {"runs": facts, "recorded": [], "inside": [], "curves": curves()},
         "live": False,
     }

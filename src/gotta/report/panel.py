@@ -302,13 +302,8 @@ def _cell_and_seed(run: Run) -> tuple[Row, Column, int]:
 
 def _told(run: Run, axes: Sequence[str]) -> Settings:
     """The settings that tell it from others; where statistics have no rate, none is shown."""
-    told = [(axis, _value_of(run, axis)) for axis in axes]
-    return tuple((axis, value) for axis, value in told if (axis, value) != ("method.rate", "none"))
-
-
-def _value_of(run: Run, axis: str) -> Any:
-    value = _value(run, axis)
-    return "none" if value is None else value
+    told = [(axis, _value(run, axis)) for axis in axes]
+    return tuple((axis, "none" if v is None else v) for axis, v in told if (axis, v) != ("method.rate", None))
 
 
 def _value(run: Run, axis: str) -> Any:

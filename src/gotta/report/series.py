@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,26 +98,20 @@ def _count(samples: bytes, right: bytes, domains: bytes) -> Count:
 
 def _bin(lines: Sequence[bytes], bins: int) -> Series:
     steps = [(count, line) for line in lines if (count := count_step(line)) is not None]
-    total = sum(count.samples for count, _ in steps)
-    at: list[int] = []
-    samples: list[int] = []
-    right: list[int] = []
-    rows: list[Mapping[str, Any]] = []
-    position = seen = correct = 0
-    for k, (count, line) in enumerate(steps):
-        position, seen = position + count.samples, seen + count.samples
-        correct += count.right
-        if position * bins >= (len(at) + 1) * total or k == len(steps) - 1:
-            at.append(position)
-            samples.append(seen)
-            right.append(correct)
-            rows.append(parse_json(line).get("memory") or {})
-            seen = correct = 0
+    positions = list(accumulate(count.samples for count, _ in steps))
+    correct = list(accumulate(count.right for count, _ in steps))
+    ends: list[int] = []  # the steps at which a value ends
+    for k, position in enumerate(positions):
+        if position * bins >= (len(ends) + 1) * positions[-1] or k == len(steps) - 1:
+            ends.append(k)
+    at, right_until = ([counts[k] for k in ends] for counts in (positions, correct))
+    samples, right = (tuple(b - a for a, b in pairwise([0, *counts])) for counts in (at, right_until))
+    rows = [parse_json(steps[k][1]).get("memory") or {} for k in ends]
     curves = [name for name, measure in MEASURES.items() if measure.curve]
     state = {name: tuple(_number(row.get(name)) for row in rows) for name in curves}
     known = {name: values for name, values in state.items() if any(value is not None for value in values)}
     met = tuple(visits(count.domains for count, _ in steps))
-    return Series(tuple(at), tuple(samples), tuple(right), known, met, len(steps))
+    return Series(tuple(at), samples, right, known, met, len(steps))
 
 
 def visits(steps: Iterable[Mapping[str, int]]) -> list[Visit]:

@@ -62,7 +62,6 @@ def page(results: Results, records: Mapping[str, Any] | None = None, live: bool 
         "choices": results.choices,
         "environment": environment_lines(whole),
         "damaged": results.damaged,
-        "version": gotta.__version__,
         "watched": watched,
         "left_out": {anchor: len(found) - len(watched[anchor]) for anchor, found in films.items()},
         "data": {
@@ -140,7 +139,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["marks"] = MARKS
+    made.globals |= {"marks": MARKS, "version": gotta.__version__}
     made.filters["embedded"] = embed
     made.filters["by_kind"] = by_kind
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from math import sqrt
 from typing import Any
+
+import numpy as np
 
 from gotta.experiment.spec.completing import statistics_of
 from gotta.experiment.spec.run_spec import RunSpec
@@ -51,15 +52,9 @@ def tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     >>> tau_b([1, 2, 3], [10, 30, 20])
     0.3333333333333333
     """
-    pairs = list(combinations(zip(first, second, strict=True), 2))
-    signs = [(_sign(a[0] - b[0]), _sign(a[1] - b[1])) for a, b in pairs]
-    together = sum(x * y for x, y in signs)
-    untied = [sum(x != 0 for x, _ in signs), sum(y != 0 for _, y in signs)]
-    return together / sqrt(untied[0] * untied[1]) if all(untied) else None
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
+    a, b = (np.sign(np.subtract.outer(values, values)).ravel() for values in (first, second))
+    untied = float((a @ a) * (b @ b))
+    return float(a @ b) / sqrt(untied) if untied else None
 
 
 FAMILIES = {"cifar10-c": "cifar10", "imagenet-c": "imagenet", "itd": "itd"}  # the paper's data set: ours begin so
@@ -96,20 +91,23 @@ class Beside:
             found.setdefault(pair.memory, {})[pair.method] = pair
         return found
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(pair.method for pair in self.pairs))
+    @cached_property
+    def columns(self) -> dict[str, list[Pair]]:
+        """By method."""
+        found: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            found.setdefault(pair.method, []).append(pair)
+        return found
 
     @cached_property
     def taus(self) -> dict[str, Agreement]:
         """Kendall's tau-b between our ranking of the memories and the printed one, for each column with two or more."""
-        columns = {method: [pair for pair in self.pairs if pair.method == method] for method in self.methods}
         return {
             method: agreement(
                 {pair.memory: pair.ours.value for pair in column if pair.ours.value is not None},
                 {pair.memory: pair.published.value for pair in column},
             )
-            for method, column in columns.items()
+            for method, column in self.columns.items()
             if len(column) > 1
         }
 
@@ -118,7 +116,7 @@ class Beside:
         """By memory and method our rank and the printed one, for each column with two memories or more."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
         for method in self.taus:
-            column = [pair for pair in self.pairs if pair.method == method]
+            column = self.columns[method]
             ours, theirs = [float(pair.ours.number) for pair in column], [pair.published.value for pair in column]
             for pair, mine, printed in zip(column, ours, theirs, strict=True):
                 found.setdefault(pair.memory, {})[method] = rank_in(mine, ours), rank_in(printed, theirs)
@@ -138,11 +136,11 @@ class Beside:
 def beside(panel: Panel) -> Beside | None:
     """None where the paper has no number of this setting."""
     usual = usual_capacity(panel)
-    pairs = []
-    for entry in panel.entries:
-        printed = printed_of(entry, usual)
-        if printed is not None and entry.accuracy.value is not None:
-            pairs.append(Pair(entry.column.label, entry.row.label, entry.accuracy, printed))
+    pairs = [
+        Pair(entry.column.label, entry.row.label, entry.accuracy, printed)
+        for entry in panel.entries
+        if entry.accuracy.value is not None and (printed := printed_of(entry, usual)) is not None
+    ]
     return Beside(tuple(pairs), tuple(_differences(panel, pairs))) if pairs else None
 
 
@@ -220,14 +218,17 @@ def _caption(found: Beside | None) -> list[str]:
 
 def _as_published(run: Run) -> bool:
     spec, stream = run.spec, run.stream
-    usual = (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
-    usual = usual and stream.class_imbalance == stream.duplicates == 1
-    usual = usual and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
     chosen = {name: value for name, value in run.own_arguments("memory").items() if value is not None}
-    plain = all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
-    usual = usual and plain and "refresh_every" not in run.identity.settings.get("memory", {}) and not spec.control
-    usual = usual and not spec.regime.exposure.is_limited and not stream.foreign
-    return usual and run.prior == "none" and has_usual_statistics(spec)
+    return (
+        (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
+        and stream.class_imbalance == stream.duplicates == 1
+        and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
+        and all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
+        and "refresh_every" not in run.identity.settings.get("memory", {})
+        and not (spec.control or spec.regime.exposure.is_limited or stream.foreign)
+        and run.prior == "none"
+        and has_usual_statistics(spec)
+    )
 
 
 def has_usual_statistics(spec: RunSpec) -> bool:
