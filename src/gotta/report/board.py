@@ -296,5 +296,6 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
         "damaged": results.damaged,
         "data": {"runs": facts, "recorded": [], "inside": [], "curves": curves()},
         "live": False,
+        "records": {},
     }
     return render(context, "board.html.j2")

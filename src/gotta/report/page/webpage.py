@@ -42,7 +42,6 @@ MODULES = (
     "live.js",
     "page.js",
 )  # each uses only those before it
-PLACE_OF_RECORDINGS = "<!-- recordings -->"
 CODE = re.compile(r"`([^`]*)`")
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
@@ -71,21 +70,12 @@ def page(results: Results, records: Mapping[str, Any] | None = None, live: bool 
             "curves": curves(),
         },
         "live": live,
+        "records": records or {},
     }
-    return with_recordings(render(context), records or {})
+    return render(context, "page.html.j2")
 
 
-def with_recordings(text: str, records: Mapping[str, Any]) -> str:
-    """The page with these recordings in it."""
-    scripts = [
-        f'<script type="application/json" id="record-{escape(id)}">{embed(record)}</script>'
-        for id, record in records.items()
-    ]
-    before, place, after = text.partition(PLACE_OF_RECORDINGS)  # all other texts are escaped: there is one such place
-    return "\n".join([before + place, *scripts]) + after
-
-
-def render(context: Mapping[str, Any], template: str = "page.html.j2") -> str:
+def render(context: Mapping[str, Any], template: str) -> str:
     """The template with its style and script inlined, and their hashes in the page's content security policy."""
     style, script = style_sheet(), bundle()
     policy = {
@@ -98,8 +88,8 @@ def render(context: Mapping[str, Any], template: str = "page.html.j2") -> str:
         "form-action": "'none'",
     }
     told = "; ".join(f"{name} {value}" for name, value in policy.items())
-    inlined = {"style": Markup(style), "script": Markup(script), "recordings": Markup(PLACE_OF_RECORDINGS)}
-    return _environment().get_template(template).render(**context, **inlined, policy=told)
+    inlined = {"style": Markup(style), "script": Markup(script), "policy": told}
+    return _environment().get_template(template).render(**context, **inlined)
 
 
 @cache
