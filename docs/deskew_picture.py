@@ -1,24 +1,23 @@
 """Draws docs/pictures/deskew.svg, accuracy along a stream with three rules: `python docs/deskew_picture.py`."""
 
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import torch
+from generate.pictures import stripes
 
 import gotta
 import gotta.models
 from gotta.data import dataset
-from gotta.report.figures.drawing import FAINT, GRID, Box, Drawing, Line, Mark, Text
+from gotta.report.figures.drawing import FAINT, GRID, Drawing, Line, Text
 from gotta.report.figures.svg import svg
 from gotta.streams import Stream, StreamSpec
 
 FIVE = ("gaussian_noise", "defocus_blur", "snow", "contrast", "pixelate")
 WINDOW = 125  # samples behind a point of a line
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 748.0, 34.0, 198.0
-CLASSES = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac"]
 RULES: dict[str, tuple[str, dict[str, Any]]] = {
     "running statistics, rate 0.1": (
         "#8a8f98",
@@ -51,7 +50,8 @@ def draw() -> str:
         drawing.add(Text(x, BOTTOM + 30, name.replace("_", " "), FAINT))
         drawing.add(*([Line(((x, TOP), (x, BOTTOM + 16)), FAINT, dash=(3, 3))] if at else []))
     found = {name: hits(**settings) for name, (_, settings) in RULES.items()}
-    drawing.add(*runs(next(iter(found.values()))[1]))
+    classes = next(iter(found.values()))[1]
+    drawing.add(*stripes(classes, LEFT, (RIGHT - LEFT) / len(classes), BOTTOM + 6, 10))
     drawing.add(Text(LEFT, BOTTOM + 50, "colour: the true class of each sample", FAINT))
     for at, (name, (right, _)) in enumerate(found.items()):
         colour = RULES[name][0]
@@ -65,17 +65,6 @@ def draw() -> str:
 
 def height(share: float) -> float:
     return round(BOTTOM - share * (BOTTOM - TOP), 1)
-
-
-def runs(classes: np.ndarray) -> list[Mark]:
-    """A band below the lines: one piece for each run of a class."""
-    pieces: list[Mark] = []
-    at, unit = 0, (RIGHT - LEFT) / len(classes)
-    for label, run in groupby(classes.tolist()):
-        length = len(list(run))
-        pieces.append(Box(LEFT + at * unit, BOTTOM + 6, length * unit, 10, CLASSES[label]))
-        at += length
-    return pieces
 
 
 if __name__ == "__main__":

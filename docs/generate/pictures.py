@@ -1,5 +1,6 @@
 """The pictures of docs/concepts.md, as SVG: `python docs/generate/pictures.py` writes them into docs/pictures."""
 
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
@@ -34,13 +35,20 @@ def draw_streams() -> str:
     parts: list[Mark] = []
     for k, (title, spec) in enumerate(rows.items()):
         parts.append(Text(10, 26 + 54 * k, title, INK, 13))
-        begin = 0
-        for label, run in groupby(Stream(data, spec).label[:150]):
-            length = len(list(run))
-            parts.append(Box(10 + 4.6 * begin, 32 + 54 * k, 4.6 * length, 22, COLOURS[label]))
-            begin += length
+        parts += stripes(Stream(data, spec).label[:150], 10, 4.6, 32 + 54 * k, 22)
     parts.append(Text(700, 186, "time", FAINT, 13, "end"))
     return picture(710, 194, "Three orders of the same images", parts)
+
+
+def stripes(labels: Iterable[int], left: float, wide: float, top: float, tall: float) -> list[Mark]:
+    """A stripe for each run of a class in its colour, each sample so wide."""
+    pieces: list[Mark] = []
+    begin = 0
+    for label, run in groupby(labels):
+        length = len(list(run))
+        pieces.append(Box(left + wide * begin, top, wide * length, tall, COLOURS[label]))
+        begin += length
+    return pieces
 
 
 def draw_statistics() -> str:

@@ -193,15 +193,12 @@ def _panel(settings: Settings, runs: Runs) -> Panel:
 
 def _rows(runs: Runs) -> dict[str, Row]:
     """The rows by the ids of the runs; those at their best rate are apart from the same at the default rate."""
-    apart = beside_usual(runs)
+    rows, apart = {run.id: row_of(run) for run in runs}, beside_usual(runs)
     rates: dict[Row, dict[tuple[str, float], None]] = defaultdict(dict)
     for run in runs:
         if run.id in apart:
-            rates[row_of(run)][run.spec.method.name, run.spec.method.rate or 0.0] = None
-    return {
-        run.id: replace(row_of(run), best_rates=tuple(rates[row_of(run)])) if run.id in apart else row_of(run)
-        for run in runs
-    }
+            rates[rows[run.id]][run.spec.method.name, run.spec.method.rate or 0.0] = None
+    return rows | {id: replace(rows[id], best_rates=tuple(rates[rows[id]])) for id in apart}
 
 
 def _setups(runs: Runs) -> list[Runs]:

@@ -115,9 +115,6 @@ class Column:
     def is_bare_source(self) -> bool:
         return self.is_source and self.prior == "none"
 
-    def plain(self) -> "Column":
-        return replace(self, settings=())
-
     @property
     def position(self) -> tuple[Any, ...]:
         values = tuple((name, *sortable(value)) for name, value in self.settings)
