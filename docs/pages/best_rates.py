@@ -14,6 +14,7 @@ import yaml
 from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.best_rates import FILE
 from gotta.methods import methods
+from gotta.report.groups import group
 from gotta.report.pairs import fair_difference
 from gotta.report.rows import METHODS, RUNNING, Row, list_in_words, row_of
 from gotta.report.stored_run import Run
@@ -54,15 +55,11 @@ def make(root: Path) -> dict[Path, str]:
 def measured(runs: Sequence[Run]) -> list[Measured]:
     """What was run at every rate of the recipe, in the order of a report; what was not is left out."""
     rates = [float(rate) for rate in load_recipe("statistics").axes["method.rate"]]
-    found: dict[tuple[str, Row], dict[float, list[Run]]] = defaultdict(lambda: defaultdict(list))
-    for run in runs:
-        if run.spec.method.rate is not None:
-            found[run.spec.method.name, row_of(run)][run.spec.method.rate].append(run)
-    complete = [
-        Measured(*key, {rate: tuple(by_rate[rate]) for rate in rates})
-        for key, by_rate in found.items()
-        if set(rates) <= by_rate.keys()
-    ]
+    complete = []
+    for key, members in group(runs, lambda run: (run.spec.method.name, row_of(run))).items():
+        by_rate = group(members, lambda run: run.spec.method.rate)
+        if set(rates) <= by_rate.keys():
+            complete.append(Measured(*key, {rate: tuple(by_rate[rate]) for rate in rates}))
     return sorted(complete, key=lambda one: (METHODS.index(one.method), one.row.position))
 
 

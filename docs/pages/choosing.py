@@ -1,6 +1,5 @@
 """Which method for which network and stream, from the runs of the recipe `choosing`."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import yaml
 from torch import nn
 
 from gotta.experiment.run.loaded import data_of, model_of
+from gotta.report.groups import group
 from gotta.report.stored_run import Run
 from gotta.safe_text import tell_number
 from gotta.statistics.normalization import has_batch_norm
@@ -80,16 +80,12 @@ def make(root: Path) -> dict[Path, str]:
 
 def list_situations(runs: Sequence[Run]) -> list[Situation]:
     """What was measured, situation by situation, the best line first. Cells that had no effect are left out."""
-    groups: dict[tuple[str, float, int], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
-    for run in runs:
-        if run.summary.no_effect or run.accuracy is None:
-            continue
-        arguments = list_arguments(run)
-        groups[_place(run)][yaml.safe_dump(arguments, sort_keys=False)].append(run)
-    return [
-        Situation(*place, tuple(sorted(map(_make_line, lines.values()), key=_from_the_best)))
-        for place, lines in sorted(groups.items(), key=lambda found: (found[0][0], found[0][1], -found[0][2]))
-    ]
+    places = group((run for run in runs if not run.summary.no_effect and run.accuracy is not None), _place)
+    found = []
+    for place, members in sorted(places.items(), key=lambda found: (found[0][0], found[0][1], -found[0][2])):
+        lines = group(members, lambda run: yaml.safe_dump(list_arguments(run), sort_keys=False))
+        found.append(Situation(*place, tuple(sorted(map(_make_line, lines.values()), key=_from_the_best))))
+    return found
 
 
 def _from_the_best(line: Line) -> tuple[float, float, bool]:

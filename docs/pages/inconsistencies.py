@@ -1,10 +1,10 @@
 """Finding what does not fit together in the paper's numbers, by computing it from them."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
+from gotta.report.groups import group
 from gotta.report.paper.numbers import (
     EPSILON,
     Inconsistency,
@@ -59,13 +59,14 @@ def _flag(kind: str, cells: Sequence[Published], what: str = "") -> Inconsistenc
 
 def _same_setting(cells: Sequence[Published]) -> Iterator[Inconsistency]:
     """Cells that must be equal; without a memory the capacity changes nothing."""
-    groups: dict[tuple[Any, ...], list[Published]] = defaultdict(list)
-    for cell in cells:
+
+    def setting(cell: Published) -> tuple[Any, ...]:
         capacity = None if cell.memory == "none" else cell.capacity
-        groups[cell.method, cell.memory, cell.data, cell.gamma, cell.reset, cell.backbone, capacity].append(cell)
-    for group in groups.values():
-        if len({cell.value for cell in group}) > 1:
-            yield _flag("same_setting_differs", group)
+        return cell.method, cell.memory, cell.data, cell.gamma, cell.reset, cell.backbone, capacity
+
+    for alike in group(cells, setting).values():
+        if len({cell.value for cell in alike}) > 1:
+            yield _flag("same_setting_differs", alike)
 
 
 def _marks(cells: Sequence[Published]) -> Iterator[Inconsistency]:
@@ -101,11 +102,8 @@ def _check_shading(table: PaperTable) -> Iterator[Inconsistency]:
 
 
 def _identical_rows(table: PaperTable) -> Iterator[Inconsistency]:
-    blocks: dict[tuple[Any, ...], dict[str, list[Published]]] = defaultdict(lambda: defaultdict(list))
-    for cell in table.cells:
-        blocks[cell.data, cell.gamma, cell.capacity][cell.memory].append(cell)
-    for rows in blocks.values():
-        for first, second in combinations(rows.values(), 2):
+    for block in group(table.cells, lambda cell: (cell.data, cell.gamma, cell.capacity)).values():
+        for first, second in combinations(group(block, lambda cell: cell.memory).values(), 2):
             if [cell.value for cell in first] == [cell.value for cell in second]:
                 yield _flag("identical_rows", [*first, *second])
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from gotta.report.groups import group
 from gotta.report.pairs import Difference, difference
 from gotta.report.stored_run import Run
 from pages.parts import grid, join, read, tell_gap
@@ -43,15 +44,12 @@ def make(root: Path) -> dict[Path, str]:
 def list_rows(runs: Sequence[Run]) -> tuple[Rows, list[Run]]:
     """By method and memory, what the row adds to deskew; and the runs of deskew."""
     base = [run for run in runs if run.spec.method.name == "deskew"]
-    groups: dict[str, dict[str, list[Run]]] = {}
-    for run in runs:
-        if run not in base:
-            memory = run.spec.memory.name if run.spec.has_memory else "none"
-            groups.setdefault(run.spec.method.name, {}).setdefault(memory, []).append(run)
-    return {
-        method: {memory: difference(rows[memory], base) for memory in sorted(rows, key=lambda m: (m != "none", m))}
-        for method, rows in groups.items()
-    }, base
+    found: Rows = {}
+    for method, others in group((run for run in runs if run not in base), lambda run: run.spec.method.name).items():
+        rows = group(others, lambda run: run.spec.memory.name if run.spec.has_memory else "none")
+        names = sorted(rows, key=lambda name: (name != "none", name))
+        found[method] = {memory: difference(rows[memory], base) for memory in names}
+    return found, base
 
 
 def tell(rows: Rows) -> str:

@@ -14,6 +14,7 @@ from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept
 from gotta.methods import methods
+from gotta.report.groups import group
 from gotta.report.latex import proper
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.paper.numbers import EPSILON, PaperTable, Published, tables
@@ -83,11 +84,8 @@ class Study:
     """The runs by what they are, and per cell those of the longest stream."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self.cells: dict[Wanted, list[Run]] = {}
+        self.cells = group(filter(is_plain, runs), wanted_of)
         self.ids = {run.id for run in runs}
-        for run in runs:
-            if is_plain(run):
-                self.cells.setdefault(wanted_of(run), []).append(run)
 
     def find(self, wanted: Wanted) -> tuple[Run, ...]:
         found = self.cells.get(wanted, [])

@@ -12,6 +12,7 @@ from gotta.experiment.spec.text import dump
 from gotta.experiment.sweep.kept import OTHER, VERIFIED, read_verified
 from gotta.files import write_atomically
 from gotta.report.cells import BEST, Cell, Line, Table, Value, measure, number
+from gotta.report.groups import group
 from gotta.report.page.webpage import curves, render, run_facts
 from gotta.report.pairs import fair_difference
 from gotta.report.panel import Entry, Panel, place
@@ -137,10 +138,7 @@ def rank_runs(runs: Sequence[Run], verified: Collection[str] = ()) -> tuple[list
 
     `verified` are the ids of runs that were run again and gave the same.
     """
-    members: dict[str, list[Run]] = {}
-    for run in runs:
-        protocol = find_protocol(run.spec)
-        members.setdefault(protocol.name if protocol else "", []).append(run)
+    members = group(runs, lambda run: protocol.name if (protocol := find_protocol(run.spec)) else "")
     others = members.pop("", [])
     found = []
     for name in sorted(members, key=lambda name: (not any(map(_is_whole, members[name])), -len(members[name]), name)):
@@ -185,16 +183,16 @@ def collapse_variants(places: Sequence[Place]) -> list[Place]:
     """Of entries that differ in the arguments of their memory alone one stands for it: the memory as it comes, else the
     one with fewest arguments of its own, never the best. The others are its variants.
     """
-    groups: dict[tuple[Any, ...], list[Place]] = {}
-    for one in places:
-        row, entry = one.row, one.entry
-        key = entry.column, replace(row, settings=()) if row.is_memory else row, entry.steps
-        groups.setdefault(key, []).append(one)
+
+    def apart_from_arguments(place: Place) -> tuple[Any, ...]:
+        row, entry = place.row, place.entry
+        return entry.column, replace(row, settings=()) if row.is_memory else row, entry.steps
+
     found = []
-    for group in groups.values():
-        first = min(group, key=lambda place: (len(own_arguments(place.entry.runs[0])), place.row.label))
-        found += [replace(place, variant=True) for place in group if place is not first]
-        usual = len(group) > 1 and not own_arguments(first.entry.runs[0])
+    for alike in group(places, apart_from_arguments).values():
+        first = min(alike, key=lambda place: (len(own_arguments(place.entry.runs[0])), place.row.label))
+        found += [replace(place, variant=True) for place in alike if place is not first]
+        usual = len(alike) > 1 and not own_arguments(first.entry.runs[0])
         found.append(replace(first, row=replace(first.row, settings=())) if usual else first)
     return found
 

@@ -12,6 +12,7 @@ from gotta.experiment.spec.best_rates import best_rates
 from gotta.experiment.spec.dotted import tell_apart
 from gotta.methods import methods
 from gotta.report.cells import Cell, measure, number
+from gotta.report.groups import group
 from gotta.report.rows import (
     BOUNDARIES,
     BY_LEVEL,
@@ -148,12 +149,12 @@ class Placed:
 def place(runs: Iterable[Run]) -> Placed:
     """One panel for each combination of data, model, stream, capacity and regime that was run."""
     listed = tuple(runs)
-    groups = _setups(listed)
-    outer = _varying(groups)
+    set_ups = _setups(listed)
+    outer = _varying(set_ups)
     found = []
-    for group in groups:
-        shared: Settings = tuple((name, _setup(group[0]).get(name)) for name in outer)
-        found += [((*shared, *setting), members) for setting, members in _split(group)]
+    for alike in set_ups:
+        shared: Settings = tuple((name, _setup(alike[0]).get(name)) for name in outer)
+        found += [((*shared, *setting), members) for setting, members in _split(alike)]
     found.sort(key=lambda panel: [sortable(value) for _, value in panel[0]])
     whole = _panel((), listed)
     if found == [((), listed)]:
@@ -180,12 +181,13 @@ def running_at_best(rows: Entries) -> Entry | None:
 def _panel(settings: Settings, runs: Runs) -> Panel:
     rows = _rows(runs)
     row_axes, column_axes = _axes(runs, rows)
-    cells: dict[Place, list[Run]] = defaultdict(list)
-    for run in runs:
+
+    def place_of(run: Run) -> Place:
         row, column = rows[run.id], column_of(run)
-        own = replace(row, settings=_told(run, row_axes.get(row, ())))
-        cells[own, replace(column, settings=_told(run, column_axes.get(column, ())))].append(run)
-    found = {(row, column): Entry(row, column, tuple(members)) for (row, column), members in cells.items()}
+        own = replace(row, settings=_told(run, row_axes[row]))
+        return own, replace(column, settings=_told(run, column_axes[column]))
+
+    found = {place: Entry(*place, tuple(members)) for place, members in group(runs, place_of).items()}
     all_rows = sorted({row for row, _ in found}, key=lambda row: row.position)
     all_columns = sorted({column for _, column in found}, key=lambda column: column.position)
     return Panel(settings, runs, tuple(all_rows), tuple(all_columns), found)
@@ -203,21 +205,15 @@ def _rows(runs: Runs) -> dict[str, Row]:
 
 def _setups(runs: Runs) -> list[Runs]:
     """The runs in groups that may share a table, in the order of their first run."""
-    groups: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        groups[json.dumps(set_up_of(run), sort_keys=True)].append(run)
-    return [part for group in groups.values() for part in _by_version(tuple(group))]
+    groups = group(runs, lambda run: json.dumps(set_up_of(run), sort_keys=True))
+    return [part for members in groups.values() for part in _by_version(tuple(members))]
 
 
 def _by_version(runs: Runs) -> list[Runs]:
     """Apart by the version of gotta if one cell has several, so that these are not averaged; else together."""
-    cells: dict[str, set[str]] = defaultdict(set)
-    versions: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        cells[json.dumps([run.parts(*AXES), run.spec.control], sort_keys=True)].add(run.version)
-        versions[run.version].append(run)
-    mixed = any(len(found) > 1 for found in cells.values())
-    return [tuple(group) for group in versions.values()] if mixed else [runs]
+    cells = group(runs, lambda run: json.dumps([run.parts(*AXES), run.spec.control], sort_keys=True))
+    mixed = any(len({run.version for run in members}) > 1 for members in cells.values())
+    return list(map(tuple, group(runs, lambda run: run.version).values())) if mixed else [runs]
 
 
 def set_up_of(run: Run) -> dict[str, Any]:
@@ -229,10 +225,10 @@ def _setup(run: Run) -> dict[str, Any]:
     return {**set_up_of(run), "gotta": run.version}
 
 
-def _varying(groups: Sequence[Runs]) -> list[str]:
+def _varying(set_ups: Sequence[Runs]) -> list[str]:
     """The settings of data, model and stream that tell the set-ups apart, without what follows from others."""
-    known = [_setup(group[0]) for group in groups]
-    in_spec = {name for group in groups for name in group[0].section(*SETUP)}
+    known = [_setup(runs[0]) for runs in set_ups]
+    in_spec = {name for runs in set_ups for name in runs[0].section(*SETUP)}
     found = []
     for name in dict.fromkeys(name for setting in known for name in setting):
         values = {repr(setting.get(name)) for setting in known if name in in_spec or name in setting}
@@ -281,15 +277,13 @@ def _axes(runs: Runs, rows: Mapping[str, Row]) -> tuple[dict[Row, list[str]], di
         for axis in axes:
             known = column_axes[column] if axis.startswith(COLUMN_AXIS) else row_axes[row]
             known += [axis] if axis not in known else []
-    return dict(row_axes), dict(column_axes)
+    return row_axes, column_axes
 
 
 def _rivals(runs: Runs, rows: Mapping[str, Row]) -> list[tuple[Row, Column, list[str]]]:
     """Row, column and the settings that tell the runs apart, for each cell with several, of one seed or of many."""
-    cells: dict[Place, list[Run]] = defaultdict(list)
-    for run in runs:
-        if not column_of(run).is_source:
-            cells[rows[run.id], column_of(run)].append(run)
+    known = [run for run in runs if not column_of(run).is_source]
+    cells = group(known, lambda run: (rows[run.id], column_of(run)))
     return [(*cell, tell_apart([run.parts(*AXES) for run in rivals])) for cell, rivals in cells.items()]
 
 

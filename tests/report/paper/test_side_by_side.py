@@ -90,7 +90,7 @@ def test_nothing_published_is_an_empty_table():
 
 def test_cells_of_the_paper_by_memory_and_method_with_their_flags():
     found = beside(panel_of([made(memory, method) for method in ("norm", "tent") for memory in ("none", "fps")]))
-    assert (found.methods, tuple(found.cells)) == (("norm", "tent"), ("none", "fps"))
+    assert (tuple(found.columns), tuple(found.cells)) == (("norm", "tent"), ("none", "fps"))
     assert found.cells["fps"]["norm"].published.value == 76.11
     flagged = {(m, k): found.notes(pair) for m, row in found.cells.items() for k, pair in row.items()}
     assert {number for numbers in flagged.values() for number in numbers} == set(range(1, len(found.flags) + 1))

@@ -21,6 +21,7 @@ from gotta.report.answer import overall
 from gotta.report.cells import MARKS
 from gotta.report.figures import Figure
 from gotta.report.figures.svg import svg, swatch
+from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.results import Chapter, Results
 from gotta.report.series import BINS, series
@@ -108,10 +109,7 @@ def style_sheet() -> str:
 
 def by_kind(found: Sequence[Figure]) -> list[list[Figure]]:
     """The figures of one kind together, which differ in their method."""
-    groups: dict[str, list[Figure]] = {}
-    for figure in found:
-        groups.setdefault(figure.kind, []).append(figure)
-    return list(groups.values())
+    return list(group(found, lambda figure: figure.kind).values())
 
 
 def embed(value: Any) -> Markup:

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from gotta.report.groups import group
+
 FOLDER = Path(__file__).parent
 EPSILON = 0.005  # of every table, by the paper's text
 CELL = re.compile(r"(?P<value>\d+\.\d+)(?P<marks>[bus]*)")
@@ -55,10 +57,7 @@ class PaperTable:
     cells: tuple[Published, ...]
 
     def columns(self) -> dict[tuple[Any, ...], list[Published]]:
-        result: dict[tuple[Any, ...], list[Published]] = {}
-        for cell in self.cells:
-            result.setdefault(cell.column, []).append(cell)
-        return result
+        return group(self.cells, lambda cell: cell.column)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from gotta.experiment.spec.completing import statistics_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.methods import methods
 from gotta.report.cells import Cell, Line, Table
+from gotta.report.groups import group
 from gotta.report.panel import Entry, Panel
 from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
 from gotta.report.rows import SOURCE
@@ -94,10 +95,7 @@ class Beside:
     @cached_property
     def columns(self) -> dict[str, list[Pair]]:
         """By method."""
-        found: dict[str, list[Pair]] = {}
-        for pair in self.pairs:
-            found.setdefault(pair.method, []).append(pair)
-        return found
+        return group(self.pairs, lambda pair: pair.method)
 
     @cached_property
     def taus(self) -> dict[str, Agreement]:

@@ -1,13 +1,13 @@
 """What differs between two stores: cells, settings, numbers."""
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gotta.experiment.spec.dotted import flatten, tell_apart
 from gotta.report.cells import Line, Table, measure, number, of_difference
+from gotta.report.groups import group
 from gotta.report.pairs import Difference, difference
 from gotta.report.stored_run import Run
 
@@ -94,18 +94,16 @@ def _find_moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) 
 
 def _apart(runs: Sequence[Run]) -> set[str]:
     """What else tells runs of one store apart whose settings are the same, such as the code of a memory."""
-    alike: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        alike[json.dumps(_spec(run), sort_keys=True, default=str)].append(run)
+    alike = group(runs, lambda run: json.dumps(_spec(run), sort_keys=True, default=str))
     return {name for rivals in alike.values() for name in tell_apart([_without_seed(run.made_of) for run in rivals])}
 
 
 def _cells(runs: Sequence[Run], ignored: set[str], apart: set[str]) -> dict[str, list[Run]]:
-    found: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
+    def key(run: Run) -> str:
         settings = _spec(run) | {name: run.made_of.get(name) for name in apart}
-        found[json.dumps({n: v for n, v in sorted(settings.items()) if n not in ignored}, default=str)].append(run)
-    return found
+        return json.dumps({n: v for n, v in sorted(settings.items()) if n not in ignored}, default=str)
+
+    return group(runs, key)
 
 
 def _labels(keys: Sequence[str]) -> dict[str, str]:

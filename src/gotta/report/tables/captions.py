@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from gotta.report.groups import group
 from gotta.report.panel import Panel, Runs
 from gotta.report.setting_words import STREAM, show_value
 from gotta.report.stored_run import CODE, Run
@@ -120,11 +121,8 @@ def _regime(run: Run) -> str:
 
 def _choices(runs: Runs, section: str) -> list[str]:
     """A sentence for each method or memory that has settings: its statistics in words, the others by name."""
-    named: dict[str, list[Run]] = {}
-    for run in runs:
-        named.setdefault(run.settings[f"{section}.name"], []).append(run)
     lines = []
-    for name, members in sorted(named.items()):
+    for name, members in sorted(group(runs, lambda run: str(run.settings[f"{section}.name"])).items()):
         words = [f"predicts with {_by_row(map(_statistics, members))}"] if section == "method" else []
         values = _by_name(tuple(members), section)
         embeddings = set(_given(values.get("embedding", []))) - {"probs"}

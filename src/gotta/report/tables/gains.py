@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from gotta.report.cells import MARKS, ORDER, Cell, Line, Table, of_difference
+from gotta.report.groups import group
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.panel import AXES, Entries, Entry, Panel
 from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row
@@ -52,10 +53,7 @@ def prior_table(panel: Panel) -> Table:
 
 def find_twins(panel: Panel) -> dict[Entry, list[Run]]:
     """For each cell with a prior the runs that differ from its own in the prior alone, if there are any."""
-    bare: dict[str, list[Run]] = defaultdict(list)
-    for run in panel.runs:
-        if run.prior == "none":
-            bare[_apart_from_prior(run)].append(run)
+    bare = group((run for run in panel.runs if run.prior == "none"), _apart_from_prior)
     found = {}
     for entry in panel.entries:
         keys = dict.fromkeys(map(_apart_from_prior, entry.runs)) if entry.column.prior != "none" else ()
