@@ -55,8 +55,7 @@ def list_rows(runs: Sequence[Run]) -> tuple[Rows, list[Run]]:
 def tell(rows: Rows) -> str:
     """How many rows are above and below deskew, and what the best memory adds to one that holds the last samples."""
     found = [(f"{method} + {memory}", one) for method, row in rows.items() for memory, one in row.items()]
-    sure = [(name, one.estimate.mean) for name, one in found if one.estimate and one.distinguishable]
-    above, below = (sorted(name for name, mean in sure if sign * mean > 0) for sign in (1, -1))
+    above, below = (sorted(name for name, one in found if one.verdict == sign) for sign in (1, -1))
     gains = {
         method: max(one.estimate.mean for memory, one in row.items() if memory not in ("none", "fifo") and one.estimate)
         - row["fifo"].estimate.mean

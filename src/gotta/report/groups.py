@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-Item, Key = TypeVar("Item"), TypeVar("Key")
+Item = TypeVar("Item")
+Key = TypeVar("Key")
 
 
 def group(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

@@ -14,11 +14,8 @@ PROPER = {  # as their papers write them; other memories and methods that are sh
     **{"none": "No memory", "fifo": "FIFO", "cbfifo": "CB-FIFO", "reservoir": "Reservoir", "kcenter": "k-centre"},
     **{"norm": "Norm", "source": "Source", "rotta": "RoTTA", "cotta": "CoTTA", "tent": "TENT", "energy": "Energy"},
     **{"deskew": "Deskew", "roid": "ROID", "petta": "PeTTA", "sotta": "SoTTA", "resitta": "ResiTTA", "deyo": "DeYO"},
-    **{name: name.upper() for name in ("pbrs", "cstu", "cds", "fps", "fpsd", "hus", "rbm")},
-    **{
-        name: name.upper()
-        for name in ("note", "sar", "eata", "pl", "shot", "lame", "tribe", "cofa", "foa", "t3a", "neo")
-    },
+    **{name: name.upper() for name in ("pbrs", "cstu", "cds", "fps", "fpsd", "hus", "rbm", "note", "sar", "eata")},
+    **{name: name.upper() for name in ("pl", "shot", "lame", "tribe", "cofa", "foa", "t3a", "neo")},
 }
 HEAD = r"""% Made by gotta report. To use one table, copy it with these packages.
 \documentclass{article}

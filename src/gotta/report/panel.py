@@ -112,10 +112,9 @@ class Panel:
     @property
     def recipe(self) -> str:
         """What the runs were made for, if they say so: the newest title of each recipe."""
-        by_age = sorted(self.runs, key=lambda run: run.stored.finished or 0.0)
-        newest = {str(run.stored.recipe.get("name")): run.recipe for run in by_age if run.recipe}
-        names = dict.fromkeys(str(run.stored.recipe.get("name")) for run in self.runs if run.recipe)
-        return " and ".join(dict.fromkeys(newest[name] for name in names))
+        named = group((run for run in self.runs if run.recipe), lambda run: run.stored.recipe.get("name"))
+        newest = [sorted(runs, key=lambda run: run.stored.finished or 0.0)[-1] for runs in named.values()]
+        return " and ".join(dict.fromkeys(run.recipe for run in newest))
 
     @cached_property
     def entries(self) -> list[Entry]:

@@ -1,6 +1,5 @@
 """Accuracy against one setting of the memory: its capacity, or epsilon with the best value starred."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 
 from gotta.report.cells import Cell, measure, number
@@ -8,13 +7,13 @@ from gotta.report.figures.chart import POINT, room, shown, start, whisker, x_axi
 from gotta.report.figures.drawing import FAINT, Line, Text, marker
 from gotta.report.figures.figure import FIRST, Figure, best_rows, draws
 from gotta.report.figures.palette import style
+from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.rows import NO_MEMORY, Column, Row, column_of, row_of
 from gotta.report.stored_run import Run
 from gotta.report.tables.details import at_visit, errors_by_visit
 
 CAPACITY, EPSILON = "memory.capacity", "memory.epsilon"
-ByValue = defaultdict[Row, defaultdict[float, list[Run]]]
 MANY_TICKS = 30
 STARS = " A star marks the best of a line; one without a star is alike everywhere."
 Curves = dict[Row, dict[float, Cell]]  # row: value of the setting: accuracy
@@ -40,19 +39,15 @@ def epsilon_figures(panel: Panel) -> list[Figure]:
 
 def _curves(panel: Panel, axis: str) -> dict[Column, Curves]:
     """Method, row, value: only where a row has two values or more and all other settings are the same."""
-    cells: dict[tuple[Column, str], ByValue] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for run in (run for entry in panel.entries for run in entry.runs):
-        row, column = row_of(run), column_of(run)
-        value = run.made_of.get(axis)
-        if not column.is_source and isinstance(value, int | float) and row != NO_MEMORY:
-            cells[column, _rest(run, axis)][row][float(value)].append(run)
+    swept = [run for entry in panel.entries for run in entry.runs if isinstance(run.made_of.get(axis), int | float)]
+    swept = [run for run in swept if not column_of(run).is_source and row_of(run) != NO_MEMORY]
     found: dict[Column, Curves] = {}
-    for (method, _), rows in cells.items():
-        curves = {
-            row: {value: measure(runs, number("accuracy")) for value, runs in sorted(by.items())}
-            for row, by in rows.items()
-            if len(by) > 1
-        }
+    for (method, _), alike in group(swept, lambda run: (column_of(run), _rest(run, axis))).items():
+        curves: Curves = {}
+        for row, members in group(alike, row_of).items():
+            runs = group(members, lambda run: float(run.made_of[axis]))
+            if len(runs) > 1:
+                curves[row] = {value: measure(runs[value], number("accuracy")) for value in sorted(runs)}
         if curves and len(curves) >= len(found.get(method, {})):
             found[method] = curves
     return found

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from gotta.metrics.measures import MEASURES
 from gotta.report.cells import Line, Table, Value, measure, number, rank
+from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
@@ -103,10 +104,8 @@ def summary_tables(panel: Panel) -> list[Table]:
 
 
 def _scores(run: Run) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for visit, value in run.scores().items():
-        values.setdefault(_column_of(run, visit), []).append(value)
-    return {name: sum(found) / len(found) for name, found in values.items()}
+    visits = group(run.scores().items(), lambda visit: _column_of(run, visit[0]))
+    return {name: sum(score for _, score in met) / len(met) for name, met in visits.items()}
 
 
 def _summary_table(title: str, panel: Panel, columns: Mapping[str, tuple[str, int]], caption: str) -> Table:

@@ -117,11 +117,10 @@ def matrix_table(panel: Panel) -> Table:
 
     One game is one method over all its streams: a win if the paired difference is significant.
     """
-    games: dict[tuple[Row, Row], Counter[int]] = defaultdict(Counter)
+    games: dict[tuple[Row, Row], Counter[int | None]] = defaultdict(Counter)
     for entries in panel.methods.values():
         for (a, first), (b, second) in permutations(entries.items(), 2):
-            outcome = fair_difference(first.runs, second.runs).verdict
-            games[a, b].update([] if outcome is None else [outcome])
+            games[a, b][fair_difference(first.runs, second.runs).verdict] += 1
     rows = [row for row in panel.rows if any(row in entries for entries in panel.methods.values())]
     rows = rows if any(played[WIN] for played in games.values()) else []  # nothing but ties says nothing
     lines = [Line((a.label,), tuple(_game(games[a, b]) if a != b else Cell(absent="") for b in rows)) for a in rows]
@@ -132,5 +131,5 @@ def matrix_table(panel: Panel) -> Table:
     return Table("Win/tie/loss", ("memory",), tuple(row.label for row in rows), tuple(lines), caption)
 
 
-def _game(played: Counter[int]) -> Cell:
+def _game(played: Counter[int | None]) -> Cell:
     return Cell(absent=f"{played[WIN]}/{played[TIE]}/{played[LOSS]}")
