@@ -112,7 +112,7 @@ class Panel:
     @property
     def recipe(self) -> str:
         """What the runs were made for, if they say so: the newest title of each recipe."""
-        named = group((run for run in self.runs if run.recipe), lambda run: run.stored.recipe.get("name"))
+        named = group((run for run in self.runs if run.recipe), lambda run: str(run.stored.recipe.get("name")))
         newest = [sorted(runs, key=lambda run: run.stored.finished or 0.0)[-1] for runs in named.values()]
         return " and ".join(dict.fromkeys(run.recipe for run in newest))
 

@@ -62,8 +62,7 @@ class Chapter:
     def all_tables(self) -> list[Table]:
         """For files: the comparison in every reading but seconds, the paper's numbers, the details."""
         compared = [table for view in self.views if view.key != "seconds" for table in view.tables]
-        published = beside_table(self.beside)
-        return [*compared, *([published] if published.rows else []), *self.details]
+        return [*compared, *([beside_table(self.beside)] if self.beside else []), *self.details]
 
     @cached_property
     def figures(self) -> list[Figure]:

@@ -81,11 +81,8 @@ def test_inconsistencies_of_the_paper_are_told_where_they_touch():
     )
 
 
-def test_nothing_published_is_an_empty_table():
+def test_where_nothing_is_published_there_is_nothing_to_set_beside():
     assert beside(panel_of([made("hus")])) is None
-    found = beside_table(None)
-    assert found.rows == ()
-    assert "no number of this setting" in found.caption[0]
 
 
 def test_cells_of_the_paper_by_memory_and_method_with_their_flags():

@@ -153,9 +153,9 @@ def usual_capacity(panel: Panel) -> int | None:
     return capacities.most_common(1)[0][0] if capacities else None
 
 
-def beside_table(found: Beside | None) -> Table:
-    """Ours, published, difference; empty where the paper has nothing of this setting."""
-    rows = [Line((pair.method, pair.memory), _cells(pair), False) for pair in found.pairs] if found else []
+def beside_table(found: Beside) -> Table:
+    """Ours, published, difference."""
+    rows = [Line((pair.method, pair.memory), _cells(pair), False) for pair in found.pairs]
     columns = ("ours", "published", "difference", "where")
     return Table("Beside the paper", ("method", "memory"), columns, tuple(rows), tuple(_caption(found)))
 
@@ -204,9 +204,7 @@ def _cells(pair: Pair) -> tuple[Cell, ...]:
     return ours, printed, change, Cell(absent=pair.published.where.replace("_", " "))
 
 
-def _caption(found: Beside | None) -> list[str]:
-    if found is None:
-        return ["The paper has no number of this setting."]
+def _caption(found: Beside) -> list[str]:
     taus = "; ".join(f"{method} {tau}" for method, tau in found.taus.items())
     lines = ["Ours is another set-up, so levels differ; compare the order of the rows.", *found.differs]
     lines += [f"Agreement of the ranking, Kendall's tau-b: {taus}."] if taus else []

@@ -2,13 +2,13 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
 
 from gotta.experiment.spec.dotted import tell_apart
-from gotta.report.cells import Cell, Line, Table
+from gotta.report.cells import Cell, Line, Table, Value, number
 from gotta.report.panel import Panel
 from gotta.report.rows import column_of, row_of
 from gotta.report.stored_run import Run
@@ -27,7 +27,7 @@ ByValue = dict[float, list[Run]]
 class Surrogate:
     """A number of a run that needs no labels, and which way is taken for better."""
 
-    of: Callable[[Run], float | None]
+    of: Value
     higher: bool
     meaning: str
 
@@ -42,14 +42,10 @@ def information(run: Run) -> float | None:
 
 
 SURROGATES = {
-    "entropy": Surrogate(lambda run: run.numbers.get("online.entropy"), False, "lowest mean entropy of predictions"),
+    "entropy": Surrogate(number("online.entropy"), False, "lowest mean entropy of predictions"),
     "information": Surrogate(information, True, "largest entropy of the predicted classes less that of predictions"),
-    "consistency": Surrogate(
-        lambda run: run.numbers.get("surrogates.consistency"), True, "most often the same for the mirrored image"
-    ),
-    "agreement": Surrogate(
-        lambda run: run.numbers.get("surrogates.agreement"), True, "most often the same as the source model"
-    ),
+    "consistency": Surrogate(number("surrogates.consistency"), True, "most often the same for the mirrored image"),
+    "agreement": Surrogate(number("surrogates.agreement"), True, "most often the same as the source model"),
 }
 
 
@@ -124,7 +120,7 @@ def _cells(chosen: str, accuracy: float, best: float, highest: float, seeds: int
     return Cell(absent=chosen), numbers[0], Cell(absent=f"{best:g}"), numbers[1], numbers[2]
 
 
-def _mean(runs: Sequence[Run], of: Callable[[Run], float | None]) -> float | None:
+def _mean(runs: Sequence[Run], of: Value) -> float | None:
     values = [of(run) for run in runs]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None
