@@ -79,19 +79,16 @@ def find_sweeps(runs: Sequence[Run]) -> list[tuple[str, ByValue]]:
 
 
 def _rows(setting: str, values: ByValue) -> list[Line]:
-    accuracy = {value: _mean(runs, lambda run: run.accuracy) for value, runs in values.items()}
-    known = {value: mean for value, mean in accuracy.items() if mean is not None}
-    if len(known) < len(accuracy):
+    known = _means(values, number("accuracy"))
+    if not known:
         return []
-    best = max(known, key=lambda value: known[value])
+    best = max(known, key=known.__getitem__)
     names = _names(setting, values)
     seeds = min(len({run.seed for run in runs}) for runs in values.values())
     rows = []
     for name, surrogate in SURROGATES.items():
-        scores = {value: _mean(runs, surrogate.of) for value, runs in values.items()}
-        scored = {value: score for value, score in scores.items() if score is not None}
-        if len(scored) == len(scores):
-            chosen = (max if surrogate.higher else min)(scored, key=lambda value: scored[value])
+        if scores := _means(values, surrogate.of):
+            chosen = (max if surrogate.higher else min)(scores, key=scores.__getitem__)
             rows.append(Line((*names, name), _cells(f"{chosen:g}", known[chosen], best, known[best], seeds)))
     mean = sum(known.values()) / len(known)
     return [*rows, Line((*names, CHANCE), _cells("any", mean, best, known[best], seeds), ranked=False)]
@@ -120,10 +117,12 @@ def _cells(chosen: str, accuracy: float, best: float, highest: float, seeds: int
     return Cell(absent=chosen), numbers[0], Cell(absent=f"{best:g}"), numbers[1], numbers[2]
 
 
-def _mean(runs: Sequence[Run], of: Value) -> float | None:
-    values = [of(run) for run in runs]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
+def _means(values: ByValue, of: Value) -> dict[float, float]:
+    """The mean of the runs with each value; empty where one of them lacks the number."""
+    known = {value: [score for run in runs if (score := of(run)) is not None] for value, runs in values.items()}
+    if any(len(scores) < len(values[value]) for value, scores in known.items()):
+        return {}
+    return {value: sum(scores) / len(scores) for value, scores in known.items()}
 
 
 def _numbers(run: Run) -> dict[str, float]:
