@@ -16,7 +16,7 @@ from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_seed, find_parameters
 from gotta.data.local.make_cifar_c import RECORD, Progress, check_record
 from gotta.data.readers.pictures import Fit, Pictures, noise_index
-from gotta.data.sets.image_sets import tiny_pictures
+from gotta.data.readers.tiny_imagenet import tiny_pictures
 from gotta.errors import GottaError, unknown
 from gotta.files import check_writable
 from gotta.limits import Count, require

@@ -1,18 +1,14 @@
 """Data sets of image files by class, corrupted when asked for: a folder of one's own, and Tiny-ImageNet."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
 
 from gotta.data.classes import chosen, number_classes
 from gotta.data.content import Content
 from gotta.data.dataset import DATASETS, Corrupting
 from gotta.data.home import find
-from gotta.data.readers.pictures import Fit, Pictures, archive_names, noise_index
-from gotta.errors import GottaError
+from gotta.data.readers.pictures import Fit, Pictures, noise_index
+from gotta.data.readers.tiny_imagenet import TINY, tiny_pictures
 from gotta.types import Images, IntArray
-
-TINY = "tiny-imagenet-200"
-ANNOTATIONS = "val/val_annotations.txt"
 
 
 class CorruptedFiles(Corrupting):
@@ -69,27 +65,3 @@ def tinyimagenet(
     """The 10,000 validation images of Tiny-ImageNet, 200 classes of 64 x 64 pixels, corrupted on demand."""
     found = find("data set 'tinyimagenet'", path, "tinyimagenet_val.zip", TINY, f"{TINY}.zip", "tinyimagenet_val")
     return CorruptedFiles(chosen(tiny_pictures(found), subset), Fit(size), table, seed, class_index, num_classes)
-
-
-def tiny_pictures(root: Path) -> Pictures:
-    """The validation images: `<wnid>/<image>`, or as published, in one folder with a list of their classes."""
-    published = _annotations(root)
-    if published is None:
-        return Pictures.of(root)
-    inside, text = published
-    rows = [line.split("\t")[:2] for line in text.splitlines() if line.strip()]
-    if not rows or any(len(row) != 2 for row in rows):
-        raise GottaError(f"'{root}': {ANNOTATIONS} is not a list of images and their classes. Unpack it again.")
-    listed = sorted((wnid, file) for file, wnid in rows)
-    names = [f"{wnid}/{file}" for wnid, file in listed]
-    members = [str(PurePosixPath(inside) / "val" / "images" / file) for _, file in listed]
-    return Pictures(root, names, members, sorted({wnid for wnid, _ in listed}))
-
-
-def _annotations(root: Path) -> tuple[str, str] | None:
-    """Where inside of the root the published layout begins, and its list; None if it has another layout."""
-    if root.is_dir():
-        found = [name for name in (ANNOTATIONS, f"{TINY}/{ANNOTATIONS}") if (root / name).is_file()]
-    else:
-        found = [name for name in archive_names(root) if name.endswith(ANNOTATIONS)]
-    return (found[0].removesuffix(ANNOTATIONS), Pictures(root, [], found, []).data(0).decode()) if found else None
