@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.leases import Lease, Leases, numbers
+from gotta.experiment.sweep.leases import Folder, Lease, Leases, numbers_in
 from gotta.files import write_atomically
 from gotta.json_yaml import read_json
 
@@ -68,13 +68,13 @@ class StreamStore:
         """Write the state of a stream, with its fencing number; refused where the lease has a newer owner."""
         check_owner(lease)
         model.save(self._folder(lease.id) / f"{lease.number:06}", _beside(lease, samples))
-        for number in numbers(self._folder(lease.id)):
+        for number in numbers_in(Folder(self._folder(lease.id)), ""):
             if number < lease.number:
                 shutil.rmtree(self._folder(lease.id) / f"{number:06}", ignore_errors=True)
 
     def restore(self, lease: Lease, model: Saves) -> int | None:
         """Go on from what the owner before saved last. Samples that it had seen; None if nothing was saved."""
-        saved = [number for number in numbers(self._folder(lease.id)) if number <= lease.number]
+        saved = [number for number in numbers_in(Folder(self._folder(lease.id)), "") if number <= lease.number]
         return self._load(lease, model, self._folder(lease.id) / f"{saved[-1]:06}") if saved else None
 
     def snapshot(self, lease: Lease, model: Saves, samples: int = 0) -> int:
@@ -85,7 +85,7 @@ class StreamStore:
         return number
 
     def snapshots(self, stream: str) -> list[int]:
-        return numbers(self._snapshots(stream))
+        return numbers_in(Folder(self._snapshots(stream)), "")
 
     def roll_back(self, lease: Lease, model: Saves, number: int, samples: int = 0) -> None:
         """Go on from a snapshot; it is saved at once, so that a kill does not bring back what was left."""

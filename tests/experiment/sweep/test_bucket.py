@@ -15,7 +15,7 @@ from gotta.cli.options import existing
 from gotta.experiment.sweep import bucket as module
 from gotta.experiment.sweep.bucket import Bucket, bucket_of, claims_of, name_of, pack, place_of
 from gotta.experiment.sweep.cell import Work, execute
-from gotta.experiment.sweep.leases import Claims, Folder, Leases
+from gotta.experiment.sweep.leases import Folder, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.report.store.status import look
 
@@ -135,20 +135,20 @@ def test_a_damaged_object_is_stored_anew(memory, machines, tmp_path):
 
 def test_of_many_who_claim_one_cell_one_has_it(address):
     bucket = Bucket(address)
-    assert isinstance(claims_of(place_of(address)).files, Bucket)
+    assert isinstance(claims_of(place_of(address)), Bucket)
     barrier = threading.Barrier(8)
 
     def claim(_):
-        leases = Leases(place_of(address), claims=Claims(bucket))
+        leases = Leases(place_of(address), files=bucket)
         barrier.wait()
         return leases.claim("cell")
 
     with ThreadPoolExecutor(8) as pool:
         found = [lease for lease in pool.map(claim, range(8)) if lease]
     assert len(found) == 1
-    assert Claims(bucket).numbers("cell") == [1]
-    Leases(place_of(address), claims=Claims(bucket)).release(found[0], "stopped")
-    assert Leases(place_of(address), claims=Claims(bucket)).claim("cell").number == 2
+    assert Leases("", files=bucket).numbers("cell") == [1]
+    Leases(place_of(address), files=bucket).release(found[0], "stopped")
+    assert Leases(place_of(address), files=bucket).claim("cell").number == 2
 
 
 def test_a_holder_elsewhere_lives_as_long_as_its_heart_beats(memory, monkeypatch):
@@ -157,7 +157,7 @@ def test_a_holder_elsewhere_lives_as_long_as_its_heart_beats(memory, monkeypatch
     heart = ".heart-00000000-1-aa"
     bucket.replace("leases/cell/000001", json.dumps({**OTHER, "heart": heart}).encode())
     bucket.replace(f"leases/{heart}", b"{}")
-    leases = Leases(place_of(memory), limit=60, claims=Claims(bucket))
+    leases = Leases(place_of(memory), limit=60, files=bucket)
     for _ in range(3):
         assert leases.claim("cell") is None
         now[0] += 50
@@ -169,12 +169,12 @@ def test_a_holder_elsewhere_lives_as_long_as_its_heart_beats(memory, monkeypatch
     ]
     now[0] += 61
     assert leases.claim("cell").number == 2
-    assert Claims(bucket).cells() == {"cell": [1, 2]}
+    assert Leases("", files=bucket).cells() == {"cell": [1, 2]}
 
 
 def test_where_nothing_is_created_exclusively_the_folder_of_the_engine_has_the_claims(memory, monkeypatch):
     monkeypatch.setattr(Bucket, "create", lambda self, name, content: self.replace(name, content) is None)
-    assert isinstance(claims_of(place_of(memory)).files, Folder)
+    assert isinstance(claims_of(place_of(memory)), Folder)
     assert Bucket(memory).names("") == [], "the probe is gone"
 
 
@@ -189,7 +189,7 @@ def test_cells_of_a_sweep_are_stored_and_claims_are_given_back(memory, machines,
     assert execute(spec, elsewhere, events.append).kind == "finished"
     assert [event.kind for event in events] == ["finished"], "it is not computed again"
     assert Bucket(memory).names("runs") == [f"{spec.id}.tar.gz"]
-    assert Claims(Bucket(memory)).cells() == {}
+    assert Leases("", files=Bucket(memory)).cells() == {}
 
 
 def test_two_machines_share_a_sweep_on_s3_and_one_is_killed(s3, machines, tmp_path):

@@ -170,7 +170,7 @@ def test_the_heart_of_a_killed_process_is_removed_by_the_next(tmp_path):
     dead, elsewhere = f".heart-{machine()}-{ended_process()}-aa", HEART
     for name in (dead, elsewhere):
         (leases.folder / name).touch()
-    leases.claims.tidy()
+    leases.tidy()
     assert [path.name for path in leases.folder.iterdir()] == [elsewhere]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.leases import RETIRED, Claims, Folder
+from gotta.experiment.sweep.leases import RETIRED, Folder
 
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}([^/].*)")  # a Path makes one slash of two; C: is a drive
 NO_BUCKET = re.compile(r"[a-z][a-z0-9+.-]+:/*")
@@ -55,11 +55,11 @@ def bucket_of(root: Path) -> "Bucket | None":
     return Bucket(unquote(root.name)) if root.resolve().parent == copies().resolve() else None
 
 
-def claims_of(root: str | Path) -> Claims:
+def claims_of(root: str | Path) -> "Bucket | Folder":
     """Where the claims of a store are: with its runs, or in the folder if no object can be created exclusively. There
     the engine that runs the cells sees to it that none is run twice."""
     bucket = bucket_of(Path(root))
-    return Claims(bucket if bucket is not None and _is_exclusive(bucket.address) else Folder(root))
+    return bucket if bucket is not None and _is_exclusive(bucket.address) else Folder(root)
 
 
 class Bucket:

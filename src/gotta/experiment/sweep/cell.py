@@ -107,19 +107,32 @@ def receive(spec: RunSpec) -> RunSpec:
 
 def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
     """One run, claimed before and stored when complete; its last event."""
-    last = _attempt(spec, work, listen)
+    claimed = claim(spec, work)
+    if isinstance(claimed, Event):
+        last = claimed
+    else:
+        last = conclude(spec, work, claimed, lambda: compute(spec, work, telling(claimed, listen)), listen)
     listen(last)
     return last
 
 
-def compute(spec: RunSpec, work: Work, listen: Listener, lease: Lease | None = None) -> Computed:
+def telling(lease: Lease, listen: Listener) -> Listener:
+    """Progress is told with the heartbeats as well. A run whose lease is lost stops."""
+
+    def heard(event: Event) -> None:
+        if event.kind == "moved":
+            if lease.lost:
+                raise LeaseLost
+            lease.progress = {"step": event.step, "steps": event.steps, "accuracy": event.accuracy}
+        listen(event)
+
+    return heard
+
+
+def compute(spec: RunSpec, work: Work, listen: Listener) -> Computed:
     """The numbers of one run, from its last snapshot on if there is one. A recording must see every step."""
 
     def moved(step: int, steps: int, accuracy: float) -> None:
-        if lease is not None:
-            if lease.lost:
-                raise LeaseLost
-            lease.progress = {"step": step, "steps": steps, "accuracy": accuracy}
         listen(Event("moved", spec.id, step, steps, accuracy))
 
     def notice(message: str) -> None:
@@ -183,14 +196,16 @@ def _differs(stored: float, now: float) -> str:
 
 def claim(spec: RunSpec, work: Work) -> Lease | Event:
     """The lease of a cell that is still to be run, or the last event of one that is not for us."""
-    lease = work.leases().claim(spec.id)
-    if lease is None:
-        return Event("taken", spec.id)
-    store = Store(work.root)
-    if work.done(spec.id):  # finished by somebody between our look and our claim
-        work.leases().release(lease, "finished before", done=True)
-        return Event("finished", spec.id, accuracy=store.read(spec.id).summary["accuracy"])
-    return lease
+    try:
+        lease = work.leases().claim(spec.id)
+        if lease is None:
+            return Event("taken", spec.id)
+        if not work.done(spec.id):
+            return lease
+        work.leases().release(lease, "finished before")  # by somebody between our look and our claim
+        return Event("finished", spec.id, accuracy=Store(work.root).read(spec.id).summary["accuracy"])
+    except GottaError as error:
+        return failure(spec, error)
 
 
 def failure(spec: RunSpec, error: Exception) -> Event:
@@ -199,16 +214,11 @@ def failure(spec: RunSpec, error: Exception) -> Event:
     return Event("failed", spec.id, message=message)
 
 
-def _attempt(spec: RunSpec, work: Work, listen: Listener) -> Event:
-    try:
-        lease = claim(spec, work)
-    except GottaError as error:
-        return failure(spec, error)
-    if isinstance(lease, Event):
-        return lease
+def conclude(spec: RunSpec, work: Work, lease: Lease, result: Callable[[], Computed], listen: Listener) -> Event:
+    """Store a result as soon as it is there, and give the lease back; the last event."""
     why = "stopped"
     try:
-        return keep(spec, work, lease, compute(spec, work, listen, lease), listen)
+        return keep(spec, work, lease, result(), listen)
     except LeaseLost:
         return Event("taken", spec.id)
     except Exception as error:

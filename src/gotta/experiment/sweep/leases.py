@@ -5,7 +5,7 @@ creation of the next number, so of many who see a dead holder exactly one takes 
 under somebody who relies on it. A process has one heart for all its claims: the file `leases/.heart-...` that it writes
 again and again, with how far its cells are.
 
-Files are those of a folder, or the objects of a bucket (`bucket.py`); `Claims` asks the same few things of both.
+Files are those of a folder, or the objects of a bucket (`bucket.py`), of which the same few things are asked.
 
 Whether a holder lives does not depend on clocks. On its own machine the process is looked for, by its id and when it
 began. Elsewhere its heart must have beaten within the time that whoever looks has looked, by a clock that nobody sets.
@@ -21,13 +21,15 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from math import inf
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
+
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from gotta.errors import GottaError
 from gotta.experiment.sweep.processes import alive, machine, start_time
@@ -41,26 +43,27 @@ LIMIT = 60.0  # seconds without a heartbeat after which a holder on another mach
 CLAIM = re.compile("[0-9]{6}|[1-8][0-9]{6,8}")
 HEART = re.compile(r"\.heart-(?P<machine>[0-9a-f]{8})-(?P<pid>[0-9]{1,10})-[0-9a-f]{1,16}")
 LEASES = "leases"  # the folder of them in a store
+LOG = "log.jsonl"
 RETIRED = b"released"
+FINISHED = ("finished", "finished before")  # events after which nobody claims a cell
 LARGEST = 1 << 24  # bytes of a claim, of what a heart tells, and of the log that are looked at
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lease, as its file says it."""
+    """Who holds a lease, as its file says it, whoever wrote that."""
 
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
     node: str
     machine: str
-    pid: int
+    pid: Annotated[int, Field(gt=0, lt=1 << 31)]
     started: str
     token: str
     heart: str = ""
 
-    def is_somebody(self) -> bool:
-        """Whether these are a name, a process id and so on, whoever wrote them."""
-        texts = (self.node, self.machine, self.started, self.token, self.heart)
-        return type(self.pid) is int and 0 < self.pid < 1 << 31 and all(isinstance(text, str) for text in texts)
+
+HOLDER = TypeAdapter(Holder)
 
 
 @dataclass
@@ -69,7 +72,7 @@ class Lease:
 
     id: str
     number: int
-    claims: "Claims"
+    leases: "Leases"
     held: bool = True
     lost: bool = False
     progress: dict[str, Any] = field(default_factory=dict)  # told with the next heartbeat, for whoever looks on
@@ -77,15 +80,22 @@ class Lease:
     def check(self) -> None:
         """Find out whether it is lost."""
         with suppress(OSError):  # a file server that is away for a while
-            self.lost = self.lost or self.claims.numbers(self.id)[-1:] != [self.number]
+            self.lost = self.lost or self.leases.numbers(self.id)[-1:] != [self.number]
 
 
-class Claims:
-    """The claims of a store, and the hearts of those who made them."""
+class Leases:
+    """The leases of one store. One thread keeps alive all that this object has claimed."""
 
-    def __init__(self, files: "Folder | Bucket") -> None:
-        self.files = files
+    def __init__(
+        self, root: str | Path, beat: float = BEAT, limit: float = LIMIT, files: "Folder | Bucket | None" = None
+    ) -> None:
+        self.folder, self.beat, self.limit = Path(root) / LEASES, beat, limit
+        self.files = files or Folder(root)
+        self.heart = ""
+        self._held: dict[str, Lease] = {}
         self._told: dict[str, Any] = {}
+        self._seen: dict[tuple[str, int], tuple[float, float]] = {}
+        self._thread: threading.Thread | None = None
 
     def cells(self) -> dict[str, list[int]]:
         """The cells that somebody has claimed, with the numbers of these claims."""
@@ -94,11 +104,7 @@ class Claims:
 
     def numbers(self, id: str) -> list[int]:
         """The claims of a cell, upwards."""
-        return _read_numbers(self.files.names(f"{LEASES}/{id}"))
-
-    def create(self, id: str, number: int, holder: Holder) -> bool:
-        """Make a claim, unless there is one of this number."""
-        return self.files.create(_claim(id, number), json.dumps(asdict(holder)).encode())
+        return numbers_in(self.files, f"{LEASES}/{id}")
 
     def read(self, id: str, number: int) -> tuple[Holder | None, float]:
         """The holder and a number that changes with each heartbeat: 0 if it was released, inf if it is gone."""
@@ -109,80 +115,29 @@ class Claims:
         if content == RETIRED:
             return None, 0.0
         try:
-            holder = Holder(**parse_json(content))
-        except (ValueError, TypeError):  # being written, or damaged: its age decides
-            return None, touched
-        if not holder.is_somebody():
+            holder = HOLDER.validate_json(content)
+        except ValueError:  # being written, or damaged: its age decides
             return None, touched
         beat = self.files.read(f"{LEASES}/{holder.heart}") if HEART.fullmatch(holder.heart) else None
         return holder, (beat and beat[1]) or touched
-
-    def beat(self, heart: str, told: dict[str, Any] | None) -> None:
-        """A heartbeat, with what the cells report if that has changed."""
-        self._told = self._told if told is None else told
-        self.files.freshen(f"{LEASES}/{heart}", json.dumps(self._told).encode(), told is not None)
-
-    def listen(self) -> dict[str, Any]:
-        """What all hearts last told of their cells, the newest last."""
-        found = [self.files.read(f"{LEASES}/{heart}") for heart in filter(HEART.fullmatch, self.files.names(LEASES))]
-        told: dict[str, Any] = {}
-        for content, _ in sorted(filter(None, found), key=itemgetter(1)):
-            with suppress(ValueError):
-                noted = parse_json(content)
-                told |= noted if isinstance(noted, dict) else {}
-        return told
-
-    def release(self, id: str, number: int) -> None:
-        """Give a claim back."""
-        self.files.retire(_claim(id, number))
-
-    def clear(self, id: str, number: int | None = None) -> None:
-        """Remove a claim, or all that is kept of a cell."""
-        self.files.clear(f"{LEASES}/{id}") if number is None else self.files.remove(_claim(id, number))
-
-    def stop(self, heart: str) -> None:
-        """Remove a heart."""
-        self.files.remove(f"{LEASES}/{heart}")
-
-    def tidy(self) -> None:
-        """Remove the hearts of processes known to have ended."""
-        for heart in self.files.names(LEASES):
-            match = HEART.fullmatch(heart)
-            if match and match["machine"] == machine() and not alive(int(match["pid"])):
-                self.stop(heart)
-
-
-class Leases:
-    """The leases of one store. One thread keeps alive all that this object has claimed."""
-
-    def __init__(
-        self, root: str | Path, beat: float = BEAT, limit: float = LIMIT, claims: Claims | None = None
-    ) -> None:
-        self.folder, self.beat, self.limit = Path(root) / LEASES, beat, limit
-        self.claims = claims or Claims(Folder(root))
-        self.heart = ""
-        self._held: dict[str, Lease] = {}
-        self._told: dict[str, Any] = {}
-        self._seen: dict[tuple[str, int], tuple[float, float]] = {}
-        self._thread: threading.Thread | None = None
 
     def claim(self, id: str) -> Lease | None:
         """The lease of a cell, or None while another living worker holds it."""
         try:
             self._start()
-            before = self.claims.numbers(id)
+            before = self.numbers(id)
             if before and self._lives(id, before[-1]):
                 return None
-            lease = Lease(id, before[-1] + 1 if before else 1, self.claims)
-            if not self.claims.create(id, lease.number, self._me()):
+            lease = Lease(id, before[-1] + 1 if before else 1, self)
+            if not self.files.create(_claim(id, lease.number), json.dumps(asdict(self._me())).encode()):
                 return None
         except OSError as error:
             raise GottaError(
                 f"cannot claim a run in '{self.folder}': {error.strerror or error}. "
                 "Make room there or choose a folder that can be written."
             ) from error
-        if self.claims.numbers(id) != [*before, lease.number]:  # it was cleared meanwhile: the cell is finished
-            self.claims.clear(id, lease.number)
+        if self.numbers(id) != [*before, lease.number]:  # it was cleared meanwhile: the cell is finished
+            self.files.remove(_claim(id, lease.number))
             return None
         self._held[id] = lease
         self.log("taken over" if before else "claimed", lease)
@@ -190,14 +145,14 @@ class Leases:
 
     def holder(self, id: str) -> Holder | None:
         """Who is running a cell now, if anybody who lives is."""
-        claims = self.claims.numbers(id)
-        return self.claims.read(id, claims[-1])[0] if claims and self._lives(id, claims[-1]) else None
+        claims = self.numbers(id)
+        return self.read(id, claims[-1])[0] if claims and self._lives(id, claims[-1]) else None
 
     def free(self, id: str) -> bool:
         """Whether nobody who lives has a cell. The claim of a dead worker is given back on its behalf, so that the
         next to look need not wait as long again."""
-        claims = self.claims.numbers(id)
-        if not claims or self.claims.read(id, claims[-1])[1] == 0:
+        claims = self.numbers(id)
+        if not claims or self.read(id, claims[-1])[1] == 0:
             return True
         if self._lives(id, claims[-1]):
             return False
@@ -206,41 +161,63 @@ class Leases:
         return lease is not None
 
     def progress(self) -> dict[str, dict[str, Any]]:
-        """How far cells are, by id, as their holders last told."""
-        return {id: noted for id, noted in self.claims.listen().items() if is_progress(noted)}
+        """How far cells are, by id, as the hearts of their holders told last."""
+        found = [self.files.read(f"{LEASES}/{heart}") for heart in filter(HEART.fullmatch, self.files.names(LEASES))]
+        told: dict[str, Any] = {}
+        for content, _ in sorted(filter(None, found), key=itemgetter(1)):
+            with suppress(ValueError):
+                noted = parse_json(content)
+                told |= noted if isinstance(noted, dict) else {}
+        return {id: noted for id, noted in told.items() if is_progress(noted)}
 
-    def release(self, lease: Lease, event: str, done: bool = False) -> None:
-        """Give a lease back. Nobody needs the files of a `finished` cell; another one may be claimed at once."""
+    def release(self, lease: Lease, event: str) -> None:
+        """Give a lease back. Nobody needs the files of a finished cell; another one may be claimed at once."""
         lease.held = False
         self._held.pop(lease.id, None)
         self.log("lost" if lease.lost else event, lease)
         with suppress(OSError):
-            if done or event == "finished":
-                self.claims.clear(lease.id)
+            if event in FINISHED:
+                self.files.clear(f"{LEASES}/{lease.id}")
             else:
-                self.claims.release(lease.id, lease.number)
+                self.files.retire(_claim(lease.id, lease.number))
             if not self._held:
-                self.claims.stop(self.heart)
+                self._remove_heart(self.heart)
+
+    def tidy(self) -> None:
+        """Remove the hearts of processes known to have ended."""
+        for heart in self.files.names(LEASES):
+            match = HEART.fullmatch(heart)
+            if match and match["machine"] == machine() and not alive(int(match["pid"])):
+                self._remove_heart(heart)
 
     def log(self, event: str, lease: Lease) -> None:
         """Add a line to the log of claims. The log is for looking back; a disk that refuses it stops nothing."""
         line = {"time": time.time(), "id": lease.id, "event": event, "number": lease.number, "pid": os.getpid()}
-        try:
-            own = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link to elsewhere, no pipe
-            handle = os.open(self.folder / "log.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | own, 0o644)
-            try:
-                os.write(handle, (json.dumps({**line, "node": platform.node()}) + "\n").encode())
-            finally:
-                os.close(handle)
-        except OSError:
-            pass
+        own = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link to elsewhere, no pipe
+        with (
+            suppress(OSError),
+            open(self.folder / LOG, "ab", 0, opener=lambda name, flags: os.open(name, flags | own, 0o644)) as file,
+        ):
+            file.write((json.dumps({**line, "node": platform.node()}) + "\n").encode())
 
     def history(self) -> Iterator[dict[str, Any]]:
-        """The lines of the log; one that a full disk cut off is left out."""
-        yield from read_log(self.folder)
+        """The last lines of the log, oldest first; one that a full disk cut off is left out."""
+        try:
+            with open_plain(self.folder / LOG) as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - LARGEST))
+                lines = file.read(LARGEST).splitlines()
+        except OSError:
+            return
+        for line in lines:
+            try:
+                entry = parse_json(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and isinstance(entry.get("time", 0.0), int | float):
+                yield entry
 
     def _lives(self, id: str, number: int) -> bool:
-        holder, sign = self.claims.read(id, number)
+        holder, sign = self.read(id, number)
         if sign in (0, inf):  # released, or removed meanwhile: then it is not ours to claim now
             return sign == inf
         known = is_alive_here(holder)
@@ -261,11 +238,10 @@ class Leases:
 
     def _start(self) -> None:
         """Let the heart beat; a process forked from another one needs its own."""
-        if not self.heart.startswith(f".heart-{machine()}-{os.getpid()}-"):
-            self.heart, self._held = f".heart-{machine()}-{os.getpid()}-{secrets.token_hex(4)}", {}
+        if not self.heart.startswith(name_heart("")):
+            self.heart, self._held = name_heart(secrets.token_hex(4)), {}
         if not self._held:
-            self._told = {}
-            self.claims.beat(self.heart, self._told)
+            self._tell({}, changed=True)
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._beat, name="leases", daemon=True)
             self._thread.start()
@@ -279,12 +255,19 @@ class Leases:
     def _beat_once(self, held: list[Lease]) -> None:
         told = {lease.id: lease.progress for lease in held if lease.progress}
         with suppress(OSError):  # a file server that is away for a while, a disk that is full
-            self.claims.beat(self.heart, None if told == self._told else told)
-            self._told = told
+            self._tell(told, changed=told != self._told)
             if not self._held:  # all were given back meanwhile
-                self.claims.stop(self.heart)
+                self._remove_heart(self.heart)
         for lease in held:
             lease.check()
+
+    def _tell(self, told: dict[str, Any], changed: bool) -> None:
+        """A heartbeat, with what the cells report."""
+        self.files.freshen(f"{LEASES}/{self.heart}", json.dumps(told).encode(), changed)
+        self._told = told
+
+    def _remove_heart(self, heart: str) -> None:
+        self.files.remove(f"{LEASES}/{heart}")
 
 
 class Folder:
@@ -294,21 +277,11 @@ class Folder:
         self.path = Path(path)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a file, unless there is one of this name: a hard link is exclusive on file servers as well."""
+        """Write a file, unless there is one of this name."""
         path = self.path / name
         try:
             with _written_aside(path, content) as aside:
-                try:
-                    os.link(aside, path)
-                except OSError as error:
-                    if aside.stat().st_nlink == 2:  # done, though the server's answer was lost
-                        return True
-                    if error.errno == errno.EEXIST:
-                        return False
-                    if error.errno not in NO_LINKS:
-                        raise
-                    return _create_directly(path, content)
-                return True
+                return _link(aside, path)
         except FileNotFoundError:  # the folder was cleared meanwhile
             return False
 
@@ -379,6 +352,19 @@ def _written_aside(path: Path, content: bytes) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
+def _link(aside: Path, path: Path) -> bool:
+    """Give a file another name, unless there is one of this name: a hard link is exclusive on file servers as well."""
+    try:
+        os.link(aside, path)
+    except OSError as error:
+        if aside.stat().st_nlink == 2:  # done, though the server's answer was lost
+            return True
+        if error.errno not in (errno.EEXIST, *NO_LINKS):
+            raise
+        return error.errno != errno.EEXIST and _create_directly(path, aside.read_bytes())
+    return True
+
+
 def _create_directly(path: Path, content: bytes) -> bool:
     try:
         with path.open("xb") as file:
@@ -401,31 +387,14 @@ def _claim(id: str, number: int) -> str:
     return f"{LEASES}/{id}/{number:06}"
 
 
-def numbers(folder: Path) -> list[int]:
-    """The numbers that a folder holds things by, as it does for claims."""
-    return _read_numbers(Folder(folder).names(""))
+def numbers_in(files: "Folder | Bucket", folder: str) -> list[int]:
+    """The numbers that a folder holds claims by; what is not called as a claim would be is none."""
+    return sorted(int(name) for name in files.names(folder) if CLAIM.fullmatch(name))
 
 
-def _read_numbers(names: Iterable[str]) -> list[int]:
-    """What is not called as a claim would be is none."""
-    return sorted(int(name) for name in names if CLAIM.fullmatch(name))
-
-
-def read_log(folder: Path) -> Iterator[dict[str, Any]]:
-    """The last lines of the log of claims, oldest first; broken lines are left out."""
-    try:
-        with open_plain(folder / "log.jsonl") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - LARGEST))
-            lines = file.read(LARGEST).splitlines()
-    except OSError:
-        return
-    for line in lines:
-        try:
-            entry = parse_json(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and isinstance(entry.get("time", 0.0), int | float):
-            yield entry
+def name_heart(own: str) -> str:
+    """The name of a heart of this process."""
+    return f".heart-{machine()}-{os.getpid()}-{own}"
 
 
 def is_progress(noted: Any) -> TypeGuard[dict[str, Any]]:

@@ -68,7 +68,7 @@ class Sweep:
 
     def _tidy(self, specs: Sequence[RunSpec]) -> None:
         self.store.sweep_leftovers()
-        self.work.leases().claims.tidy()
+        self.work.leases().tidy()
         for spec in specs:
             if self.store.has(spec.id):
                 self.work.tidy(spec.id)

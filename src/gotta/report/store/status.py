@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from gotta.experiment.sweep.kept import Kept
-from gotta.experiment.sweep.leases import LEASES, Claims, Folder, is_alive_here, is_progress, read_log
+from gotta.experiment.sweep.leases import Leases, is_alive_here
 from gotta.experiment.sweep.store import ASIDE, Store
 from gotta.report.stored_run import Damaged, Run, read_runs
 
@@ -52,11 +52,10 @@ def look(store: Store | Kept, now: float | None = None) -> State:
 
 
 def _leases(store: Store, now: float) -> Iterator[Claim]:
-    folder = store.root / LEASES
-    kept = Claims(store.bucket or Folder(store.root))
-    events, told = {str(entry.get("id")): entry for entry in read_log(folder)}, kept.listen()
-    for id, numbers in kept.cells().items():
-        holder, touched = kept.read(id, numbers[-1])
+    leases = Leases(store.root, files=store.bucket)
+    events, told = {str(entry.get("id")): entry for entry in leases.history()}, leases.progress()
+    for id, numbers in leases.cells().items():
+        holder, touched = leases.read(id, numbers[-1])
         if touched == inf:  # finished meanwhile
             continue
         event = events.get(id, {})
@@ -67,8 +66,7 @@ def _leases(store: Store, now: float) -> Iterator[Claim]:
         by = "?, process ?" if holder is None else f"{holder.node}, process {holder.pid}"
         known = is_alive_here(holder)
         state = "running" if (abs(now - touched) <= SILENT if known is None else known) else "silent"
-        noted = progress if holder and is_progress(progress := told.get(id)) else {}
-        yield Claim(id, state, now - touched, by, _show(noted))
+        yield Claim(id, state, now - touched, by, _show(told.get(id, {}) if holder else {}))
 
 
 def _asides(store: Store, now: float) -> Iterator[Claim]:

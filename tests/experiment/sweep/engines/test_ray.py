@@ -1,8 +1,6 @@
 """The Ray engine on real Ray: one node, and two nodes of which one is killed."""
 
-import os
 from math import inf
-from time import time
 
 import pytest
 from experiment.tiny_sweep import completions, leftovers, numbers, recordings
@@ -165,11 +163,3 @@ def test_a_board_gives_each_event_once_and_of_progress_the_last():
     for event in events:
         board.add(event)
     assert (board.take(), board.take()) == ([events[0], events[3], events[2]], [])
-
-
-def test_signs_of_drivers_that_were_killed_long_ago_are_removed(tmp_path):
-    for name, age in ((".driver-old", module.OLD + 3600), (".driver-new", 0), ("lease", module.OLD + 3600)):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (time() - age,) * 2)
-    module.remove_old_signs(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".driver-new", "lease"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from shutil import copy, copytree, ignore_patterns
 from tempfile import TemporaryDirectory
-from time import monotonic, time
+from time import monotonic
 from typing import Any
 
 import torch
@@ -25,19 +25,8 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec
 from gotta.experiment.spec.source_files import source_files
 from gotta.experiment.spec.user_parts import find_user_parts
-from gotta.experiment.sweep.cell import (
-    Computed,
-    Event,
-    LeaseLost,
-    Listener,
-    Work,
-    claim,
-    compute,
-    failure,
-    keep,
-    receive,
-)
-from gotta.experiment.sweep.leases import Lease
+from gotta.experiment.sweep.cell import Computed, Event, Listener, Work, claim, compute, conclude, failure, receive
+from gotta.experiment.sweep.leases import Lease, name_heart
 
 ATTEMPTS = 5  # how often a cell may lose its worker; nodes come and go
 # Nothing is sent to Ray's makers, and a busy machine gets longer than half a minute to start.
@@ -48,7 +37,6 @@ CALLS = 4000  # events a second that the board takes; with more cells at a time 
 SENT = "gotta_sent"  # the package in which modules of the user's own travel
 AHEAD = 1000  # cells that wait in the cluster beyond those that fit, so that an autoscaler sees what is wanted
 WRITERS = 16  # threads that claim and store
-OLD = 30 * 24 * 3600.0  # seconds
 ROOM = 5.0  # seconds between two looks at how large the cluster is
 
 
@@ -163,14 +151,13 @@ class _Driver:
     def __init__(self, ray: Any, engine: Ray, work: Work, listen: Listener) -> None:
         self.ray, self.engine, self.work, self.listen = ray, engine, work, listen
         self.needs = {name: amount for name, amount in engine.needs(work.threads).items() if amount}
-        self.claiming: dict[Future[Lease | Event], RunSpec] = {}
-        self.running: dict[Any, RunSpec] = {}
-        self.storing: dict[Future[list[Event]], RunSpec] = {}
-        self.leases: dict[str, Lease] = {}
+        self.writing: dict[Future[list[Event]], RunSpec] = {}  # cells that are being claimed or stored
+        self.running: dict[Any, RunSpec] = {}  # by task
+        self.leases: dict[str, Lease] = {}  # of the cells that have not ended
         self.data: dict[str, Any] = {}
         self.lost: Counter[str] = Counter()
         self.fit, self.looked = 0, -inf
-        self.sign = work.leases().folder / f".driver-{token_hex(8)}"  # who sees it shares this store
+        self.sign = work.leases().folder / name_heart(token_hex(8))  # who sees it shares this store
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=True
         )
@@ -190,19 +177,17 @@ class _Driver:
         self._look_for_room(waiting[0])
         self.data = self._share({spec.data.model_dump_json(): spec.data for spec in specs})
         self.sign.parent.mkdir(parents=True, exist_ok=True)
-        remove_old_signs(self.sign.parent)
         self.sign.touch()
         pool = ThreadPoolExecutor(WRITERS, "gotta-store")
         try:
             while waiting or self.under_way:
                 while waiting and self.under_way < self.room:
                     spec = waiting.popleft()
-                    self.claiming[pool.submit(self._claim, spec)] = spec
+                    self.writing[pool.submit(self._claim, spec)] = spec
                 for task in self._wait():
                     spec = self.running.pop(task)
-                    self.storing[pool.submit(self._keep, spec, task)] = spec
-                self._submit_claimed()
-                self._settle_stored()
+                    self.writing[pool.submit(self._keep, spec, task)] = spec
+                self._settle_written()
                 self._listen()
                 self._look_for_room()
         finally:
@@ -211,7 +196,7 @@ class _Driver:
 
     @property
     def under_way(self) -> int:
-        return len(self.claiming) + len(self.running) + len(self.storing)
+        return len(self.writing) + len(self.running)
 
     @property
     def room(self) -> int:
@@ -221,8 +206,7 @@ class _Driver:
     def _wait(self) -> list[Any]:
         """All tasks that have ended meanwhile."""
         if not self.running:
-            others: list[Future[Any]] = [*self.claiming, *self.storing]
-            wait(others, PAUSE, FIRST_COMPLETED)
+            wait(self.writing, PAUSE, FIRST_COMPLETED)
             return []
         done: list[Any] = self.ray.wait(list(self.running), num_returns=len(self.running), timeout=PAUSE)[0]
         return done
@@ -254,21 +238,46 @@ class _Driver:
         except (self.ray.exceptions.RayError, MemoryError, TypeError):  # too large or bound to files: nodes need those
             return {}
 
-    def _claim(self, spec: RunSpec) -> Lease | Event:
-        try:
-            claimed = claim(spec, self.work)
-        except GottaError as error:
-            return failure(spec, error)
-        if isinstance(claimed, Lease):
-            self.leases[spec.id] = claimed
-        return claimed
+    def _claim(self, spec: RunSpec) -> list[Event]:
+        """The last event of a cell that is not for us; of another one there is a lease from now on."""
+        claimed = claim(spec, self.work)
+        if isinstance(claimed, Event):
+            return [claimed]
+        self.leases[spec.id] = claimed
+        return []
 
-    def _submit_claimed(self) -> None:
-        for future in [future for future in self.claiming if future.done()]:
-            spec, claimed = self.claiming.pop(future), future.result()
-            if isinstance(claimed, Event):
-                self.listen(claimed)
-            else:
+    def _keep(self, spec: RunSpec, task: Any) -> list[Event]:
+        """Store what a task gave, whose lease ends with that. Of a cell that is to be run again the lease stays."""
+        try:
+            result: Computed = self.ray.get(task)
+        except self.ray.exceptions.RayTaskError as error:
+            return [self._end(failure(spec, error.cause))]
+        except self.ray.exceptions.RayError as error:
+            return [self._try_again(spec, error)]
+        heard: list[Event] = []
+        last = conclude(spec, self.work, self.leases.pop(spec.id), lambda: result, heard.append)
+        return [*heard, last]
+
+    def _try_again(self, spec: RunSpec, error: Exception) -> Event:
+        """Of a cell whose task is lost. Nodes are taken away as they are given; workers die of something."""
+        gone = isinstance(error, self.ray.exceptions.NodeDiedError | self.ray.exceptions.ObjectLostError)
+        self.lost[spec.id] += not gone
+        if self.lost[spec.id] < ATTEMPTS:
+            return Event("notice", spec.id, message=f"its {'node' if gone else 'worker'} died; it is run again")
+        told = f"it lost its worker {ATTEMPTS} times: {type(error).__name__}"
+        return self._end(Event("failed", spec.id, message=told))
+
+    def _end(self, last: Event) -> Event:
+        """Give back the lease of a cell that is not stored."""
+        self.work.leases().release(self.leases.pop(last.id), last.kind)
+        return last
+
+    def _settle_written(self) -> None:
+        for future in [future for future in self.writing if future.done()]:
+            spec = self.writing.pop(future)
+            for event in future.result():
+                self.listen(event)
+            if spec.id in self.leases:  # it is still to be run
                 self._submit(spec)
 
     def _submit(self, spec: RunSpec) -> None:
@@ -289,63 +298,13 @@ class _Driver:
                 lease.progress = {"step": event.step, "steps": event.steps, "accuracy": event.accuracy}
             self.listen(event)
 
-    def _keep(self, spec: RunSpec, task: Any) -> list[Event]:
-        """Store what a task gave; its last events. Ray's errors are raised: the task is lost."""
-        heard: list[Event] = []
-        lease = self.leases[spec.id]
-        try:
-            last = keep(spec, self.work, lease, self.ray.get(task), heard.append)
-        except LeaseLost:
-            last = Event("taken", spec.id)
-        except self.ray.exceptions.RayTaskError as error:
-            last = failure(spec, error.cause)
-        except self.ray.exceptions.RayError:
-            raise
-        except Exception as error:
-            last = failure(spec, error)
-        self._give_back(spec.id, last.kind)
-        return [*heard, last]
-
-    def _settle_stored(self) -> None:
-        for future in [future for future in self.storing if future.done()]:
-            spec = self.storing.pop(future)
-            try:
-                events = future.result()
-            except self.ray.exceptions.RayError as error:
-                events = self._try_again(spec, error)
-            for event in events:
-                self.listen(event)
-
-    def _try_again(self, spec: RunSpec, error: Exception) -> list[Event]:
-        """Run a cell again whose task is lost. Nodes are taken away as they are given; workers die of something."""
-        gone = isinstance(error, self.ray.exceptions.NodeDiedError | self.ray.exceptions.ObjectLostError)
-        self.lost[spec.id] += not gone
-        if self.lost[spec.id] < ATTEMPTS:
-            self._submit(spec)
-            return [Event("notice", spec.id, message=f"its {'node' if gone else 'worker'} died; it is run again")]
-        self._give_back(spec.id, "failed")
-        told = f"it lost its worker {ATTEMPTS} times: {type(error).__name__}"
-        return [Event("failed", spec.id, message=told)]
-
-    def _give_back(self, id: str, why: str) -> None:
-        lease = self.leases.pop(id)
-        if lease.held:
-            self.work.leases().release(lease, why)
-
     def _stop(self) -> None:
         for task in self.running:
             self.ray.cancel(task, force=True)
-        for id in list(self.leases):
-            self._give_back(id, "stopped")
+        for lease in self.leases.values():
+            self.work.leases().release(lease, "stopped")
         self.ray.kill(self.board)
         self.sign.unlink(missing_ok=True)
-
-
-def remove_old_signs(folder: Path) -> None:
-    """Of drivers that were killed: no sweep lasts that long."""
-    for sign in folder.glob(".driver-*"):
-        if time() - sign.stat().st_mtime > OLD:
-            sign.unlink(missing_ok=True)
 
 
 def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], pause: float) -> Computed:
