@@ -1,7 +1,6 @@
 import asyncio
 import io
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,21 +8,13 @@ from serve import fake_meters
 
 from gotta import GottaError
 from gotta.serve import gate as gate_module
-from gotta.serve.gate import TOKEN, Gate
+from gotta.serve.gate import TOKEN, Asked, Gate
 from gotta.serve.meters import Meters
-from gotta.serve.requests import Limits
+from gotta.serve.requests import Later, Limits
 
 NPY = io.BytesIO()
 np.save(NPY, np.zeros((2, 3), np.float32))
 BODY, KIND = NPY.getvalue(), {"content-type": "application/x-npy"}
-
-
-class Died(Exception):
-    """Of a replica."""
-
-
-class Full(Exception):
-    """More wait than may."""
 
 
 class Replicas:
@@ -40,22 +31,13 @@ class Replicas:
             raise answer
         return dict(answer)
 
-    def may_retry(self, error):
-        return isinstance(error, Died)
-
-    def is_full(self, error):
-        return isinstance(error, Full)
-
 
 def ask(replicas, path="/predict", method="POST", body=BODY, headers=KIND, limits=None, **query):
     async def parts():
         yield body
 
     gate = Gate(replicas, Meters(fake_meters), limits or Limits(seconds=1, bytes=1 << 16))
-    asked = SimpleNamespace(
-        method=method, headers=headers, query_params=query, url=SimpleNamespace(path=path), stream=parts
-    )
-    status, said = asyncio.run(gate.answer(asked))
+    status, said = asyncio.run(gate.answer(Asked(method, path, headers, query, parts())))
     counted = gate.meters.by_name["gotta_requests"].noted
     assert [tags["status"] for _, tags in counted] == [str(status)]
     return status, said, {name: meter.noted for name, meter in gate.meters.by_name.items()}
@@ -77,9 +59,9 @@ def test_a_request_goes_to_the_owner_of_its_stream():
 
 
 def test_a_stream_that_changes_hands_is_asked_for_again():
-    replicas = Replicas({"error": "elsewhere", "status": 503}, Died(), Died(), {"labels": [0]})
+    replicas = Replicas({"error": "elsewhere", "status": 503}, {"error": "died", "status": 503}, {"labels": [0]})
     assert ask(replicas)[:2] == (200, {"labels": [0]})
-    assert len(replicas.asked) == 4
+    assert len(replicas.asked) == 3
 
 
 def test_a_stream_that_nobody_takes_is_given_up_in_time():
@@ -91,7 +73,7 @@ def test_a_stream_that_nobody_takes_is_given_up_in_time():
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (Full(), 503),
+        (Later("full"), 503),
         (RuntimeError("secret path"), 500),
         ({"error": "bad batch", "status": 400}, 400),
         (GottaError("wrong"), 400),
@@ -154,4 +136,4 @@ def test_a_snapshot_has_a_number(monkeypatch, number):
 
 
 def test_health_needs_no_replica():
-    assert ask(Replicas(Died()), "/health", "GET", b"")[:2] == (200, {"healthy": True})
+    assert ask(Replicas(RuntimeError()), "/health", "GET", b"")[:2] == (200, {"healthy": True})

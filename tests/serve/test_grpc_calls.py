@@ -21,8 +21,8 @@ class Gate:
         self.status, self.said, self.asked = status, said, None
 
     async def answer(self, asked):
-        self.asked = (asked.method, asked.url.path, dict(asked.query_params), dict(asked.headers))
-        self.body = b"".join([part async for part in asked.stream()])
+        self.asked = (asked.method, asked.path, dict(asked.query), dict(asked.headers))
+        self.body = b"".join([part async for part in asked.body])
         return self.status, self.said
 
 

@@ -133,7 +133,7 @@ def test_a_stale_owner_neither_predicts_nor_saves(start, monkeypatch):
     first.save_every = 0.0
     first._save_due()
     assert "a" not in first.owned
-    for change in (first.snapshot, first.reset, lambda owned: first.roll_back(owned, 1)):
+    for change in (first.snapshot, first.reset, lambda owned: first.rollback(owned, 1)):
         with pytest.raises(StaleOwner):
             change(a)
     second.close(new)
@@ -175,7 +175,7 @@ def test_rolling_back_and_resetting(start):
     predictor.predict([(a, samples(0))])
     assert predictor.snapshot(a) == {"snapshot": 1}
     predictor.predict([(a, samples(1))])
-    predictor.roll_back(a, 1)
+    predictor.rollback(a, 1)
     assert seen(a) == 4
     predictor.reset(a)
     assert seen(a) == 0

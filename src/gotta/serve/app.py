@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.engines.ray import SETTINGS
+from gotta.experiment.sweep.engines.ray import connect, import_ray
 from gotta.models.own import find as check_model
 from gotta.serve.gate import TOKEN, Asked, Gate
 from gotta.serve.grpc_calls import add_calls, predict
 from gotta.serve.meters import Meters
 from gotta.serve.owned_streams import StreamStore
-from gotta.serve.predictor import Answer, Owned, Predictor, as_error
-from gotta.serve.requests import Inputs, Limits
+from gotta.serve.predictor import Answer, Owned, Predictor
+from gotta.serve.requests import Inputs, Later, Limits, tell
 
+MODES = {"promote": "live", "demote": "shadow"}
 PATIENT = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "50"}  # where a busy machine starts a proxy; Serve would wait 5
 
 
@@ -50,11 +51,11 @@ def make_app(settings: Settings) -> Any:
     class Replica(Served):
         @serve.multiplexed(max_num_models_per_replica=settings.streams)  # type: ignore[untyped-decorator]
         async def hold(self, stream: str) -> "Hold":
-            return Hold(self.predictor, await asyncio.to_thread(self.predictor.open, stream))
+            return Hold(self, await asyncio.to_thread(self.open, stream))
 
         @serve.batch(max_batch_size=settings.batch, batch_wait_timeout_s=settings.wait)  # type: ignore[untyped-decorator]
         async def batched(self, requests: list[tuple[Owned, Inputs]]) -> list[Answer]:
-            return await asyncio.to_thread(self.predictor.predict, requests)
+            return await asyncio.to_thread(self.predict, requests)
 
     resources = {"num_cpus": settings.cpus, "num_gpus": settings.gpus}
     environment = {"env_vars": {TOKEN: os.environ.get(TOKEN, "")}}
@@ -79,50 +80,34 @@ def make_app(settings: Settings) -> Any:
     return gate.bind(replica.bind(settings), settings)
 
 
-class Served:
+class Served(Predictor):
     """A replica: the streams it owns, for Serve to call."""
 
     def __init__(self, settings: Settings) -> None:
         store, meters = StreamStore(settings.state, limit=settings.takeover), Meters(import_module("ray.util.metrics"))
-        self.predictor = Predictor(
-            settings.model, store, meters, settings.save_every, settings.shadow, settings.streams
-        )
+        super().__init__(settings.model, store, meters, settings.save_every, settings.shadow, settings.streams)
 
     async def call(self, stream: str, call: str, *given: Any) -> Answer:
         """Do something for a stream. What goes wrong with it is an answer too."""
         try:
-            if call in ("promote", "demote", "forget"):
-                return await asyncio.to_thread(self._of_all, stream, call)
-            owned = await self._own(stream)
+            if call in MODES:
+                return await asyncio.to_thread(self.set_mode, MODES[call])
+            if call == "forget":
+                return await asyncio.to_thread(self.forget, stream)
+            hold = await self.hold(stream)  # type: ignore[attr-defined]
+            owned = await asyncio.to_thread(hold.owned_now)
             if call == "predict":
                 # Serve would not mix streams in a batch: without the context of this request it does not see any.
                 task = asyncio.create_task(self.batched((owned, *given)), context=contextvars.Context())  # type: ignore[attr-defined]
                 answer: Answer = await task
                 return answer
-            does = {"rollback": self.predictor.roll_back}.get(call) or getattr(self.predictor, call)
-            return await asyncio.to_thread(does, owned, *given)
+            return await asyncio.to_thread(getattr(self, call), owned, *given)
         except GottaError as error:
-            return as_error(error)
-
-    async def _own(self, stream: str) -> Owned:
-        hold = await self.hold(stream)  # type: ignore[attr-defined]
-        return await asyncio.to_thread(hold.owned_now)
-
-    def _of_all(self, stream: str, call: str) -> Answer:
-        """What is done to the service as a whole, or to a stream that need not be held."""
-        if call == "forget":
-            if stream in self.predictor.owned:
-                self.predictor.close(self.predictor.owned[stream])
-            self.predictor.store.forget(stream)
-            return {"forgotten": stream}
-        return self.predictor.set_mode({"promote": "live", "demote": "shadow"}[call])
-
-    def check_health(self) -> None:
-        self.predictor.check_health()
+            return tell(error)
 
     def __del__(self) -> None:
-        if hasattr(self, "predictor"):
-            self.predictor.close_all()
+        if hasattr(self, "keeper"):
+            self.close_all()
 
 
 class Hold:
@@ -148,8 +133,9 @@ class Door:
         meters = Meters(import_module("ray.util.metrics"))
         self.gate = Gate(Handle(handle), meters, settings.limits, settings.size)
 
-    async def __call__(self, request: Asked) -> Any:
-        status, said = await self.gate.answer(request)
+    async def __call__(self, request: Any) -> Any:
+        asked = Asked(request.method, request.url.path, request.headers, request.query_params, request.stream())
+        status, said = await self.gate.answer(asked)
         respond = import_module("starlette.responses").JSONResponse
         return respond(said, status, {"Retry-After": "1"} if status == 503 else None)
 
@@ -169,23 +155,19 @@ class Handle:
 
     async def __call__(self, stream: str, call: str, *given: Any) -> Answer:
         routed = self.handle.options(multiplexed_model_id=stream)
-        answer: Answer = await routed.call.remote(stream, call, *given)
+        try:
+            answer: Answer = await routed.call.remote(stream, call, *given)
+        except self.full:
+            raise Later("more requests wait than may. Try again in a moment.") from None
+        except self.gone as error:  # another one is asked
+            return {"error": str(error), "status": 503}
         return answer
-
-    def may_retry(self, error: Exception) -> bool:
-        return isinstance(error, self.gone)
-
-    def is_full(self, error: Exception) -> bool:
-        return isinstance(error, self.full)
 
 
 def import_serve() -> Any:
-    for name, value in {**SETTINGS, **PATIENT}.items():  # Ray reads them when it is imported
+    for name, value in PATIENT.items():  # Serve reads it when it is imported
         os.environ.setdefault(name, value)
-    try:
-        return import_module("ray.serve")
-    except ImportError:
-        raise GottaError("gotta serve needs Ray Serve. Install it: pip install 'gotta-tta[serve]'.") from None
+    return import_ray("ray.serve", "serve", "gotta serve needs Ray Serve")
 
 
 def start_proxies(host: str, port: int, grpc_port: int | None, limits: Limits, everywhere: bool = True) -> None:
@@ -208,11 +190,7 @@ def run(settings: Settings, host: str, port: int, grpc_port: int | None, address
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
     }
-    try:
-        ray.init(address=address or "local", runtime_env={"env_vars": variables}, log_to_driver=False)
-    except Exception as error:  # Ray raises anything here, Exception itself among it
-        what = f"no Ray cluster at '{address}'" if address else "Ray does not start here"
-        raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
+    connect(ray, address, runtime_env={"env_vars": variables})
     start_proxies(host, port, grpc_port, settings.limits)
     serve.run(make_app(settings), name="gotta", blocking=False)
     print(f"Serving {settings.model} at http://{host}:{port}, states in {settings.state}. Ctrl-C ends it.", flush=True)

@@ -5,50 +5,36 @@ import hmac
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from gotta.errors import GottaError
 from gotta.json_yaml import parse_json
 from gotta.serve.meters import Meters
 from gotta.serve.owned_streams import DEFAULT, check_stream
-from gotta.serve.requests import Limits, TooLarge, TooSlow, read_body, read_inputs
+from gotta.serve.requests import Limits, Refused, read_body, read_inputs, tell
 
 LOG = logging.getLogger(__name__)
 TOKEN = "GOTTA_ADMIN_TOKEN"
 PAUSE = 0.1  # seconds before a stream is looked for again whose owner was not found or died
-Answer = dict[str, Any]
-ADMIN = {"promote": "POST", "demote": "POST", "snapshot": "POST", "rollback": "POST", "reset": "POST", "forget": "POST"}
-CALLS = {"predict": "POST", "feedback": "POST", "report": "GET", "health": "GET"}
+Answer = dict[str, Any]  # with a status where something went wrong
+Replicas = Callable[..., Awaitable[Answer]]  # asks the owner of a stream: the stream, the call, what it is given
+ADMIN = "admin/"
+CALLS = {"predict": "POST", "feedback": "POST", "report": "GET", "health": "GET"} | {
+    f"{ADMIN}{name}": "POST" for name in ("promote", "demote", "snapshot", "rollback", "reset", "forget")
+}
 
 
-class Asked(Protocol):
-    """A request, as Starlette has it."""
+@dataclass(frozen=True)
+class Asked:
+    """A request, over HTTP or gRPC."""
 
     method: str
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    @property
-    def query_params(self) -> Mapping[str, str]: ...
-
-    @property
-    def url(self) -> Any: ...
-
-    def stream(self) -> AsyncIterator[bytes]: ...
-
-
-class Replicas(Protocol):
-    """The way to the replica that owns a stream."""
-
-    def __call__(self, stream: str, call: str, *given: Any) -> Awaitable[Answer]: ...
-
-    def may_retry(self, error: Exception) -> bool:
-        """Whether the replica died or could not be reached, and another one may answer."""
-
-    def is_full(self, error: Exception) -> bool:
-        """Whether more requests wait than may."""
+    path: str
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    body: AsyncIterator[bytes]
 
 
 class Gate:
@@ -58,40 +44,38 @@ class Gate:
         self.replicas, self.meters, self.limits, self.size = replicas, meters, limits, size
 
     async def answer(self, asked: Asked) -> tuple[int, Answer]:
-        began, call = time.monotonic(), asked.url.path.strip("/")
-        known = call.removeprefix("admin/") in ADMIN if call.startswith("admin/") else call in CALLS
+        began, call = time.monotonic(), asked.path.strip("/")
         try:
-            status, said = await self._route(asked, call) if known else (404, {"error": f"no call {call[:80]!r}."})
-        except TooLarge as error:
-            status, said = 413, {"error": str(error)}
-        except TooSlow as error:
-            status, said = 408, {"error": str(error)}
+            said = await self._route(asked, call)
         except GottaError as error:
-            status, said = 400, {"error": str(error)}
+            said = tell(error)
         except TimeoutError:
-            status, said = 504, {"error": f"no answer within {self.limits.seconds:g} s. Try again in a moment."}
+            said = {"error": f"no answer within {self.limits.seconds:g} s. Try again in a moment.", "status": 504}
         except Exception:
             LOG.exception("a request failed")
-            status, said = 500, {"error": "the service failed; its log says why."}
+            said = {"error": "the service failed; its log says why.", "status": 500}
+        status = said.pop("status", 200)
         if status in (503, 504):
             self.meters.add("gotta_drops", reason="busy" if status == 503 else "late")
-        self.meters.note_request(call if known else "unknown", status, time.monotonic() - began)
+        self.meters.note_request(call if call in CALLS else "unknown", status, time.monotonic() - began)
         return status, said
 
-    async def _route(self, asked: Asked, call: str) -> tuple[int, Answer]:
-        name = call.removeprefix("admin/")
-        method = (ADMIN if name != call else CALLS)[name]
-        if asked.method != method:
-            return 405, {"error": f"{call} takes {method} requests (got {asked.method})."}
-        if name != call and (refused := check_token(asked.headers)):
-            return refused
-        stream = check_stream(asked.query_params.get("stream", DEFAULT))
+    async def _route(self, asked: Asked, call: str) -> Answer:
+        if call not in CALLS:
+            raise Refused(f"no call {call[:80]!r}.", 404)
+        if asked.method != CALLS[call]:
+            raise Refused(f"{call} takes {CALLS[call]} requests (got {asked.method}).", 405)
+        if call.startswith(ADMIN):
+            check_token(asked.headers)
+        stream = check_stream(asked.query.get("stream", DEFAULT))
         if call == "health":
-            return 200, {"healthy": True}
-        body = await read_body(asked.stream(), asked.headers.get("content-length"), self.limits)
+            return {"healthy": True}
+        body = await read_body(asked.body, asked.headers.get("content-length"), self.limits)
         async with asyncio.timeout(self.limits.seconds):
-            given = await self._read(asked, name, body)
-            return await self._ask(stream, name, *given)
+            given = await self._read(asked, call, body)
+            while (said := await self.replicas(stream, call.removeprefix(ADMIN), *given)).get("status") == 503:
+                await asyncio.sleep(PAUSE)  # the stream changes hands
+            return said
 
     async def _read(self, asked: Asked, call: str, body: bytes) -> tuple[Any, ...]:
         """What a call is given."""
@@ -100,32 +84,17 @@ class Gate:
             return (await asyncio.to_thread(read_inputs, body, kind, self.limits, self.size),)
         if call == "feedback":
             return read_feedback(body)
-        return (read_number(asked.query_params.get("n")),) if call == "rollback" else ()
-
-    async def _ask(self, stream: str, call: str, *given: Any) -> tuple[int, Answer]:
-        """The owner's answer. While the stream changes hands it is asked for again."""
-        while True:
-            try:
-                said = await self.replicas(stream, call, *given)
-                if said.get("status") != 503:
-                    return said.pop("status", 200), said
-            except Exception as error:
-                if self.replicas.is_full(error):
-                    return 503, {"error": "more requests wait than may. Try again in a moment."}
-                if not self.replicas.may_retry(error):
-                    raise
-            await asyncio.sleep(PAUSE)
+        return (read_number(asked.query.get("n")),) if call == "admin/rollback" else ()
 
 
-def check_token(headers: Mapping[str, str]) -> tuple[int, Answer] | None:
-    """What is answered to a call without the right token, if it is one."""
+def check_token(headers: Mapping[str, str]) -> None:
+    """Raises where a call does not have the right token."""
     token = os.environ.get(TOKEN, "")
     if not token:
-        return 403, {"error": f"admin calls are off. Set {TOKEN} where the service is started."}
+        raise Refused(f"admin calls are off. Set {TOKEN} where the service is started.", 403)
     said = headers.get("authorization", "")
     if not hmac.compare_digest(said.encode(), f"Bearer {token}".encode()):  # in the same time, right or wrong
-        return 401, {"error": f"the token is missing or wrong. Send 'Authorization: Bearer ...' with that of {TOKEN}."}
-    return None
+        raise Refused(f"the token is missing or wrong. Send 'Authorization: Bearer ...' with that of {TOKEN}.", 401)
 
 
 def read_number(text: str | None) -> int:

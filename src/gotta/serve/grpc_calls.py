@@ -3,13 +3,11 @@
 The bytes are the body of a request. Metadata say what they are: `stream`, `content-kind` (default application/x-npy).
 """
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
-from gotta.serve.gate import Gate
+from gotta.serve.gate import Asked, Gate
 
 CODES = {400: "INVALID_ARGUMENT", 413: "INVALID_ARGUMENT", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
 
@@ -23,18 +21,8 @@ def add_calls(servicer: Any, server: Any) -> None:
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("gotta.Gotta", {"Predict": predict}),))
 
 
-@dataclass
-class Call:
-    """A gRPC request, as the gate takes it."""
-
-    body: bytes
-    headers: Mapping[str, str]
-    query_params: Mapping[str, str]
-    url: Any
-    method: str = "POST"
-
-    async def stream(self) -> AsyncIterator[bytes]:
-        yield self.body
+async def whole(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 async def predict(gate: Gate, request: Any, context: Any) -> Any:
@@ -42,7 +30,7 @@ async def predict(gate: Gate, request: Any, context: Any) -> Any:
     said = dict(context.invocation_metadata())
     headers = {"content-type": str(said.get("content-kind", "application/x-npy"))}
     query = {"stream": str(said["stream"])} if "stream" in said else {}
-    status, answer = await gate.answer(Call(request.value, headers, query, SimpleNamespace(path="/predict")))
+    status, answer = await gate.answer(Asked("POST", "/predict", headers, query, whole(request.value)))
     if status != 200:
         context.set_code(getattr(import_module("grpc").StatusCode, CODES.get(status, "INTERNAL")))
         context.set_details(answer["error"])

@@ -16,17 +16,18 @@ from gotta.errors import GottaError
 from gotta.experiment.sweep.leases import Folder, Lease, Leases, numbers_in
 from gotta.files import write_atomically
 from gotta.json_yaml import read_json
+from gotta.serve.requests import Later
 
 STREAM = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._@:-]{0,127}")
 DEFAULT = "default"  # the stream of a request that names none
 MODES = ("live", "shadow")
 
 
-class OwnedElsewhere(GottaError):
+class OwnedElsewhere(Later):
     """Another replica that lives owns the stream."""
 
 
-class StaleOwner(GottaError):
+class StaleOwner(Later):
     """The stream has a newer owner."""
 
 

@@ -23,8 +23,8 @@ from gotta.experiment.sweep.leases import Lease
 from gotta.models.own import build_network
 from gotta.serve.meters import Meters
 from gotta.serve.one_stream import OneStream, can_share
-from gotta.serve.owned_streams import OwnedElsewhere, StaleOwner, StreamStore, check_owner
-from gotta.serve.requests import Inputs
+from gotta.serve.owned_streams import StaleOwner, StreamStore, check_owner
+from gotta.serve.requests import Inputs, tell
 from gotta.types import Outcome
 
 LOG = logging.getLogger(__name__)
@@ -94,6 +94,13 @@ class Predictor:
                 owned.model.reset()
             self.store.release(owned.lease)
 
+    def forget(self, stream: str) -> Answer:
+        """Remove all that is saved of a stream, which need not be held."""
+        if stream in self.owned:
+            self.close(self.owned[stream])
+        self.store.forget(stream)
+        return {"forgotten": stream}
+
     def close_all(self) -> None:
         self.stopping.set()
         for owned in list(self.owned.values()):
@@ -130,7 +137,7 @@ class Predictor:
         except GottaError as error:
             if len(requests) > 1:
                 return [answer for request in requests for answer in self._predict_alike([request])]
-            return [as_error(error)]
+            return [tell(error)]
         for stream, owned in streams.items():
             self._measure(owned, outcome.streams.get(stream, outcome.diagnostics))
         return self._answer(outcome, ids, [len(x) for _, x in requests])
@@ -169,7 +176,7 @@ class Predictor:
         with owned.lock:
             return {"snapshot": self.store.snapshot(owned.lease, owned.model, owned.samples)}
 
-    def roll_back(self, owned: Owned, number: int) -> Answer:
+    def rollback(self, owned: Owned, number: int) -> Answer:
         with owned.lock:
             self.store.roll_back(owned.lease, owned.model, number, owned.samples)
             owned.changed = None
@@ -304,8 +311,3 @@ def check_held(owned: Owned) -> None:
     """Raises where the last heartbeat saw a newer owner."""
     if owned.lease.lost or not owned.lease.held:
         raise StaleOwner(f"stream '{owned.lease.id}' has moved to another replica. Try again in a moment.")
-
-
-def as_error(error: GottaError) -> Answer:
-    status = 503 if isinstance(error, OwnedElsewhere | StaleOwner) else 400
-    return {"error": str(error), "status": status}

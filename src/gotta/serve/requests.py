@@ -1,5 +1,6 @@
 """What a request brings, read within limits: JSON, an array as .npy, or images. Nothing is unpickled."""
 
+import asyncio
 import base64
 import binascii
 import io
@@ -22,12 +23,37 @@ from gotta.json_yaml import parse_json
 Inputs = npt.NDArray[np.float32]  # [B, ...]
 
 
-class TooLarge(GottaError):
+class Refused(GottaError):
+    """Why a request is not answered, with its status in HTTP; other errors are a mistake in the request, 400."""
+
+    status = 400
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(why)
+        self.status = status or self.status
+
+
+class TooLarge(Refused):
     """More than a request may bring."""
 
+    status = 413
 
-class TooSlow(GottaError):
+
+class TooSlow(Refused):
     """A request took longer than it may."""
+
+    status = 408
+
+
+class Later(Refused):
+    """It may be asked again in a moment."""
+
+    status = 503
+
+
+def tell(error: GottaError) -> dict[str, Any]:
+    """An error as an answer."""
+    return {"error": str(error), "status": error.status if isinstance(error, Refused) else 400}
 
 
 @dataclass(frozen=True)
@@ -46,8 +72,6 @@ async def read_body(parts: AsyncIterator[bytes], told: str | None, limits: Limit
 
     `told` is the Content-Length. Without one the parts are counted, and with a wrong one too.
     """
-    import asyncio
-
     if told is not None and (not told.isdigit() or int(told) > limits.bytes):
         raise TooLarge(f"the request has {told[:20]} bytes, at most {limits.bytes:,} are read. Send fewer samples.")
     body = bytearray()

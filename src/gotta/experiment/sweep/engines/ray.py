@@ -26,6 +26,7 @@ from gotta.experiment.spec.sections import DataSpec
 from gotta.experiment.spec.source_files import source_files
 from gotta.experiment.spec.user_parts import find_user_parts
 from gotta.experiment.sweep.cell import Computed, Event, Listener, Work, claim, compute, conclude, failure, receive
+from gotta.experiment.sweep.engines import import_extra
 from gotta.experiment.sweep.leases import Lease, name_heart
 
 ATTEMPTS = 5  # how often a cell may lose its worker; nodes come and go
@@ -83,18 +84,9 @@ class Ray:
         # Ray sets the threads of a task by itself unless told; the path leads to policies and methods of one's own.
         variables = {"OMP_NUM_THREADS": str(work.threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         variables |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
+        environment = {"env_vars": variables, **({"py_modules": modules} if modules else {})}
         given = {} if self.joins else {"include_dashboard": False}
-        try:
-            ray.init(
-                address=self.joins or "local",
-                runtime_env={"env_vars": variables, **({"py_modules": modules} if modules else {})},
-                log_to_driver=False,
-                logging_level="error",
-                **given,
-            )
-        except Exception as error:  # Ray raises anything here, Exception itself among it
-            what = f"no Ray cluster at '{self.joins}'" if self.joins else "Ray does not start here"
-            raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
+        connect(ray, self.joins, runtime_env=environment, logging_level="error", **given)
 
 
 def find_modules(specs: Sequence[RunSpec]) -> list[str]:
@@ -326,10 +318,20 @@ def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any
 
 
 def _ray() -> Any:
+    import_ray("ray.util.scheduling_strategies", "ray", "engine 'ray' needs Ray")
+    return import_module("ray")
+
+
+def import_ray(module: str, extra: str, who: str) -> Any:
     for name, value in SETTINGS.items():  # Ray reads them when it is imported
         os.environ.setdefault(name, value)
+    return import_extra(module, extra, who)
+
+
+def connect(ray: Any, address: str, **given: Any) -> None:
+    """Join a cluster, or start Ray on this machine if none is named."""
     try:
-        import_module("ray.util.scheduling_strategies")
-        return import_module("ray")
-    except ImportError:
-        raise GottaError("engine 'ray' needs Ray. Install it: pip install 'gotta-tta[ray]'.") from None
+        ray.init(address=address or "local", log_to_driver=False, **given)
+    except Exception as error:  # Ray raises anything here, Exception itself among it
+        what = f"no Ray cluster at '{address}'" if address else "Ray does not start here"
+        raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic, sleep
@@ -25,9 +24,11 @@ import torch
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Event, Listener, Work, execute, receive
+from gotta.experiment.sweep.engines import import_extra
 from gotta.files import write_atomically
 from gotta.json_yaml import read_json
 
+NEEDS = "engine 'slurm' needs submitit"
 ATTEMPTS = 3
 LOOK = 1.0  # seconds between two looks at the store
 ASK = 10.0  # seconds between two questions to the controller
@@ -267,8 +268,5 @@ def _environment(threads: int) -> Iterator[None]:
 
 
 def _submitit() -> Any:
-    try:
-        import_module("submitit.helpers")
-        return import_module("submitit")
-    except ImportError:
-        raise GottaError("engine 'slurm' needs submitit. Install it: pip install 'gotta-tta[slurm]'.") from None
+    import_extra("submitit.helpers", "slurm", NEEDS)
+    return import_extra("submitit", "slurm", NEEDS)
