@@ -19,7 +19,6 @@ from gotta.hidden_markov import Floats, HiddenMarkov, PatientMarkov, Room
 
 PRIORS: dict[str, HiddenMarkov] = {"patient": PatientMarkov(), "sticky": HiddenMarkov()}
 FORMAT = 1
-NEW = -1  # the row of a key that has none yet
 OFF = 0.02  # how far from 1 probabilities may add up to: those of half precision do
 MOST = 512  # samples at once
 Key = int | str | tuple[int | str, ...] | None
@@ -82,21 +81,16 @@ class Filter:
         self._rule = PRIORS[prior]
         self._sharp = np.array(self._rule.temperatures)
         self._shares = self._rule.shares(classes)
-        self._rows: OrderedDict[Key, int] = OrderedDict()  # the least recently used first
-        self._free: list[int] = []
+        self._rows: OrderedDict[Key, Floats] = OrderedDict()  # the least recently used first
         count, size = len(self._sharp), len(self._sharp) * classes
         # Last, marginal, stay, evidence, chosen, proof, power, samples; the network's word and the prior's.
         ends = np.cumsum([size, size, count, count, 1, 1, 1, 1, classes, classes])
         self._parts = [slice(end - length, end) for end, length in zip(ends, np.diff(ends, prepend=0), strict=True)]
-        self._table = np.empty((0, ends[-1]))  # a row per key, written as a whole
         self._fresh = np.zeros(ends[-1])
         self._fresh[: 2 * size], self._fresh[self._parts[2]] = 1 / classes, self._rule.start
         # Where calls of one sample compute: the row of a key, its parts, and probabilities at each temperature [T, C].
-        self._row_now, self._room, self._softened = (
-            self._fresh.copy(),
-            Room.of(count, classes),
-            np.empty((count, classes)),
-        )
+        self._row_now, self._room = self._fresh.copy(), Room.of(count, classes)
+        self._softened = np.empty((count, classes))
         self._now = [self._row_now[part].reshape(count, -1) for part in self._parts[:3]]
         self._words = [self._row_now[part] for part in self._parts[8:]]
         self._numbers = self._row_now[self._parts[3].start : self._parts[7].stop]
@@ -123,7 +117,7 @@ class Filter:
     def explain(self, key: Any = None) -> Explanation:
         """Why the last prediction of a key is what it is."""
         with self.lock:
-            row = self._table[self._row(key)].copy()
+            row = self._row(key).copy()
         parts = [row[part] for part in self._parts]
         _, _, stay, _, chosen, _, power, samples, network, factor = parts
         answer = _normalise(network * factor**power)
@@ -134,7 +128,7 @@ class Filter:
         """Drop a key that has ended. It begins anew if it comes again."""
         with self.lock:
             self._row(key)
-            self._free.append(self._rows.pop(_read_key(key)))
+            del self._rows[_read_key(key)]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -150,7 +144,7 @@ class Filter:
         with self.lock:
             kept = {"classes": self.classes, "prior": self.prior, "keys": self.most_keys}
             about = json.dumps({"format": FORMAT, **kept, "rows": list(self._rows)})
-            table = self._table[list(self._rows.values())]
+            table = np.array(list(self._rows.values())).reshape(len(self._rows), self._fresh.size)
         content = io.BytesIO()
         np.savez(content, table=table, about=np.frombuffer(about.encode(), np.uint8))
         write_atomically(Path(path), content.getvalue())
@@ -187,9 +181,9 @@ class Filter:
         inside = ((stay >= 0) & (stay < 1)).all() and np.isin(chosen, range(len(self._sharp))).all()
         if not sane or not inside or len(keys) > self.most_keys:
             raise ValueError("its numbers are damaged")
-        self._table, self._rows = table, OrderedDict((key, row) for row, key in enumerate(keys))
+        self._rows = OrderedDict(zip(keys, map(np.copy, table), strict=True))
 
-    def _row(self, key: Any) -> int:
+    def _row(self, key: Any) -> Floats:
         row = self._rows.get(_read_key(key))
         if row is None:
             raise GottaError(f"key {key!r} was not seen, or is forgotten. {len(self._rows):,} keys are kept.")
@@ -216,9 +210,9 @@ class Filter:
 
     def _follow_one(self, given: Floats, key: Key) -> Floats:
         """The same for one sample [C], in a third of the time: nothing is gathered, and hardly an array is made."""
-        row, rule, numbers, now = self._rows.get(key, NEW), self._rule, self._numbers, self._row_now
+        row, rule, numbers, now = self._rows.get(key), self._rule, self._numbers, self._row_now
         last, marginal, stay = self._now
-        now[:] = self._fresh if row == NEW else self._table[row]
+        now[:] = self._fresh if row is None else row
         softened, wide = np.power(given, self._powers, self._softened), self._room.wide
         wide[:] = np.add.reduce(softened, 1, keepdims=True)
         softened /= wide
@@ -229,10 +223,10 @@ class Filter:
         evidence, after, proof = rule.choose(np.log(totals[:, 0]).tolist(), evidence, chosen, proof)
         numbers[:] = (*evidence, after, proof, power, samples + 1)
         self._words[0][:], self._words[1][:] = given, factor
-        if row == NEW:
+        if row is None:
             self._write([key], now)
         else:
-            self._table[row] = now
+            row[:] = now
             self._rows.move_to_end(key)
         answer: Floats = given * factor**power
         answer /= np.add.reduce(answer)
@@ -243,7 +237,8 @@ class Filter:
         places, rounds = _into_rounds(keys)
         alone, together = len(places) == 1, len(places) == len(keys)
         shape: tuple[int, ...] = (-1,) if alone else (len(places), -1)  # arrays of fewer dimensions are quicker
-        state = self._gather([self._rows.get(key, NEW) for key in places]).reshape(*shape[:-1], self._fresh.size)
+        rows = [self._rows.get(key, self._fresh) for key in places]
+        state = (rows[0] if alone else np.array(rows)).reshape(*shape[:-1], self._fresh.size)
         count = len(self._sharp)
         last, marginal, stay = (state[..., part].reshape(*shape[:-1], count, -1) for part in self._parts[:3])
         softened = _normalise(given[:, None, :] ** (1 / self._sharp[:, None]))  # [B, T, C]
@@ -284,41 +279,19 @@ class Filter:
             known[place] = (*rule.choose(seen, evidence, chosen, proof), power, samples + 1)
         return answers, powers, np.array([[*evidence, *rest] for evidence, *rest in known])
 
-    def _gather(self, rows: list[int]) -> Floats:
-        """The state of keys, [N, W]; of those that are new, as it is at the start."""
-        if len(rows) == 1:
-            return self._fresh if rows[0] == NEW else self._table[rows[0]]
-        state = np.tile(self._fresh, (len(rows), 1))
-        places = [place for place, row in enumerate(rows) if row != NEW]
-        state[places] = self._table[[row for row in rows if row != NEW]]
-        return state
-
     def _write(self, keys: list[Key], state: Floats) -> None:
-        """Give each key a row, then write all rows at once: an interrupt leaves each key as before or as after."""
-        kept = {key: self._rows.get(key, NEW) for key in keys[-self.most_keys :]}
-        state = state.reshape(len(keys), -1)[-len(kept) :]
-        missing = [key for key, row in kept.items() if row == NEW]
-        self._make_room(len(missing), kept)
-        for key, row in zip(missing, self._free[len(self._free) - len(missing) :], strict=True):
-            kept[key] = row
-        self._table[list(kept.values())] = state
-        del self._free[len(self._free) - len(missing) :]
-        for key, row in kept.items():
-            self._rows[key] = row
-            self._rows.move_to_end(key)
+        """Keep the rows of keys; those that were not used for longest make room.
 
-    def _make_room(self, count: int, kept: dict[Key, Any]) -> None:
-        """See that so many rows are free, of keys that are not in use now."""
-        have = len(self._table)
-        if len(self._rows) + len(self._free) < have:  # an interrupt has lost some
-            self._free = list(set(range(have)) - set(self._rows.values()))
-        if count > len(self._free) and have < self.most_keys:
-            size = min(self.most_keys, max(2 * have, have + count, 64))
-            self._table = np.concatenate([self._table, np.zeros((size - have, self._table.shape[1]))])
-            self._free = [*range(size - 1, have - 1, -1), *self._free]
-        while count > len(self._free):
-            oldest = next(key for key in self._rows if key not in kept)
-            self._free.insert(0, self._rows.pop(oldest))
+        Each is written as a whole: an interrupt leaves each key as before or as after.
+        """
+        kept = keys[-self.most_keys :]
+        for key in self._rows.keys() & kept:  # which are not to make room
+            self._rows.move_to_end(key)
+        for key, row in zip(kept, state.reshape(len(keys), -1)[-len(kept) :], strict=True):
+            if key not in self._rows and len(self._rows) >= self.most_keys:
+                self._rows.popitem(last=False)
+            self._rows[key] = row.copy()
+            self._rows.move_to_end(key)
 
 
 def _normalise(weights: Floats) -> Floats:

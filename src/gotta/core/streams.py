@@ -133,20 +133,17 @@ def _generator(state: Tensor) -> torch.Generator:
 
 
 def _source_buffers(adapted: "BetweenSteps") -> list[Tensor]:
-    if not adapted.moving_buffers:
-        return []
-    names = {
-        (id(module._buffers), name): (net_name, f"{module_name}.{name}".lstrip("."))
-        for net_name, net in adapted.method.networks().items()
-        for module_name, module in net.named_modules()
-        for name in module._buffers
+    method = adapted.method
+    saved = {
+        id(buffer): method.reset_state[net_name].get(name)
+        for net_name, net in method.networks().items()
+        for name, buffer in net.named_buffers(remove_duplicate=False)
     }
-    found = []
+    found: list[Tensor] = []
     for held, name in adapted.moving_buffers:
-        net_name, full_name = names[id(held), name]
-        now, saved = held[name], adapted.method.reset_state[net_name].get(full_name)
-        assert now is not None
-        found.append(now.clone() if saved is None else saved.to(now, copy=True))  # the first: of no state_dict
+        now: Any = held[name]
+        source = saved[id(now)]  # none where it is part of no state dict
+        found.append(now.clone() if source is None else source.to(now, copy=True))
     return found
 
 

@@ -11,7 +11,7 @@ import re
 import secrets
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -87,25 +87,18 @@ class Bucket:
 
     def read(self, name: str) -> tuple[bytes, float] | None:
         """The content and when it was written, by the clock there."""
-        try:
-            with self._opened() as (files, root):
-                return files.cat_file(f"{root}/{name}"), files.modified(f"{root}/{name}").timestamp()
-        except FileNotFoundError:
-            return None
+        with suppress(FileNotFoundError), self._opened() as (files, root):
+            return files.cat_file(f"{root}/{name}"), files.modified(f"{root}/{name}").timestamp()
+        return None
 
     def names(self, folder: str) -> list[str]:
-        try:
-            with self._opened() as (files, root):
-                return sorted(Path(path).name for path in files.ls(f"{root}/{folder}", detail=False))
-        except FileNotFoundError:
-            return []
+        with suppress(FileNotFoundError), self._opened() as (files, root):
+            return sorted(Path(path).name for path in files.ls(f"{root}/{folder}", detail=False))
+        return []
 
     def remove(self, name: str) -> None:
-        try:
-            with self._opened() as (files, root):
-                files.rm_file(f"{root}/{name}")
-        except FileNotFoundError:
-            pass
+        with suppress(FileNotFoundError), self._opened() as (files, root):
+            files.rm_file(f"{root}/{name}")
 
     def freshen(self, name: str, content: bytes, changed: bool) -> None:
         self.replace(name, content)

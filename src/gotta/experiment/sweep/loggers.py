@@ -5,9 +5,8 @@ it, and a sweep that is continued logs each run once.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from time import time
 from typing import Any, Protocol
@@ -102,15 +101,15 @@ class MLflow:
         settings = [self.module.entities.Param(key, str(value)) for key, value in flatten(run.spec).items()]
         self.client.log_batch(id, params=settings)
         summary = {f"summary.{key}": value for key, value in _summary(run).items()}
-        for batch in _batches(self._metrics([*_steps(run), (0, summary)]), AT_ONCE):
-            self.client.log_batch(id, metrics=batch)
+        now, point = int(1000 * time()), self.module.entities.Metric
+        metrics = [
+            point(key.replace("/", "."), value, now, step)
+            for step, numbers in [*_steps(run), (0, summary)]
+            for key, value in numbers.items()
+        ]
+        for start in range(0, len(metrics), AT_ONCE):
+            self.client.log_batch(id, metrics=metrics[start : start + AT_ONCE])
         self.client.set_terminated(id)
-
-    def _metrics(self, steps: Iterable[tuple[int, Numbers]]) -> Iterator[Any]:
-        now = int(1000 * time())
-        for step, numbers in steps:
-            for key, value in numbers.items():
-                yield self.module.entities.Metric(key.replace("/", "."), value, now, step)
 
 
 LOGGERS: dict[str, Callable[[str, Path], Logger]] = {"tensorboard": TensorBoard, "wandb": WandB, "mlflow": MLflow}
@@ -197,10 +196,6 @@ def _summary(run: Run) -> Numbers:
 
 def _numbers(section: dict[str, Any], prefix: str = "") -> Numbers:
     return {f"{prefix}{key}": float(value) for key, value in section.items() if isinstance(value, int | float)}
-
-
-def _batches(things: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    return iter(lambda: list(islice(things, size)), [])
 
 
 def _file_name(label: str) -> str:

@@ -12,12 +12,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic, sleep
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
@@ -143,7 +143,9 @@ class _Driver:
         arrays = list(_split(packs, _array_size() if self.engine.cluster == "slurm" else len(packs)))
         if self.engine.jobs:
             self.executor.update_parameters(slurm_array_parallelism=max(1, self.engine.jobs // len(arrays)))
-        with _environment(self.work.threads):
+        # What jobs inherit: their threads, and the way to policies and methods of one's own.
+        path = os.pathsep.join(filter(None, sys.path))
+        with patch.dict(os.environ, OMP_NUM_THREADS=str(self.work.threads), PYTHONPATH=path):
             for array in arrays:
                 jobs = self._submit_array(array)
                 self.running.update(
@@ -250,21 +252,6 @@ def _last_event(path: Path, listen: Listener) -> Event | None:
 def _tail(job: Any) -> str:
     text = (job.stderr() or "").strip().splitlines()
     return text[-1] if text else f"see {job.paths.folder}"
-
-
-@contextmanager
-def _environment(threads: int) -> Iterator[None]:
-    """What jobs inherit: their threads, and the way to policies and methods of one's own."""
-    ours = {"OMP_NUM_THREADS": str(threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
 
 
 def _submitit() -> Any:
