@@ -12,7 +12,7 @@ from torch import Tensor
 from gotta.core.inputs import check_logits, not_stored
 from gotta.errors import GottaError
 from gotta.methods import Method
-from gotta.state import Reader, Stateful, count, flag, number, tensor
+from gotta.state import Reader, Stateful, count, flag, number, read_each, tensor
 from gotta.types import Outcome, Prediction
 
 WAITING = 10_000  # samples whose labels may still come
@@ -35,10 +35,8 @@ class Tally(NamedTuple):
 
     @classmethod
     def read(cls, saved: Any) -> "Tally":
-        kinds: dict[str, Reader] = {
-            name: number if isinstance(usual, float) else count for name, usual in cls()._asdict().items()
-        }
-        return cls(**{name: kind(saved[name]) for name, kind in kinds.items()})
+        kinds = {name: number if isinstance(usual, float) else count for name, usual in cls()._asdict().items()}
+        return cls(**read_each(kinds, saved))
 
     def with_label(self, source: bool, adapted: bool) -> "Tally":
         mean = (self.right_adapted - self.right_source) / max(1, self.labelled)

@@ -18,7 +18,7 @@ from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.user_parts import permit
 from gotta.experiment.sweep.bucket import claims_of
-from gotta.experiment.sweep.leases import BEAT, LIMIT, Lease, Leases
+from gotta.experiment.sweep.leases import BEAT, Lease, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.files import write_atomically
 
@@ -58,7 +58,6 @@ class Work:
     snapshot_every: float = EVERY  # seconds; infinity for none
     shared: bool = True  # whether who computes sees the store
     beat: float = BEAT
-    limit: float = LIMIT
     record: frozenset[str] = frozenset()  # the ids of the cells to record
     recipe: Mapping[str, Any] | None = None  # that asks for the cells
 
@@ -67,7 +66,7 @@ class Work:
         return Store(self.root).has(id) and (id not in self.record or is_recorded(self.root, id))
 
     def leases(self) -> Leases:
-        return _leases(self.root, self.beat, self.limit)
+        return _leases(self.root, self.beat)
 
     def tidy(self, id: str) -> None:
         """Remove what a process killed right after storing a cell has left of it."""
@@ -91,8 +90,8 @@ class Computed:
 
 
 @lru_cache(maxsize=8)  # one heartbeat per process, however many cells it runs
-def _leases(root: str, beat: float, limit: float) -> Leases:
-    return Leases(root, beat, limit, claims_of(root))
+def _leases(root: str, beat: float) -> Leases:
+    return Leases(root, beat, files=claims_of(root))
 
 
 class LeaseLost(Exception):

@@ -1,6 +1,5 @@
 """Finished runs as lines of a file: small enough for a repository, each with a checksum, without records of steps."""
 
-import hashlib
 import json
 import os
 from collections import Counter
@@ -11,12 +10,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.bucket import is_folder
-from gotta.experiment.sweep.store import DOCUMENTS, NAME, DamagedRun, Run, Store, checked
+from gotta.experiment.sweep.store import DOCUMENTS, NAME, DamagedRun, Run, Store, checked, hash_of
 from gotta.files import write_atomically
 from gotta.json_yaml import parse_json, plain, read_bytes
 from gotta.safe_text import tell_few
@@ -26,18 +25,6 @@ NOT_RUNS = ("verified.jsonl",)  # stands beside kept lines and holds none
 CHECKSUM = "sha256"  # of the rest of a line
 SECTIONS = ("spec", "summary", "environment", "identity", "recipe")
 LARGEST = 20 << 20  # bytes of a file: a repository is no place for more
-
-
-class Runs(Protocol):
-    """Where finished runs can be read: a store, or kept lines."""
-
-    root: Path
-
-    def has(self, id: str) -> bool: ...
-
-    def read(self, id: str) -> Run: ...
-
-    def scan(self) -> Iterator[tuple[str, Run | str]]: ...
 
 
 def open_runs(path: str | Path) -> "Store | Kept":
@@ -94,6 +81,9 @@ class Kept:
         return list(self._by_id.values())
 
 
+Runs = Store | Kept  # where finished runs can be read
+
+
 def keep(runs: Runs, path: Path) -> tuple[int, int]:
     """Add the runs that the file lacks, as lines sorted by id; how many are new, and how many it has then.
 
@@ -123,10 +113,10 @@ def adopt(runs: Runs, ids: Iterable[str], store: Store) -> None:
 
 def tell_made_otherwise(specs: Iterable[RunSpec], runs: Iterable[Run | str]) -> list[str]:
     """A sentence for each part that differs between specs and runs of the same settings, which are others for it."""
-    known = {_text(run.identity["settings"], sort=True): run for run in runs if isinstance(run, Run)}
+    known = {hash_of(run.identity["settings"]): run for run in runs if isinstance(run, Run)}
     count: Counter[str] = Counter()
     for spec in specs:
-        run = known.get(_text(spec.identity["settings"], sort=True))
+        run = known.get(hash_of(spec.identity["settings"]))
         if run is not None and run.id != spec.id:
             parts, now = run.identity.get("parts", {}), spec.identity["parts"]
             count[" and ".join(sorted(name for name in {**parts, **now} if parts.get(name) != now.get(name)))] += 1
@@ -140,7 +130,7 @@ def line_of(run: Run) -> str:
     """A run as one line, with its checksum last."""
     finished = None if run.finished is None else datetime.fromtimestamp(int(run.finished), UTC).isoformat()
     content = {"id": run.id, "finished": finished, **{name: plain(getattr(run, name)) for name in SECTIONS}}
-    return _text({**content, CHECKSUM: _sum(content)})
+    return json.dumps({**content, CHECKSUM: hash_of(content)}, separators=(",", ":"), allow_nan=False)
 
 
 def read_line(line: bytes) -> Run:
@@ -152,7 +142,7 @@ def read_line(line: bytes) -> Run:
     if not isinstance(content, dict) or not all(isinstance(content.get(name), dict) for name in SECTIONS):
         raise DamagedRun("it holds no run")
     noted, id = content.pop(CHECKSUM, None), content.get("id")
-    if noted != _sum(content):
+    if noted != hash_of(content):
         raise DamagedRun("it was changed after it was written")
     if not isinstance(id, str) or not NAME.fullmatch(id):
         raise DamagedRun("no run has such a name")
@@ -204,14 +194,6 @@ def _each_once(found: Iterator[tuple[str, Run | str]]) -> list[tuple[str, Run | 
 
 def _numbers(run: Run) -> Mapping[str, Any]:
     return {name: run.summary.get(name) for name in ("accuracy", "online")}
-
-
-def _sum(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_text(content, sort=True).encode()).hexdigest()
-
-
-def _text(content: Mapping[str, Any], sort: bool = False) -> str:
-    return json.dumps(content, sort_keys=sort, separators=(",", ":"), allow_nan=False)
 
 
 def _seconds(text: Any) -> float | None:

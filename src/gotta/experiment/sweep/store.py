@@ -30,7 +30,6 @@ STEPS = "steps.jsonl"
 PACKED = ".tar.gz"  # a run in object storage
 FOLDERS = ("runs", "leases", "snapshots", "records", "figures")  # what is written below the root
 CHECKSUM = "checksum"  # stands in the summary: the sha256 of each file, and of the summary without it
-SIZE = "steps_bytes"  # stood with the environment before the checksum did
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")
 ASIDE = re.compile(r"\.(?P<id>.+)\.tmp-(?P<pid>\d+)-(?P<host>[0-9a-f]{8})-[0-9a-f]+")
 A_DAY = 86_400.0
@@ -247,7 +246,6 @@ class Store:
         if not folder.is_dir():
             raise DamagedRun("there is no such run")
         spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
-        made_by.pop(SIZE, None)
         with _reading(folder / STEPS), open_plain(folder / STEPS):  # a pipe would be waited for
             pass
         identity = _load_document(folder / IDENTITY)
@@ -329,12 +327,8 @@ def _write_document(path: Path, content: Mapping[str, Any]) -> None:
     write_lines(path, [json.dumps(plain(content), indent=2, allow_nan=False)])
 
 
-def _check_name(id: str, identity: dict[str, Any]) -> None:
-    try:
-        own = run_id(identity)
-    except (ValueError, RecursionError) as error:
-        raise DamagedRun(f"its name cannot be checked ({error})") from error
-    if own != id:
+def _check_name(id: str, identity: Mapping[str, Any]) -> None:
+    if (own := run_id(identity)) != id:
         raise DamagedRun(f"what it holds is run {own}: it was renamed, copied or edited")
 
 
@@ -349,10 +343,15 @@ def _check_content(folder: Path, summary: dict[str, Any]) -> None:
 
 
 def _checksum(folder: Path, summary: dict[str, Any]) -> dict[str, str]:
-    canonical = json.dumps(summary, sort_keys=True, separators=(",", ":"))
     names = (DOCUMENTS[0], DOCUMENTS[2], IDENTITY, RECIPE, STEPS)
     digests = {name: digest(folder / name) for name in names if (folder / name).exists()}
-    return {**digests, DOCUMENTS[1]: hashlib.sha256(canonical.encode()).hexdigest()}
+    return {**digests, DOCUMENTS[1]: hash_of(summary)}
+
+
+def hash_of(content: Mapping[str, Any]) -> str:
+    """The sha256 of what JSON says of it, whatever the order."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _children(folder: Path) -> list[Path]:
