@@ -3,7 +3,9 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
+from importlib import import_module
 from itertools import takewhile
+from typing import Any
 
 from gotta.safe_text import one_line
 
@@ -41,6 +43,14 @@ def is_mistake(error: Exception) -> bool:
     """
     lacks_memory = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's
     return not lacks_memory and not isinstance(error, GottaError | MemoryError | SystemError | Warning)
+
+
+def import_extra(module: str, who: str, extra: str) -> Any:
+    """A module of a package that not everybody has installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise GottaError(f"{who} ({error}). Install it: pip install 'gotta-tta[{extra}]'.") from None
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> GottaError:

@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -307,19 +307,14 @@ def _find_final(keys: list[Key]) -> list[int]:
 def _into_rounds(keys: list[Key]) -> tuple[dict[Key, int], list[tuple[list[int], list[int]]]]:
     """The place of each key, and who comes when: in each round the samples, and the places of their keys."""
     places: dict[Key, int] = {}
-    turns: list[int] = []
-    rounds: list[tuple[list[int], list[int]]] = []
+    turns: dict[Key, int] = {}
+    rounds: defaultdict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for sample, key in enumerate(keys):
-        place = places.setdefault(key, len(places))
-        if place == len(turns):
-            turns.append(0)
-        if turns[place] == len(rounds):
-            rounds.append(([], []))
-        samples, who = rounds[turns[place]]
+        turn = turns[key] = turns.get(key, -1) + 1
+        samples, who = rounds[turn]
         samples.append(sample)
-        who.append(place)
-        turns[place] += 1
-    return places, rounds
+        who.append(places.setdefault(key, len(places)))
+    return places, list(rounds.values())
 
 
 def _read_keys(key: Any, count: int, single: bool) -> list[Key]:

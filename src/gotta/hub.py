@@ -9,7 +9,7 @@ from torch import nn
 from gotta import __version__
 from gotta.core.adapted import Adapted
 from gotta.core.build import load
-from gotta.errors import GottaError, one_error
+from gotta.errors import import_extra, one_error
 
 FILES = ["state.json", "tensors-*.safetensors"]  # all that is fetched of a repository
 
@@ -37,14 +37,10 @@ def from_pretrained(name: str | Path, model: nn.Module, *, revision: str | None 
 
 @cache
 def _on_hub() -> Any:
-    try:
-        from huggingface_hub import ModelHubMixin, snapshot_download
-    except ImportError as error:
-        raise GottaError(f"the hub needs its library ({error}). Use: pip install 'gotta-tta[hub]'") from None
-
+    hub = import_extra("huggingface_hub", "the hub needs its library", "hub")
     about: Any = {"library_name": "gotta-tta", "tags": ["test-time-adaptation"]}
 
-    class OnHub(ModelHubMixin, **about):  # type: ignore[call-arg,misc,unused-ignore]
+    class OnHub(hub.ModelHubMixin, **about):  # type: ignore[call-arg,misc,name-defined,unused-ignore]
         def __init__(self, adapted: Adapted) -> None:
             self.adapted = adapted
 
@@ -56,7 +52,7 @@ def _on_hub() -> Any:
             cls, *, model_id: str, network: nn.Module, again: Any, **where: Any
         ) -> "OnHub":
             there = Path(model_id).is_dir()
-            folder = model_id if there else snapshot_download(model_id, allow_patterns=FILES, **where)
+            folder = model_id if there else hub.snapshot_download(model_id, allow_patterns=FILES, **where)
             return cls(load(folder, network, **again))
 
     return OnHub

@@ -69,16 +69,19 @@ _given: dict[str, Any] = {}
 def _begin(work: Callable[[Any, Any], Any], shared: Any) -> None:
     """What a worker process does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _given.update(work=work, shared=shared)
 
 
-def _end_with_parent() -> None:
-    """A killed parent cannot stop its workers, so they watch it."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
+def end_with_parent() -> None:
+    """Let this process be told to end when its parent has ended: one that is killed cannot stop its workers."""
+    if (parent := parent_process()) is not None:
+        threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
+
+
+def _watch(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _work(task: Any) -> Any:

@@ -17,7 +17,7 @@ from gotta.errors import GottaError
 from gotta.limits import Count, Positive, check_fields
 from gotta.memory import Memory
 from gotta.methods.method import Ahead
-from gotta.methods.parts.calls import join_outputs
+from gotta.methods.parts.calls import join_outputs, tensors_of
 from gotta.priors import Prior
 from gotta.priors.prior import Starts
 from gotta.safe_text import one_line
@@ -74,8 +74,8 @@ class Held:
 
     @property
     def num_bytes(self) -> int:
-        """Of its tensors and arrays."""
-        return _bytes_in([state_of_stream(self)])
+        """Of its tensors."""
+        return sum(tensor.nbytes for _, tensor in tensors_of(state_of_stream(self)))
 
 
 def hold(adapted: "BetweenSteps") -> Held:
@@ -356,15 +356,3 @@ def state_of_stream(held: Held) -> dict[str, Any]:
         "generators": {name: generator.get_state() for name, generator in held.generators.items()},
         "buffers": list(held.buffers),
     }
-
-
-def _bytes_in(values: Iterable[Any]) -> int:
-    total = 0
-    for value in values:
-        if isinstance(value, Tensor | np.ndarray):
-            total += value.nbytes
-        elif isinstance(value, Mapping):
-            total += _bytes_in(value.values())
-        elif isinstance(value, list | tuple):
-            total += _bytes_in(value)
-    return total

@@ -18,9 +18,7 @@ class TrueLabelMemory(Memory):
     not care for classes may do better with other samples.
     """
 
-    def __init__(self, policy: str, capacity: int, num_classes: int, seed: int = 0, journal: bool = False) -> None:
-        super().__init__(policy, capacity, num_classes, seed, journal=journal)
-        self._truth: IntArray = np.empty(0, np.int64)
+    _truth: IntArray = np.empty(0, np.int64)
 
     def reveal(self, labels: IntArray) -> None:
         """The true labels of the samples that will be observed next."""

@@ -126,22 +126,22 @@ class Hold:
         self.predictor.close(self.owned)
 
 
-class Door:
+class Door(Gate):
     """The gate, for Serve to call."""
 
     def __init__(self, handle: Any, settings: Settings) -> None:
         meters = Meters(import_module("ray.util.metrics"))
-        self.gate = Gate(Handle(handle), meters, settings.limits, settings.size)
+        super().__init__(Handle(handle), meters, settings.limits, settings.size)
 
     async def __call__(self, request: Any) -> Any:
         asked = Asked(request.method, request.url.path, request.headers, request.query_params, request.stream())
-        status, said = await self.gate.answer(asked)
+        status, said = await self.answer(asked)
         respond = import_module("starlette.responses").JSONResponse
         return respond(said, status, {"Retry-After": "1"} if status == 503 else None)
 
     async def Predict(self, request: Any, grpc_context: Any) -> Any:
         """Over gRPC, by the name that it has there."""
-        return await predict(self.gate, request, grpc_context)
+        return await predict(self, request, grpc_context)
 
 
 class Handle:
@@ -167,7 +167,7 @@ class Handle:
 def import_serve() -> Any:
     for name, value in PATIENT.items():  # Serve reads it when it is imported
         os.environ.setdefault(name, value)
-    return import_ray("ray.serve", "serve", "gotta serve needs Ray Serve")
+    return import_ray("ray.serve", "gotta serve needs Ray Serve", "serve")
 
 
 def start_proxies(host: str, port: int, grpc_port: int | None, limits: Limits, everywhere: bool = True) -> None:

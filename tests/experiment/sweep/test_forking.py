@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from experiment.tiny_sweep import completions
 
 from gotta import models
 from gotta.experiment.spec.run_spec import RunSpec
@@ -61,8 +62,10 @@ def test_a_sweep_goes_on_when_that_process_is_killed(tmp_path):
             os.kill(killed[0], signal.SIGKILL)
 
     assert sweep(specs(6), store, 2, 1, kill_once) == []
-    assert {run.id for run in store.runs()} == {spec.id for spec in specs(6)}
-    assert _server() != killed[0]
+    assert completions(tmp_path) == {spec.id: 1 for spec in specs(6)}, "its workers go on"
+    assert sweep(specs(8), store, 2, 1, lambda event: None) == []
+    assert {run.id for run in store.runs()} == {spec.id for spec in specs(8)}
+    assert _server() != killed[0], "the next workers come from another one"
 
 
 def test_workers_see_what_was_set_after_that_process_began(tmp_path, monkeypatch):

@@ -190,7 +190,7 @@ def test_unknown_and_missing_loggers(tmp_path, monkeypatch):
     with pytest.raises(GottaError, match="Did you mean 'tensorboard'"):
         make_logger("tensorbord", tmp_path)
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(GottaError, match=r"Install gotta-tta\[wandb\]"):
+    with pytest.raises(GottaError, match=r"pip install 'gotta-tta\[wandb\]'"):
         make_logger("wandb", tmp_path)
 
 

@@ -172,8 +172,12 @@ def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: List
         accuracy = store.read(spec.id).summary["accuracy"]  # stored before, and here for its recording
     if result.recording is not None:
         _keep_recording(record_path(work.root, spec.id), result.recording)
-        if accuracy != result.summary["accuracy"]:
-            listen(Event("notice", spec.id, message=_differs(accuracy, result.summary["accuracy"])))
+        if accuracy != (now := result.summary["accuracy"]):
+            told = (
+                f"the stored run has accuracy {accuracy:.2f} and stays; the run that was recorded has {now:.2f}, "
+                "so its versions, threads or machine are not those of then"
+            )
+            listen(Event("notice", spec.id, message=told))
     work.snapshots(spec.id).remove()
     work.leases().release(lease, "finished")
     return Event("finished", spec.id, accuracy=accuracy)
@@ -184,13 +188,6 @@ def _keep_recording(path: Path, text: str) -> None:
         write_atomically(path, text)
     except GottaError as error:
         raise GottaError(f"its numbers are stored, its recording is not: {error}") from error
-
-
-def _differs(stored: float, now: float) -> str:
-    return (
-        f"the stored run has accuracy {stored:.2f} and stays; the run that was recorded has {now:.2f}, "
-        "so its versions, threads or machine are not those of then"
-    )
 
 
 def claim(spec: RunSpec, work: Work) -> Lease | Event:

@@ -6,17 +6,17 @@ it, and a sweep that is continued logs each run once.
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from time import time
 from typing import Any, Protocol
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, import_extra, unknown
 from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, Listener
 
 Numbers = dict[str, float]
+NEEDS = "--log needs the package {}"
 EXPERIMENT, TAG = "gotta", "gotta.id"  # names in MLflow
 AT_ONCE = 1000  # metrics that MLflow takes in one call
 DONE = "logged-by-gotta"  # a file beside what wandb has written of a run
@@ -32,7 +32,7 @@ class TensorBoard:
 
     def __init__(self, where: str, root: Path) -> None:
         self.folder = Path(where) if where else root / "tensorboard"
-        self.module = _import_package("torch.utils.tensorboard", "tensorboard")
+        self.module = import_extra("torch.utils.tensorboard", NEEDS.format("tensorboard"), "tensorboard")
 
     def log(self, run: Run, name: str) -> None:
         folder = self.folder / f"{_file_name(name)}-{run.id}"
@@ -58,7 +58,7 @@ class WandB:
 
     def __init__(self, where: str, root: Path) -> None:
         self.project, self.folder = where or EXPERIMENT, root
-        self.module = _import_package("wandb", "wandb")
+        self.module = import_extra("wandb", NEEDS.format("wandb"), "wandb")
 
     def log(self, run: Run, name: str) -> None:
         if any(self.folder.glob(f"wandb/*-{run.id}/{DONE}")):
@@ -86,7 +86,7 @@ class MLflow:
     """
 
     def __init__(self, where: str, root: Path) -> None:
-        self.module = _import_package("mlflow", "mlflow")
+        self.module = import_extra("mlflow", NEEDS.format("mlflow"), "mlflow")
         home = root.absolute()
         self.client = self.module.MlflowClient(where or f"sqlite:///{(home / 'mlflow.db').as_posix()}")
         found = self.client.get_experiment_by_name(EXPERIMENT)
@@ -200,10 +200,3 @@ def _numbers(section: dict[str, Any], prefix: str = "") -> Numbers:
 
 def _file_name(label: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "+=._" else "-" for letter in label.replace(" ", ""))
-
-
-def _import_package(module: str, package: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise GottaError(f"--log needs the package {package}: {error}. Install gotta-tta[{package}].") from None

@@ -7,7 +7,6 @@ from experiment.tiny_sweep import completions, leftovers, numbers, recordings
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep import engines
 from gotta.experiment.sweep.engines import ray as module
 from gotta.experiment.sweep.engines.ray import Ray
 from gotta.experiment.sweep.store import Store
@@ -153,7 +152,7 @@ def test_without_ray_the_way_to_it_is_told(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(engines, "import_module", missing)
+    monkeypatch.setattr("gotta.errors.import_module", missing)
     with pytest.raises(GottaError, match=r"gotta-tta\[ray\]"):
         Ray()
 

@@ -13,7 +13,6 @@ from experiment.tiny_sweep import completions, leftovers, numbers, recordings
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep import engines
 from gotta.experiment.sweep.cell import Work
 from gotta.experiment.sweep.engines import slurm as module
 from gotta.experiment.sweep.engines.slurm import Slurm
@@ -190,7 +189,7 @@ def test_without_submitit_the_way_to_it_is_told(monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(engines, "import_module", missing)
+    monkeypatch.setattr("gotta.errors.import_module", missing)
     with pytest.raises(GottaError, match=r"gotta-tta\[slurm\]"):
         Slurm()
 

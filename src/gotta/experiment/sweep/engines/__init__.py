@@ -31,11 +31,3 @@ def engine(name: str, jobs: int, **options: Any) -> Engine:
     module = import_module(f"{__name__}.{name}")  # only this one: the others need more than gotta does
     made: Engine = getattr(module, name.capitalize())(jobs, **options)
     return made
-
-
-def import_extra(module: str, extra: str, who: str) -> Any:
-    """A module of a package that not everybody has installed."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise GottaError(f"{who}. Install it: pip install 'gotta-tta[{extra}]'.") from None

@@ -18,7 +18,7 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import forking
 from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute, receive
-from gotta.experiment.sweep.processes import alive
+from gotta.workers import end_with_parent
 
 ATTEMPTS = 3
 VARIABLE = "CUDA_VISIBLE_DEVICES"
@@ -146,7 +146,7 @@ class _Pool:
         mine, theirs = self.context.Pipe()
         gpu = least_used(self.gpus, [worker.gpu for worker in self.workers]) if self.gpus else ""
         environment = {**os.environ, **({VARIABLE: gpu} if gpu else {})}
-        ours = (sys.path, environment, os.getpid())  # a process forked from another one has that one's
+        ours = (sys.path, environment)  # a process forked from another one has that one's
         process = self.context.Process(target=_work, args=(theirs, self.work, *ours), daemon=True)
         with forking.without_main():
             process.start()
@@ -162,7 +162,7 @@ class _Pool:
             worker.process.join()
 
 
-def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment: dict[str, str], driver: int) -> None:
+def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment: dict[str, str]) -> None:
     """The life of a worker: one cell after the other until it is stopped or nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then stops us
     signal.signal(signal.SIGTERM, _leave)
@@ -170,26 +170,17 @@ def _work(pipe: "Connection[Any, Any]", work: Work, path: list[str], environment
     os.environ.clear()
     os.environ.update(environment)
     torch.set_num_threads(work.threads)
-
-    parent = os.getppid()
-
-    def abandoned() -> bool:
-        # Forked siblings keep the pipe open after the driver was killed, so the pipe alone does not tell; and the
-        # driver may have been killed before we asked who our parent is.
-        return os.getppid() != parent or not alive(driver)
+    end_with_parent()
 
     def tell(event: Event) -> None:
-        if abandoned():
-            _leave()
         try:
             pipe.send(event)
         except OSError:
             _leave()
 
-    while not abandoned():
+    while True:
         try:
-            if pipe.poll(1.0):
-                execute(receive(pipe.recv()), work, tell)
+            execute(receive(pipe.recv()), work, tell)
         except (EOFError, OSError):
             return
 

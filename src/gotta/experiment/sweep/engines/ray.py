@@ -19,14 +19,13 @@ from typing import Any
 import torch
 
 from gotta.data.home import VARIABLE
-from gotta.errors import GottaError
+from gotta.errors import GottaError, import_extra
 from gotta.experiment.run.loaded import place, share_dataset
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec
 from gotta.experiment.spec.source_files import source_files
 from gotta.experiment.spec.user_parts import find_user_parts
 from gotta.experiment.sweep.cell import Computed, Event, Listener, Work, claim, compute, conclude, failure, receive
-from gotta.experiment.sweep.engines import import_extra
 from gotta.experiment.sweep.leases import Lease, name_heart
 
 ATTEMPTS = 5  # how often a cell may lose its worker; nodes come and go
@@ -318,14 +317,14 @@ def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any
 
 
 def _ray() -> Any:
-    import_ray("ray.util.scheduling_strategies", "ray", "engine 'ray' needs Ray")
+    import_ray("ray.util.scheduling_strategies", "engine 'ray' needs Ray", "ray")
     return import_module("ray")
 
 
-def import_ray(module: str, extra: str, who: str) -> Any:
+def import_ray(module: str, who: str, extra: str) -> Any:
     for name, value in SETTINGS.items():  # Ray reads them when it is imported
         os.environ.setdefault(name, value)
-    return import_extra(module, extra, who)
+    return import_extra(module, who, extra)
 
 
 def connect(ray: Any, address: str, **given: Any) -> None:

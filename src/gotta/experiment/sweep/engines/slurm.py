@@ -21,10 +21,9 @@ from unittest.mock import patch
 
 import torch
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, import_extra
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Event, Listener, Work, execute, receive
-from gotta.experiment.sweep.engines import import_extra
 from gotta.files import write_atomically
 from gotta.json_yaml import read_json
 
@@ -255,5 +254,5 @@ def _tail(job: Any) -> str:
 
 
 def _submitit() -> Any:
-    import_extra("submitit.helpers", "slurm", NEEDS)
-    return import_extra("submitit", "slurm", NEEDS)
+    import_extra("submitit.helpers", NEEDS, "slurm")
+    return import_extra("submitit", NEEDS, "slurm")
