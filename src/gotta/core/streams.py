@@ -273,11 +273,11 @@ def predict_ahead(
     for stream in held:
         if adapted.moving_buffers:
             put(adapted, stream)
-        levels.append(stream.statistics.levels_for(net))
-    found = [level for level in levels if level is not None]
-    if len(found) < len(parts):
-        return alone
-    mean, var = (torch.stack(part) for part in zip(*found, strict=True))
+        level = stream.statistics.levels_for(net)
+        if level is None:
+            return alone
+        levels.append(level)
+    mean, var = (torch.stack(part) for part in zip(*levels, strict=True))
     sizes, sight, normalised = [len(part) for part in parts], Sight(mean, var), len(tracked_norms(net))
     of_sample = torch.empty(len(x), dtype=torch.long)
     of_sample[torch.tensor(order)] = torch.arange(len(parts)).repeat_interleave(torch.tensor(sizes))

@@ -1,6 +1,6 @@
 """One cell wherever it is run: claimed, computed, stored, given back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -67,6 +67,11 @@ class Work:
 
     def leases(self) -> Leases:
         return _leases(self.root, self.beat)
+
+    def progress(self, ids: Iterable[str]) -> list[Event]:
+        """How far cells are that others run, of those that have told."""
+        known = self.leases().progress()
+        return [Event("moved", id, **noted) for id in ids if (noted := known.get(id))]
 
     def tidy(self, id: str) -> None:
         """Remove what a process killed right after storing a cell has left of it."""

@@ -129,7 +129,9 @@ class Leases:
             if before and self._lives(id, before[-1]):
                 return None
             lease = Lease(id, before[-1] + 1 if before else 1, self)
-            if not self.files.create(_claim(id, lease.number), json.dumps(asdict(self._me())).encode()):
+            pid = os.getpid()
+            me = Holder(platform.node(), machine(), pid, start_time(pid), secrets.token_hex(8), self.heart)
+            if not self.files.create(_claim(id, lease.number), json.dumps(asdict(me)).encode()):
                 return None
         except OSError as error:
             raise GottaError(
@@ -231,10 +233,6 @@ class Leases:
             self._seen[id, number] = sign, now
             return True
         return now - since <= self.limit
-
-    def _me(self) -> Holder:
-        pid = os.getpid()
-        return Holder(platform.node(), machine(), pid, start_time(pid), secrets.token_hex(8), self.heart)
 
     def _start(self) -> None:
         """Let the heart beat; a process forked from another one needs its own."""

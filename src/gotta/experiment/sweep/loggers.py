@@ -10,7 +10,7 @@ from pathlib import Path
 from time import time
 from typing import Any, Protocol
 
-from gotta.errors import GottaError, import_extra, unknown
+from gotta.errors import import_extra, one_error, unknown
 from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, Listener
@@ -125,12 +125,8 @@ def make_logger(text: str, root: Path) -> Logger:
     """A logger from `name` or `name:where`."""
     check_logger(text)
     name, _, where = text.partition(":")
-    try:
+    with one_error(f"--log {text} cannot be used"):  # an address that does not answer, a wrong version
         return LOGGERS[name](where, root)
-    except GottaError:
-        raise
-    except Exception as error:  # of a program that is not ours: an address that does not answer, a wrong version
-        raise GottaError(f"--log {text} cannot be used: {type(error).__name__}: {error}") from error
 
 
 class Log:

@@ -61,7 +61,9 @@ class Sweep:
                     self.engine.run(free, self.work, self._hear)
                 waiting = {id: spec for id, spec in waiting.items() if not self._is_settled(id)}
                 if waiting and not free:
-                    self._look_on(waiting)
+                    for event in self.work.progress(waiting):
+                        self.listen(event)
+                    sleep(LOOK)
         finally:
             self._tidy(specs)
         return [event for event in self.last.values() if event.kind == "failed"]
@@ -92,11 +94,3 @@ class Sweep:
         if last is None or last.kind == "taken":  # somebody else's work
             self._hear(Event("finished", id, accuracy=self.store.read(id).summary["accuracy"]))
         return True
-
-    def _look_on(self, waiting: Iterable[str]) -> None:
-        """Tell how far the cells of other sweeps are."""
-        known = self.work.leases().progress()
-        for id in waiting:
-            if noted := known.get(id):
-                self.listen(Event("moved", id, **noted))
-        sleep(LOOK)

@@ -128,7 +128,8 @@ class _Driver:
                 batch, waiting = waiting[: self.room - len(self.running)], waiting[self.room - len(self.running) :]
                 self._submit(batch)
                 sleep(LOOK)
-                self._progress()
+                for event in self.work.progress(self.running):
+                    self.listen(event)
                 waiting += self._settle()
         finally:
             for job in self._jobs():
@@ -167,12 +168,6 @@ class _Driver:
 
     def _jobs(self) -> list[Any]:
         return list({job.job_id: job for _, job in self.running.values()}.values())
-
-    def _progress(self) -> None:
-        known = self.work.leases().progress()
-        for id in self.running:
-            if noted := known.get(id):
-                self.listen(Event("moved", id, **noted))
 
     def _settle(self) -> list[RunSpec]:
         """Pass on the last events; the cells whose jobs are gone without one."""
