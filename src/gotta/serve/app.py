@@ -12,7 +12,7 @@ from typing import Any
 from gotta.errors import GottaError
 from gotta.experiment.sweep.engines.ray import connect, import_ray
 from gotta.models.own import find as check_model
-from gotta.serve.gate import TOKEN, Asked, Gate
+from gotta.serve.gate import TOKEN, Asked, Gate, Replicas
 from gotta.serve.grpc_calls import add_calls, predict
 from gotta.serve.meters import Meters
 from gotta.serve.owned_streams import StreamStore
@@ -131,7 +131,7 @@ class Door(Gate):
 
     def __init__(self, handle: Any, settings: Settings) -> None:
         meters = Meters(import_module("ray.util.metrics"))
-        super().__init__(Handle(handle), meters, settings.limits, settings.size)
+        super().__init__(way_to(handle), meters, settings.limits, settings.size)
 
     async def __call__(self, request: Any) -> Any:
         asked = Asked(request.method, request.url.path, request.headers, request.query_params, request.stream())
@@ -144,24 +144,23 @@ class Door(Gate):
         return await predict(self, request, grpc_context)
 
 
-class Handle:
+def way_to(handle: Any) -> Replicas:
     """The way to the replica that owns a stream: Serve sends a stream where it was last, as well as it can."""
+    from ray import exceptions, serve
 
-    def __init__(self, handle: Any) -> None:
-        from ray import exceptions, serve
+    gone = (exceptions.RayActorError, exceptions.NodeDiedError, exceptions.ObjectLostError)
 
-        self.handle, self.full = handle, serve.exceptions.BackPressureError
-        self.gone = (exceptions.RayActorError, exceptions.NodeDiedError, exceptions.ObjectLostError)
-
-    async def __call__(self, stream: str, call: str, *given: Any) -> Answer:
-        routed = self.handle.options(multiplexed_model_id=stream)
+    async def ask(stream: str, call: str, *given: Any) -> Answer:
+        routed = handle.options(multiplexed_model_id=stream)
         try:
             answer: Answer = await routed.call.remote(stream, call, *given)
-        except self.full:
+        except serve.exceptions.BackPressureError:
             raise Later("more requests wait than may. Try again in a moment.") from None
-        except self.gone as error:  # another one is asked
+        except gone as error:  # another one is asked
             return {"error": str(error), "status": 503}
         return answer
+
+    return ask
 
 
 def import_serve() -> Any:

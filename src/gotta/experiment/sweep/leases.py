@@ -357,19 +357,18 @@ def _link(aside: Path, path: Path) -> bool:
     except OSError as error:
         if aside.stat().st_nlink == 2:  # done, though the server's answer was lost
             return True
-        if error.errno not in (errno.EEXIST, *NO_LINKS):
+        if error.errno == errno.EEXIST:
+            return False
+        if error.errno not in NO_LINKS:
             raise
-        return error.errno != errno.EEXIST and _create_directly(path, aside.read_bytes())
+        return _create_directly(path, aside.read_bytes())
     return True
 
 
 def _create_directly(path: Path, content: bytes) -> bool:
-    try:
-        with path.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
-        return False
-    return True
+    with suppress(FileExistsError), path.open("xb") as file:
+        return file.write(content) == len(content)
+    return False
 
 
 def is_alive_here(holder: Holder | None) -> bool | None:
