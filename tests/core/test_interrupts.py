@@ -32,6 +32,13 @@ SETUPS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def nothing_watches_torch_afterwards():
+    """The thread behind waits before each operation of torch, in a mode that an interrupt must not leave behind."""
+    yield
+    assert torch.overrides._get_current_function_mode_stack() == []
+
+
 def images(size=8, seed=0):
     return torch.rand(size, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
 

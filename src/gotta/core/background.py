@@ -14,7 +14,7 @@ from weakref import ref
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from gotta.core.adapted import Adapted
 from gotta.core.inputs import not_stored
@@ -85,6 +85,11 @@ class Yielding(TorchFunctionMode):
         if not self.idle.is_set():
             self.idle.wait(PATIENCE)
         return call(*args, **(kwargs or {}))
+
+    def __exit__(self, *raised: Any) -> None:
+        """Can be called again: an interrupt between a block and its exit would leave the thread in this mode."""
+        while self in _get_current_function_mode_stack():  # type: ignore[no-untyped-call]
+            super().__exit__(*raised)  # type: ignore[no-untyped-call]
 
 
 class Behind:
@@ -201,6 +206,7 @@ class Background(Adapted):
                 self.failed += 1
                 LOG.exception("a batch was predicted, and could not be learned from")
             finally:
+                behind.yielding.__exit__(None, None, None)
                 self.frame = None
             moved = (self.turns, self.method.domain) != before
             if finished or moved or self.method.moves_statistics or self.method.reads_memory:

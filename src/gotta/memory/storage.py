@@ -49,7 +49,7 @@ class Storage:
         chosen = x if len(rows) == len(x) else x.index_select(0, rows.to(x.device))
         slots = slots.to(self.pixels.device)
         if self.log is not None:  # before anything changes
-            self.log.append((self.pixels, slots, self.pixels.index_select(0, slots)))
+            self.log.append((self.pixels, slots, self._look_up(slots, self.pixels)))
         self.pixels.index_copy_(0, slots, chosen.to(self.pixels.device))
 
     def take_back(self, log: list[Replaced]) -> None:
@@ -62,6 +62,10 @@ class Storage:
         if self.pixels is None:
             return torch.empty(0)
         return self.pixels.index_select(0, slots.to(self.pixels.device)).to(self.device)
+
+    def _look_up(self, slots: Tensor, pixels: Tensor) -> Tensor:
+        """What is about to be replaced; `benchmarks/step.py` times it as a part of undo."""
+        return pixels.index_select(0, slots)
 
     def _allocate(self, x: Tensor) -> Tensor:
         shape = (self.capacity, *x.shape[1:])

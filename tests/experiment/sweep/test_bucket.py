@@ -11,10 +11,10 @@ from experiment.sweep.test_store import R1, id_of, named, write
 from experiment.tiny_sweep import driver, numbers
 
 from gotta import GottaError
-from gotta.cli.options import existing
 from gotta.experiment.sweep import bucket as module
 from gotta.experiment.sweep.bucket import Bucket, bucket_of, claims_of, name_of, pack, place_of
 from gotta.experiment.sweep.cell import Work, execute
+from gotta.experiment.sweep.kept import existing_runs
 from gotta.experiment.sweep.leases import Folder, Leases
 from gotta.experiment.sweep.store import Store
 from gotta.report.store.status import look
@@ -95,7 +95,7 @@ def test_a_run_that_one_machine_stores_is_a_run_on_every_machine(address, machin
     write(other, "r2")
     machines("third")
     assert sorted(id for id, _ in Store(address).scan()) == sorted([R1, id_of("r2")])
-    assert [run.id for run in existing(module.Path(address)).runs()] == sorted([R1, id_of("r2")])
+    assert [run.id for run in existing_runs(module.Path(address)).runs()] == sorted([R1, id_of("r2")])
 
 
 def test_of_two_who_store_a_run_the_first_is_what_all_have(address, machines):

@@ -121,7 +121,7 @@ def execute(spec: RunSpec, work: Work, listen: Listener) -> Event:
 
 
 def telling(lease: Lease, listen: Listener) -> Listener:
-    """Progress is told with the heartbeats as well. A run whose lease is lost stops."""
+    """Heartbeats carry the progress as well. A run whose lease is lost stops."""
 
     def heard(event: Event) -> None:
         if event.kind == "moved":

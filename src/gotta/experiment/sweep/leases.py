@@ -1,11 +1,11 @@
 """Who runs which cell: files that are claimed atomically, kept alive by a heartbeat, and taken over from the dead.
 
 `leases/<id>/` holds one file per claim, numbered upwards. The highest number is the holder. A claim is the exclusive
-creation of the next number, so of many who see a dead holder exactly one takes over, and no file is ever taken away
+creation of the next number. Many may see a dead holder, and exactly one takes over. No file is ever taken away
 under somebody who relies on it. A process has one heart for all its claims: the file `leases/.heart-...` that it writes
 again and again, with how far its cells are.
 
-Files are those of a folder, or the objects of a bucket (`bucket.py`), of which the same few things are asked.
+Files are those of a folder, or the objects of a bucket (`bucket.py`), which answers the same few questions.
 
 Whether a holder lives does not depend on clocks. On its own machine the process is looked for, by its id and when it
 began. Elsewhere its heart must have beaten within the time that whoever looks has looked, by a clock that nobody sets.
