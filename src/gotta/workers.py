@@ -74,7 +74,7 @@ def _begin(work: Callable[[Any, Any], Any], shared: Any) -> None:
 
 
 def end_with_parent() -> None:
-    """Let this process be told to end when its parent has ended: one that is killed cannot stop its workers."""
+    """End with the parent: one that is killed cannot stop its workers."""
     if (parent := parent_process()) is not None:
         threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
 
