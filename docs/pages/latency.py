@@ -44,8 +44,8 @@ def tell(said: dict[str, Any]) -> str:
     most = max((row["requests"] for row in said["rows"] if "low" in row), default=0)
     if most:
         parts[0] += (
-            f" Bare network and method take turns, {said['rounds']} times or more for batches of 16; a ratio is that of "
-            f"all requests, up to {most:,} on each side. Its interval comes from drawing rounds anew."
+            f" Bare network and method take turns, {said['rounds']} times or more for batches of 16; a ratio is that "
+            f"of all requests, up to {most:,} on each side. Its interval comes from drawing rounds anew."
         )
         if any("low" not in row for row in said["rows"]):
             parts[0] += " Rows without an interval are of an earlier run: ten seconds each, without turns."
