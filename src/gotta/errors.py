@@ -50,7 +50,8 @@ def import_extra(module: str, who: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise GottaError(f"{who} ({error}). Install it: pip install 'gotta-tta[{extra}]'.") from None
+        missing = str(error).partition(". ")[0]  # without a way out of its own
+        raise GottaError(f"{who} ({missing}). Install it: pip install 'gotta-tta[{extra}]'.") from None
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> GottaError:
