@@ -38,6 +38,7 @@ def disturb(root, cells, kills, seed, drivers=2, pause=0.02, wait=0.4):
     try:
         while sum(done.values()) < kills and len([*root.glob("runs/[!.]*")]) < cells:
             time.sleep(rng.random() * wait)
+            running = [one if one.exitcode is None else driver(root, cells, pause=pause) for one in running]
             victim = rng.choice(running)
             workers = children(victim.pid)
             if not workers:  # it is only beginning or waiting
@@ -50,10 +51,7 @@ def disturb(root, cells, kills, seed, drivers=2, pause=0.02, wait=0.4):
             except ProcessLookupError:
                 continue
             done[kind] += 1
-            for place, process in enumerate(running):
-                process.join(0.05 if process is victim else 0)
-                if process.exitcode is not None:
-                    running[place] = driver(root, cells, pause=pause)
+            victim.join(0.05)
     finally:
         for process in running:
             process.join(120)
