@@ -51,9 +51,9 @@ def smooth_over(kernel: Tensor, probs: Tensor) -> Tensor:
     own = (probs + 1e-10).log()
     found, energy = own.softmax(1), torch.inf
     for step in range(MOST_STEPS):
-        said = kernel @ found
-        found = (own + said).softmax(1)
-        before, energy = energy, float((found * (found.clamp_min(1e-20).log() - own - said)).sum())
+        said = torch.addmm(own, kernel, found)
+        found = said.softmax(1)
+        before, energy = energy, -float(said.logsumexp(1).sum())
         if step > 1 and abs(energy - before) <= ENOUGH * abs(before):
             break
     return found.clamp_min(torch.finfo(torch.float32).tiny)

@@ -2,6 +2,7 @@
 
 from math import prod, sqrt
 
+import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
@@ -65,9 +66,11 @@ class IABN(ReplacedBatchNorm):
             spread = var + self.eps
             mean = mean + shrink(own_mean - mean, self.k * (spread / places).sqrt())
             var = (var + shrink(own_var - var, self.k * spread * sqrt(2 / (places - 1)))).relu()
-        out = (wide - mean) * (var + self.eps).rsqrt()
+        # Where no gradient needs the steps between, the large tensor is written in its place: a third of the time.
+        times, plus = (Tensor.mul, Tensor.add) if torch.is_grad_enabled() else (Tensor.mul_, Tensor.add_)
+        out = times(wide - mean, (var + self.eps).rsqrt())
         if self.affine:
-            out = out * per_channel(self.weight, x) + per_channel(self.bias, x)
+            out = plus(times(out, per_channel(self.weight, x)), per_channel(self.bias, x))
         return out.to(x.dtype)
 
     def _centre(self, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -197,7 +197,8 @@ def moments(x: Tensor, dims: tuple[int, ...], unbiased: bool, keepdim: bool = Fa
     """Mean and variance over some dimensions. Two passes of simple sums take a fraction of torch.var_mean on a CPU."""
     mean = x.mean(dims, keepdim=True)
     count = x.numel() // mean.numel()
-    var = (x - mean).square().sum(dims, keepdim=True) / (count - unbiased)
+    squared = (x - mean).square() if torch.is_grad_enabled() else (x - mean).square_()
+    var = squared.sum(dims, keepdim=True) / (count - unbiased)
     return (mean, var) if keepdim else (mean.flatten(), var.flatten())
 
 
