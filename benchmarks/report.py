@@ -26,7 +26,7 @@ from gotta.cli.commands import bench  # noqa: F401
 from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import sweep  # noqa: F401
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.store import Run, Store
 from gotta.metrics.measures import MEASURES
 from gotta.report import results, write  # noqa: F401
 from gotta.types import CORRUPTIONS
@@ -98,8 +98,7 @@ def main() -> None:
         specs = load_recipe("mini").runs()
         for spec in specs:
             steps, summary = made_up(spec)
-            parts = {"spec": spec.model_dump(), "summary": summary, "environment": {}, "identity": spec.identity}
-            store.write(spec.id, steps=steps, **parts)
+            store.write(Run(spec.id, spec.model_dump(), summary, {}, identity=spec.identity), steps)
         assert all(store.has(spec.id) for spec in specs), "there is something left to run"
         print(f"{len(specs)} stored runs of {STEPS} steps, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}")
         for _ in range(given.repeat):

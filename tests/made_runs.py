@@ -63,9 +63,7 @@ def stored(root, runs, steps=lambda run: ()):
     """A store with these runs and their steps."""
     store = Store(root)
     for run in runs:
-        found = run.stored
-        parts = {"summary": found.summary, "environment": found.environment, "identity": found.identity}
-        store.write(run.id, spec=found.spec, steps=steps(run), recipe=found.recipe, **parts)
+        store.write(run.stored, steps(run))
     return store
 
 

@@ -25,7 +25,7 @@ def test_both_orders_of_a_pair_are_measured_and_their_edges_are_the_corruptions_
     assert np.array_equal(first[0], second[:, 0])
     assert np.array_equal(first[:, 0], second[0])
     assert found["images"] == 12
-    Calibration(found, "made")
+    Calibration(found)
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,6 @@ def test_a_nested_phase_takes_its_own_time_and_counts(clock):
     assert summary["total"] == {"seconds": 15, "forwards": 3, "backwards": 1, "samples": 96}
 
 
-def test_what_others_measured_is_added():
-    cost = Cost()
-    cost.add("observe", 1.5, forwards=2)
-    cost.add("observe", 0.5, backwards=1, samples=8)
-    assert cost.take() == {"observe": {"seconds": 2.0, "forwards": 2, "backwards": 1, "samples": 8}}
-    with pytest.raises(GottaError, match="phase 'sleep' is unknown"):
-        cost.add("sleep", 1.0)
-
-
 def test_take_returns_what_is_new_and_leaves_the_summary(clock):
     cost = Cost()
     with cost.phase("predict"):

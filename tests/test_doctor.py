@@ -110,7 +110,7 @@ def test_kinds_of_outputs():
     assert kind_of_outputs(logits.abs()) == kind_of_outputs(-logits.abs()) == "logits"
 
 
-ONLY_LIMITED = Bfloat16(True, "AVX2", "a process that tries dies of SIGILL")
+ONLY_LIMITED = Bfloat16(True, "AVX2", "a process that tries dies of Illegal instruction")
 
 
 def test_there_is_a_line_on_bfloat16(monkeypatch):

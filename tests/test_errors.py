@@ -32,11 +32,11 @@ def test_of_equally_near_names_the_one_that_begins_alike():
     assert "Did you mean 'snow-5'?" in str(unknown("domain", "snow-6", ["snow-1", "snow-2", "snow-5"]))
 
 
-def test_of_very_many_names_those_around_the_nearest():
+def test_of_very_many_names_the_nearest():
     names = [f"snow-{number:03}" for number in range(200)]
     shown = str(unknown("domain", "snow-1000", names)).partition("Known: ")[2]
     assert "snow-100" in shown
-    assert (shown.count("snow"), shown[:5], shown[-19:]) == (10, "..., ", ", ... (200 in all).")
+    assert (shown.count("snow"), shown[-19:]) == (10, ", ... (200 in all).")
     assert str(unknown("domain", "xyz", names)).endswith(
         "Known: snow-000, " + ", ".join(names[1:10]) + ", ... (200 in all)."
     )

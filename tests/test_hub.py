@@ -44,8 +44,6 @@ def test_another_network_and_what_is_not_there_are_one_error(model, tmp_path, of
 
 
 def test_without_the_library_there_is_a_way_out(model, tmp_path, monkeypatch):
-    hub._on_hub.cache_clear()
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(GottaError, match=r"pip install 'gotta-tta\[hub\]'"):
         hub.save_pretrained(model, tmp_path)
-    hub._on_hub.cache_clear()

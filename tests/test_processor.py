@@ -1,6 +1,7 @@
 """Whether the processor computes with bfloat16, asked with children that are made to die."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from gotta.processor import LIMIT, LIMITS, Bfloat16, probe_bfloat16
 
 TESTS = Path(__file__).parent
+DEATH = signal.strsignal(signal.SIGILL)
 DIES_UNLESS = f"""
 import os, signal
 with open({{log!r}}, "a") as log:
@@ -65,7 +67,7 @@ def test_where_it_dies_the_first_limit_under_which_it_lives_is_found(dying, allo
     assert (found.works, found.limit) == (True, allowed)
     assert tried() == ["None", *LIMITS[: LIMITS.index(allowed) + 1]]
     assert f"works only with {LIMIT}={allowed} set before torch is imported" in str(found)
-    assert "dies of SIGILL" in str(found)
+    assert f"dies of {DEATH}" in str(found)
 
 
 def test_where_it_dies_under_every_limit_that_is_the_answer(dying):
@@ -73,7 +75,7 @@ def test_where_it_dies_under_every_limit_that_is_the_answer(dying):
     found = probe_bfloat16(code())
     assert (found.works, found.limit) == (False, None)
     assert tried() == ["None", *LIMITS]
-    assert "cannot be computed with on this processor: a process that tries dies of SIGILL" in str(found)
+    assert f"cannot be computed with on this processor: a process that tries dies of {DEATH}" in str(found)
 
 
 def test_a_limit_of_the_users_own_is_tried_first(dying, monkeypatch):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from worker_tasks import die, double, fail_at_three, whose
@@ -59,7 +60,7 @@ def test_negative_workers():
 
 
 def test_a_worker_of_a_sweep_uses_threads(monkeypatch):
-    monkeypatch.setattr("gotta.workers.may_start_processes", lambda: False)
+    monkeypatch.setattr("gotta.workers.current_process", lambda: SimpleNamespace(daemon=True))
     assert set(run_in_order(whose, None, range(2), 1, processes=True)) == {os.getpid()}
 
 

@@ -50,7 +50,7 @@ def method_cases(panels: Iterable[Panel]) -> dict[str, list[Case]]:
 
 
 def add(cases: dict[str, list[Case]], name: str, entry: Entry, beside: str, found: Difference) -> None:
-    if found.judged and found.estimate is not None:
+    if found.estimate is not None and found.verdict is not None:
         cases.setdefault(name, []).append(Case(where(entry.runs[0]), beside, found.estimate))
 
 
@@ -67,7 +67,7 @@ def tell(cases: Sequence[Case], against: str) -> list[str]:
     """A sentence with the counts, and a table of the largest gains and losses that are significant."""
     if not cases:
         return ["No stored result has this comparison yet."]
-    told = sorted((case for case in cases if case.gap.distinguishable), key=lambda case: -case.points)
+    told = sorted((case for case in cases if case.gap.verdict), key=lambda case: -case.points)
     won = [case for case in told if case.points > 0]
     lost = [case for case in told if case.points < 0]
     lines = [

@@ -76,7 +76,7 @@ def table(rows: Rows) -> str:
 
 
 def _show(one: Difference) -> str:
-    return f"**{tell_gap(one)}**" if one.distinguishable else tell_gap(one)
+    return f"**{tell_gap(one)}**" if one.verdict else tell_gap(one)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -64,6 +64,8 @@ def accuracies(runs: Sequence[Run], method: str, memory: str = "none") -> list[f
 
 def printed(method: str, memory: str) -> str:
     found = [
-        cell for cell in lookup(method, memory, 32, "never", data="cifar10-c", gamma=0.1) if cell.where == "table1"
+        cell
+        for cell in lookup(method, memory, 32, reset="never", data="cifar10-c", gamma=0.1)
+        if cell.where == "table1"
     ]
     return f"{found[0].value:.1f}" if found else ""

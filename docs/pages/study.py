@@ -75,7 +75,7 @@ class OnPage(Judged):
     @property
     def passes(self) -> str:
         """Does the control pass the claim?"""
-        if self.claim.above == NONE or self.control is None or not self.control.judged:
+        if self.claim.above == NONE or self.control is None or self.control.verdict is None:
             return EMPTY
         return "yes" if self.control.verdict == 1 else "no"
 
@@ -205,8 +205,7 @@ def is_plain(run: Run) -> bool:
     spec = run.spec
     if run.prior != "none" or (spec.pairing, spec.regime.clock, spec.method.embedding) != ("paper", "none", "probs"):
         return False
-    chosen = run.own_arguments("memory")
-    if set(chosen) - {"epsilon"} or "refresh_every" in run.identity.settings.get("memory", {}):
+    if set(run.own_of_memory) - {"epsilon"}:
         return False
     if spec.control == RUNNING:
         usual = getattr(methods.get(spec.method.name).paired, "rate", None)
@@ -220,7 +219,7 @@ def wanted_of(run: Run) -> Wanted:
     if method == "source":
         return Wanted(world, method, NONE, None)
     capacity = None if name == NONE else spec.memory.capacity
-    epsilon = run.own_arguments("memory").get("epsilon", EPSILON) if name in GUIDED else None
+    epsilon = run.own_of_memory.get("epsilon", EPSILON) if name in GUIDED else None
     return Wanted(world, method, name, capacity, spec.regime.reset, run.stream.gamma, run.stream.order, epsilon)
 
 

@@ -18,12 +18,12 @@ from gotta.data.readers.cifar import CLASSES
 from gotta.memory import Memory, policies
 from gotta.memory.journal import Journal
 from gotta.memory.replay import replay
-from gotta.metrics.measures import FloatArray, balance, coverage, mean, nearest_in_class
+from gotta.metrics.measures import balance, coverage, mean, nearest_in_class
 from gotta.models import load
 from gotta.report.figures.svg import svg
 from gotta.report.memory_picture import draw_held
 from gotta.streams import Stream, StreamSpec
-from gotta.types import IntArray, Prediction, torch_images
+from gotta.types import Floats, IntArray, Prediction, torch_images
 from pages.parts import fill, grid
 
 POLICIES = ("fifo", "cbfifo", "reservoir", "pbrs", "cstu", "hus", "rbm", "cds", "fps", "kcenter")
@@ -53,8 +53,8 @@ class Recording:
     journal: Journal
     index: IntArray
     truth: IntArray
-    features: FloatArray
-    sure: FloatArray
+    features: Floats
+    sure: Floats
     classes: tuple[int, int]
     outputs: str
     seed: int
@@ -122,7 +122,7 @@ def record(
 
 
 @cache
-def look() -> tuple[FloatArray, torch.Tensor]:
+def look() -> tuple[Floats, torch.Tensor]:
     """Features and logits of all images, undisturbed."""
     images = torch_images(dataset("cifar10-mini").images("clean", np.arange(len(dataset("cifar10-mini").labels))))
     network = load("resnet20")

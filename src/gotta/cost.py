@@ -7,7 +7,7 @@ from functools import reduce
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from gotta.errors import unknown
+from gotta.errors import check_known
 
 PHASES = ("predict", "observe", "adapt", "refresh", "guard")
 OUTSIDE = "other"  # what is counted while no phase is open
@@ -36,7 +36,7 @@ class Cost:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        _check(name)
+        check_known("phase", name, PHASES)
         self._charge()
         outer = len(self._open)
         self._open.append(name)
@@ -49,10 +49,6 @@ class Cost:
     def count(self, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
         """Add passes to the phase that is open."""
         self._add(self._open[-1] if self._open else OUTSIDE, Tally(0.0, forwards, backwards, samples))
-
-    def add(self, name: str, seconds: float, forwards: int = 0, backwards: int = 0, samples: int = 0) -> None:
-        """Add to a phase what somebody else has measured."""
-        self._add(_check(name), Tally(seconds, forwards, backwards, samples))
 
     def take(self) -> dict[str, dict[str, Any]]:
         """What has been spent since the last call, for the phases that spent something."""
@@ -73,44 +69,35 @@ class Cost:
 
     def restart(self, spent: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from what somebody has spent before, by phase."""
-        before = {_check(name): Tally().plus(Tally(**tally)) for name, tally in spent.items()}
+        for name in spent:
+            check_known("phase", name, PHASES)
+        before = {name: Tally().plus(Tally(**tally)) for name, tally in spent.items()}
         self._spent = self._told = {**dict.fromkeys(self._spent, Tally()), **before}
 
     def summary(self) -> dict[str, Any]:
-        """Each phase, their `total`, and the peak of memory. Changes nothing that `take` returns."""
+        """Each phase, their `total`, and the peak of memory in MB. Changes nothing that `take` returns."""
         self._charge()
-        total = reduce(Tally.plus, self._spent.values())
+        total, cuda = reduce(Tally.plus, self._spent.values()), _cuda()
         phases = {name: tally._asdict() for name, tally in {**self._spent, "total": total}.items()}
-        return {**phases, **peak_memory()}
+        peak_cuda_mb = None if cuda is None else cuda.max_memory_allocated() / 2**20
+        return {**phases, "peak_mb": _resident_mb(), "peak_cuda_mb": peak_cuda_mb}
 
     def _add(self, name: str, more: Tally) -> None:
         self._spent = {**self._spent, name: self._spent[name].plus(more)}
 
     def _charge(self) -> None:
         """Give the time since the last look at the clock to the phase that was open."""
-        _finish_device_work()
+        cuda = _cuda()
+        if cuda is not None:  # kernels run behind the clock: without waiting, their time would fall into a later phase
+            cuda.synchronize()
         now = perf_counter()
         if self._open:
             self._add(self._open[-1], Tally(now - self._since))
         self._since = now
 
 
-def _check(name: str) -> str:
-    if name not in PHASES:
-        raise unknown("phase", name, PHASES)
-    return name
-
-
-def peak_memory() -> dict[str, float | None]:
-    """Peak resident memory of this process since it started, and of CUDA tensors if any were used, in MB."""
-    cuda = _cuda()
-    return {
-        "peak_mb": _resident_mb(),
-        "peak_cuda_mb": None if cuda is None else cuda.max_memory_allocated() / 2**20,
-    }
-
-
 def _resident_mb() -> float | None:
+    """The peak of this process since it started."""
     try:
         import resource
     except ImportError:  # Windows
@@ -123,10 +110,3 @@ def _cuda() -> Any:
     """torch.cuda if this process uses it, else None."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch is not None and torch.cuda.is_initialized() else None
-
-
-def _finish_device_work() -> None:
-    """Kernels run behind the clock: without waiting, their time would fall into a later phase."""
-    cuda = _cuda()
-    if cuda is not None:
-        cuda.synchronize()

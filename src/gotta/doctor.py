@@ -76,19 +76,13 @@ class Report:
     @property
     def problems(self) -> list[str]:
         found = {
-            "left in train mode: call eval() before using it as it is; gotta adapts a copy in evaluation mode": (
-                self.train_mode
-            ),
-            f"the outputs are {self.outputs}: methods take logits, so remove the last softmax": self.outputs
-            != "logits",
+            "left in train mode: call eval() before using it as it is; gotta adapts a copy": self.train_mode,
+            f"the outputs are {self.outputs}: methods take logits, remove the last softmax": self.outputs != "logits",
             "the images look normalised twice: leave it out either in the model or before it": self.inputs == TWICE,
-            "the images look not normalised: the model was trained on normalised ones, so normalise before or in it": (
-                self.inputs == NOT_AT_ALL
-            ),
+            "the images look not normalised: do as in training, before the model or in it": self.inputs == NOT_AT_ALL,
             f"another project called gotta ({self.namesake}) is installed, with the same module and command: "
             "pip uninstall gotta, then pip install --force-reinstall gotta-tta": bool(self.namesake),
-            f"the weights are in half precision ({self.half}), which loses the small steps of adaptation: adapt "
-            "model.float(), and call it under torch.autocast for speed. Looked at in float32": bool(self.half),
+            f"half precision ({self.half}) loses small steps: adapt model.float() in autocast": bool(self.half),
             "no normalisation layers: methods that train or re-estimate them have nothing to do": not self.layers,
         }
         return [problem for problem, there in found.items() if there]
@@ -167,11 +161,10 @@ def _probes(model: nn.Module, images: Tensor | None) -> tuple[Tensor, Callable[[
         except (RuntimeError, GottaError, ValueError, TypeError, IndexError) as error:
             reason = str(error).splitlines()[0]
             continue
-        if outputs.ndim == 2 and outputs.shape[1] > 1 and torch.isfinite(outputs).all():
+        fits = outputs.ndim == 2 and outputs.shape[1] > 1
+        if fits and torch.isfinite(outputs).all():
             return x.to(device), predict
-        reason = f"outputs of shape {list(outputs.shape)}"
-        if outputs.ndim == 2 and outputs.shape[1] > 1:
-            reason = "NaN or infinite outputs"
+        reason = "NaN or infinite outputs" if fits else f"outputs of shape {list(outputs.shape)}"
     raise GottaError(f"the model cannot classify {tried}: {reason}. Expected [B, C] logits; pass images=[N, 3, H, W].")
 
 
@@ -193,9 +186,10 @@ def _inputs(model: nn.Module, x: Tensor, predict: Callable[[Tensor], Tensor]) ->
         mean, std = (torch.tensor(value, device=x.device, dtype=x.dtype).view(1, 3, 1, 1) for value in values)
         ways[NOT_AT_ALL].append((x - mean) / std)
         ways[TWICE].append(x * std + mean)
-    first = _first_batch_norm(model, x)
-    if first is not None:
-        mismatch = {way: min(_mismatch(model, first, fed) for fed in feeds) for way, feeds in ways.items()}
+    first, _ = _into_batch_norm(model, x[:2])
+    layer: Any = dict(model.named_modules())[first]
+    if first and layer.running_mean is not None and bool((layer.running_mean != 0).any()):  # it was trained
+        mismatch = {way: min(_mismatch(model, layer, fed) for fed in feeds) for way, feeds in ways.items()}
         best = min(mismatch, key=mismatch.__getitem__)
         told = f"mismatch at {first}: " + ", ".join(f"{way} {value:.2g}" for way, value in mismatch.items())
         if best != AS_EXPECTED and mismatch[best] > CLEARLY * mismatch[AS_EXPECTED]:
@@ -209,18 +203,8 @@ def _inputs(model: nn.Module, x: Tensor, predict: Callable[[Tensor], Tensor]) ->
     return best, told
 
 
-def _first_batch_norm(model: nn.Module, x: Tensor) -> str | None:
-    """The name of the first BatchNorm layer that data goes through, if it has statistics from training."""
-    name, _ = _into_batch_norm(model, x[:2])
-    layer = dict(model.named_modules()).get(name)
-    if isinstance(layer, _BatchNorm) and layer.running_mean is not None and bool((layer.running_mean != 0).any()):
-        return name
-    return None
-
-
-def _mismatch(model: nn.Module, name: str, x: Tensor) -> float:
+def _mismatch(model: nn.Module, layer: Any, x: Tensor) -> float:
     """How far the statistics that reach a layer are from those it keeps: per channel, in units of its deviation."""
-    layer: Any = dict(model.named_modules())[name]
     given = _into_batch_norm(model, x)[1].transpose(0, 1).flatten(1)
     variance = layer.running_var + layer.eps
     shift = (given.mean(1) - layer.running_mean).square() / variance
@@ -278,7 +262,5 @@ def _step(model: nn.Module, name: str, x: Tensor) -> Step:
     waits = adapted.method.statistics.watches and has_batch_norm(adapted.model)  # for a change of domain
     idle = "" if moved or waits or not alike else "changes nothing here"
     note = "adapts nothing, by definition" if name == "source" else idle
-    total: Counter[str] = Counter()
-    for tally in outcome.cost.values():
-        total.update({key: tally[key] for key in ("forwards", "backwards", "seconds")})
-    return Step(note, total["forwards"], total["backwards"], float(total["seconds"]))
+    spent = outcome.cost.values()
+    return Step(note, *(sum(tally[name] for tally in spent) for name in ("forwards", "backwards", "seconds")))

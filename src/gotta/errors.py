@@ -1,15 +1,16 @@
 """The one exception that stands for a mistake in what gotta was given."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
+from fnmatch import fnmatchcase
 from importlib import import_module
 from itertools import takewhile
 from typing import Any
 
 from gotta.safe_text import one_line
 
-MOST_LISTED = 90  # names in a message; of more, those around the nearest
+MOST_LISTED = 90  # names in a message; of more, the nearest ones
 
 
 class GottaError(ValueError):
@@ -26,23 +27,18 @@ class NotFinite(GottaError):
 
 @contextmanager
 def one_error(what: str) -> Iterator[None]:
-    """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`."""
-    try:
-        yield
-    except Exception as error:
-        if not is_mistake(error):
-            raise
-        raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
-
-
-def is_mistake(error: Exception) -> bool:
-    """Whether this comes of a mistake in what gotta was given, and does not say so yet.
+    """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`.
 
     Anything else passes: a lack of memory (a SystemError where NumPy does not say what failed), a warning that the
     caller made an error.
     """
-    lacks_memory = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's
-    return not lacks_memory and not isinstance(error, GottaError | MemoryError | SystemError | Warning)
+    try:
+        yield
+    except Exception as error:
+        lacks_memory = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's
+        if lacks_memory or isinstance(error, GottaError | MemoryError | SystemError | Warning):
+            raise
+        raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 def import_extra(module: str, who: str, extra: str) -> Any:
@@ -60,13 +56,27 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> GottaError:
     near = get_close_matches(name, choices, n=len(choices) or 1, cutoff=0.5)
     best = max(sorted(near), key=lambda known: _nearness(known, name), default=None)
     hint = "" if best is None else f" Did you mean '{best}'?"
-    return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {_listed(choices, best)}.")
+    listed = ", ".join(choices)
+    if len(choices) > MOST_LISTED:
+        listed = f"{', '.join((near or choices)[:10])}, ... ({len(choices)} in all)"
+    return GottaError(f"{kind} '{name}' is unknown.{hint} Known: {listed}.")
 
 
 def check_known(kind: str, name: object, known: Collection[str]) -> None:
     """Refuse a name that is not one of these."""
     if name not in known:
         raise unknown(kind, name, known)
+
+
+def match_names(kind: str, patterns: str, known: Collection[str]) -> list[str]:
+    """The known names that comma-separated wildcards pick, in the order of the patterns."""
+    found: list[str] = []
+    for pattern in (part.strip() for part in patterns.split(",")):
+        hits = [name for name in known if fnmatchcase(name, pattern)]
+        if not hits:
+            raise unknown(kind, pattern, known)
+        found += hits
+    return list(dict.fromkeys(found))
 
 
 def _nearness(known: str, name: str) -> tuple[float, int, int]:
@@ -76,16 +86,6 @@ def _nearness(known: str, name: str) -> tuple[float, int, int]:
     alike = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(known, name, strict=False))))
     apart = [ord(text[alike]) if alike < len(text) else 0 for text in (known, name)]
     return SequenceMatcher(None, known, name).ratio(), alike, -abs(apart[0] - apart[1])
-
-
-def _listed(choices: Sequence[str], best: str | None) -> str:
-    """All names, or of very many those that are near the best guess."""
-    if len(choices) <= MOST_LISTED:
-        return ", ".join(choices)
-    middle = choices.index(best) if best is not None else 0
-    first = max(0, min(middle - 4, len(choices) - 10))
-    shown = ", ".join(choices[first : first + 10])
-    return f"{'..., ' if first else ''}{shown}{', ...' if first + 10 < len(choices) else ''} ({len(choices)} in all)"
 
 
 def messages(looks: Iterable[Callable[[], object]]) -> list[str]:

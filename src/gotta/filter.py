@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gotta.errors import GottaError, one_error, unknown
+from gotta.errors import GottaError, check_known, one_error
 from gotta.files import write_atomically
-from gotta.hidden_markov import Floats, HiddenMarkov, PatientMarkov, Room
+from gotta.hidden_markov import Floats, HiddenMarkov, PatientMarkov, make_room
 
 PRIORS: dict[str, HiddenMarkov] = {"patient": PatientMarkov(), "sticky": HiddenMarkov()}
 FORMAT = 1
@@ -71,8 +71,7 @@ class Filter:
     """
 
     def __init__(self, classes: int, prior: str = "patient", keys: int = 100_000) -> None:
-        if prior not in PRIORS:
-            raise unknown("prior", prior, PRIORS)
+        check_known("prior", prior, PRIORS)
         for name, value, least in (("classes", classes, 2), ("keys", keys, 1)):
             if type(value) is not int or value < least:
                 raise GottaError(f"{name} must be a whole number of at least {least} (got {value!r}).")
@@ -89,7 +88,7 @@ class Filter:
         self._fresh = np.zeros(ends[-1])
         self._fresh[: 2 * size], self._fresh[self._parts[2]] = 1 / classes, self._rule.start
         # Where calls of one sample compute: the row of a key, its parts, and probabilities at each temperature [T, C].
-        self._row_now, self._room = self._fresh.copy(), Room.of(count, classes)
+        self._row_now, self._room = self._fresh.copy(), make_room(count, classes)
         self._softened = np.empty((count, classes))
         self._now = [self._row_now[part].reshape(count, -1) for part in self._parts[:3]]
         self._words = [self._row_now[part] for part in self._parts[8:]]
@@ -104,11 +103,11 @@ class Filter:
         """
         given, kind, single = self._read(probs)
         keys = _read_keys(key, len(given), single)
-        if len(keys) == 1:
-            with self.lock:
+        with self.lock:
+            if len(keys) == 1:
                 one = self._follow_one(given[0], keys[0])
-            return (one if single else one[None]).astype(kind, copy=False)
-        with self.lock:  # in parts that stay in the processor's cache
+                return (one if single else one[None]).astype(kind, copy=False)
+            # In parts that stay in the processor's cache.
             parts = [slice(start, start + MOST) for start in range(0, len(given), MOST)]
             answers = [self._follow(given[part], keys[part]) for part in parts]
         answer = answers[0] if len(answers) == 1 else np.concatenate([given[:0], *answers])
@@ -203,9 +202,7 @@ class Filter:
         given = given.reshape(-1, self.classes)
         totals = np.add.reduce(given, 1).tolist()
         if not all([abs(total - 1) <= OFF for total in totals]) or (totals and np.minimum.reduce(given, None) < 0):
-            raise GottaError(
-                "each row must be probabilities that add up to 1, without NaN. Of logits take the softmax."
-            )
+            raise GottaError("rows must be probabilities that add up to 1, without NaN. Of logits take the softmax.")
         return given, found.dtype if found.dtype.kind == "f" else np.dtype(np.float64), found.ndim == 1
 
     def _follow_one(self, given: Floats, key: Key) -> Floats:
@@ -213,7 +210,7 @@ class Filter:
         row, rule, numbers, now = self._rows.get(key), self._rule, self._numbers, self._row_now
         last, marginal, stay = self._now
         now[:] = self._fresh if row is None else row
-        softened, wide = np.power(given, self._powers, self._softened), self._room.wide
+        softened, wide = np.power(given, self._powers, self._softened), self._room[2]
         wide[:] = np.add.reduce(softened, 1, keepdims=True)
         softened /= wide
         factors, totals = rule.advance_in_place(self._shares, last, marginal, stay, softened, self._room)
@@ -246,19 +243,17 @@ class Filter:
         everyone = list(range(len(places)))
         for samples, who in rounds:
             part: Any = samples[0] if alone else slice(None) if together else samples
+            before = (last, marginal, stay) if who == everyone else (last[who], marginal[who], stay[who])
+            factors[part], totals[part], *after = self._rule.advance(self._shares, *before, softened[part])
             if who == everyone:
-                factors[part], totals[part], last, marginal, stay = self._rule.advance(
-                    self._shares, last, marginal, stay, softened[part]
-                )
+                last, marginal, stay = after
             else:
-                factors[part], totals[part], last[who], marginal[who], stay[who] = self._rule.advance(
-                    self._shares, last[who], marginal[who], stay[who], softened[part]
-                )
+                last[who], marginal[who], stay[who] = after
         chosen, powers, weighed = self._choose(state, np.log(totals[:, :, 0]).tolist(), places, keys)
         factor = factors[np.arange(len(given)), chosen]
-        final: Any = slice(-1, None) if alone else slice(None) if together else _find_final(keys)
+        last_of = list({key: sample for sample, key in enumerate(keys)}.values())  # each key, in the order of places
+        words = [words[last_of].reshape(shape) for words in (given, factor)]
         learned = [part.reshape(shape) for part in (last, marginal, stay)]
-        words = [words[final].reshape(shape) for words in (given, factor)]
         self._write(list(places), np.concatenate([*learned, weighed.reshape(shape), *words], -1))
         return _normalise(given * factor ** np.array(powers)[:, None])
 
@@ -299,11 +294,6 @@ def _normalise(weights: Floats) -> Floats:
     return weights
 
 
-def _find_final(keys: list[Key]) -> list[int]:
-    """The last sample of each key, keys in the order of their first."""
-    return list({key: sample for sample, key in enumerate(keys)}.values())
-
-
 def _into_rounds(keys: list[Key]) -> tuple[dict[Key, int], list[tuple[list[int], list[int]]]]:
     """The place of each key, and who comes when: in each round the samples, and the places of their keys."""
     places: dict[Key, int] = {}
@@ -322,9 +312,8 @@ def _read_keys(key: Any, count: int, single: bool) -> list[Key]:
     if not isinstance(key, list):
         return [_read_key(key)] * count
     if single or len(key) != count:
-        raise GottaError(
-            f"{len(key)} keys for {'one sample' if single else f'{count} samples'}. Expected as many, or one."
-        )
+        samples = "one sample" if single else f"{count} samples"
+        raise GottaError(f"{len(key)} keys for {samples}. Expected as many, or one.")
     return [_read_key(one) for one in key]
 
 

@@ -22,7 +22,5 @@ def keep_freed_memory() -> bool:
     if sys.platform != "linux" or any(os.environ.get(name) for name in CHOSEN_BY_USER):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return False
     # The second without the first would be slower than neither.
-    return any(mallopt(MMAP, size) for size in LARGEST) and bool(mallopt(TRIM, KEPT))
+    return mallopt is not None and any(mallopt(MMAP, size) for size in LARGEST) and bool(mallopt(TRIM, KEPT))

@@ -1,39 +1,21 @@
 """The arithmetic of the priors `sticky` and `patient`, in NumPy alone: `gotta.Filter` uses it without torch."""
 
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+# What a step goes by: 1, the least and most of `stay`, `learn`, `slow` and `quick`, and the least marginal. As arrays
+# [T, 1], and [T, C] the last one, with which NumPy is twice as fast as with numbers.
+Shares = tuple[Floats, ...]
+# Where a step of one sample computes, factor, joint, wide [T, C] each, and total, anew, rest [T, 1].
+Room = tuple[Floats, ...]
 
 
-class Shares(NamedTuple):
-    """Constants as arrays [T, 1], with which NumPy is twice as fast as with numbers; the last one is [T, C]."""
-
-    one: Floats
-    least: Floats
-    most: Floats
-    learn: Floats
-    slow: Floats
-    quick: Floats
-    floor: Floats
-
-
-class Room(NamedTuple):
-    """Where a step of one sample computes: three arrays [T, C], then three [T, 1]."""
-
-    factor: Floats
-    joint: Floats
-    wide: Floats
-    total: Floats
-    anew: Floats
-    rest: Floats
-
-    @classmethod
-    def of(cls, temperatures: int, classes: int) -> "Room":
-        return cls(*(np.empty((temperatures, size)) for size in (classes, classes, classes, 1, 1, 1)))
+def make_room(temperatures: int, classes: int) -> Room:
+    return tuple(np.empty((temperatures, size)) for size in (classes, classes, classes, 1, 1, 1))
 
 
 class Weighing:
@@ -147,7 +129,7 @@ class PatientMarkov(HiddenMarkov):
 
 @lru_cache(maxsize=64)
 def _fill(count: int, classes: int, numbers: tuple[float, ...], floor: float) -> Shares:
-    return Shares._make([*(np.full((count, 1), number) for number in numbers), np.full((count, classes), floor)])
+    return *(np.full((count, 1), number) for number in numbers), np.full((count, classes), floor)
 
 
 def share_of(of_one: float, count: int) -> float:

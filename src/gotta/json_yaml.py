@@ -12,10 +12,11 @@ import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
 from math import isfinite
 from pathlib import Path
 from types import NoneType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import yaml
@@ -40,7 +41,7 @@ def read_bytes(path: Path, largest: float = LARGEST, links: bool = False) -> byt
 
 
 @contextmanager
-def open_plain(path: Path, links: bool = False) -> Iterator[BinaryIO]:
+def open_plain(path: Path, links: bool = False) -> Iterator[BufferedReader]:
     """A plain file, opened; what is none is an OSError at once, and never waited for."""
     more = getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for somebody to write to it
     if not links:

@@ -82,13 +82,6 @@ def _end_of(code: str, limit: str | None) -> str:
     if done.returncode == 0:
         return ""
     if done.returncode < 0:
-        return f"a process that tries dies of {_signal_name(-done.returncode)}"
+        return f"a process that tries dies of {signal.strsignal(-done.returncode)}"
     said = done.stderr.decode(errors="replace").strip().splitlines()
     return f"a process that tries ends with code {done.returncode} ({said[-1] if said else 'no message'})"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -9,11 +9,10 @@ import importlib.util
 import inspect
 import pkgutil
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, match_names, unknown
 
 T = TypeVar("T")
 
@@ -52,13 +51,8 @@ class Registry(Generic[T]):
 
     def match(self, patterns: str) -> list[str]:
         """The names that match comma-separated wildcards, in the order of the patterns. Nothing is imported for it."""
-        found: list[str] = []
-        for pattern in (part.strip() for part in patterns.split(",")):
-            hits = [name for name in self.names() if fnmatchcase(name, pattern)]
-            if not hits and ":" not in pattern:
-                raise unknown(self.kind, pattern, self.names())
-            found += [name for name in hits or [pattern] if name not in found]
-        return found
+        of_callers = [part.strip() for part in patterns.split(",") if ":" in part]
+        return match_names(self.kind, patterns, [*self.names(), *of_callers])
 
     def is_user_part(self, name: str) -> bool:
         """Whether it is code that does not come with gotta and would have to be imported to be looked at."""
@@ -103,10 +97,8 @@ class Registry(Generic[T]):
 
     def refusal(self, name: str) -> GottaError:
         """The complaint about `module:Class` that stands in a file and was not given by the caller."""
-        return GottaError(
-            f"{self.kind} '{name}' is code that is not registered, so it was not imported: a file may name "
-            f"registered parts only. If you trust it, name it yourself in the call or the command."
-        )
+        why = "is code that is not registered, so it was not imported"
+        return GottaError(f"{self.kind} '{name}' {why}. If you trust it, name it yourself in the call or the command.")
 
     def module_of(self, name: str) -> str:
         """The module that a thing is from. Nothing of the user's is imported for that."""

@@ -137,39 +137,36 @@ def train(
     num_classes = len(classes) if classes is not None else int(labels.max(initial=0)) + 1
     _check(images, labels, num_classes, settings)
     if test is not None and test[0].shape[1:] != images.shape[1:]:
-        raise GottaError(
-            f"test images are {list(test[0].shape[1:])}. Expected {list(images.shape[1:])}, as in training."
-        )
+        expected = f"Expected {list(images.shape[1:])}, as in training"
+        raise GottaError(f"test images are {list(test[0].shape[1:])}. {expected}.")
     check_writable(out)
     keep_freed_memory()
     model = build(settings, num_classes, images.shape[1])
     optimizer = make_optimizer(model, settings)
     checkpoint = checkpoint_path(out)
-    content = _fingerprint(images, labels)
-    history = _resume(checkpoint, model, optimizer, settings, content)
+    begun: dict[str, Any] = {"settings": asdict(settings), "content": _fingerprint(images, labels), "history": []}
+    history = begun["history"] = _resume(checkpoint, model, optimizer, begun)
     batches = len(images) // settings.batch_size
-    started, first = time.monotonic(), len(history)
-    for epoch in range(first, settings.epochs):
+    steps = settings.epochs * batches
+    started, first = time.monotonic(), len(history) * batches
+    for epoch in range(len(history), settings.epochs):
         correct = 0
         for step, (x, y) in enumerate(_batches(images, labels, settings, epoch)):
-            rate = learning_rate(settings, epoch * batches + step, settings.epochs * batches)
+            done = epoch * batches + step
+            rate = learning_rate(settings, done, steps)
             correct += _update(model, optimizer, x, y, rate, settings.smoothing)
-            done = (epoch - first) * batches + step + 1
-            left = (settings.epochs - first) * batches - done
             accuracy = 100 * correct / ((step + 1) * settings.batch_size)
-            seconds_left = left * (time.monotonic() - started) / done
+            seconds_left = (steps - done - 1) * (time.monotonic() - started) / (done + 1 - first)
             report(Progress(epoch + 1, settings.epochs, step + 1, batches, accuracy, seconds_left))
-        _check_finite(model, epoch, settings)
+        if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
+            raise GottaError(f"the weights became infinite in epoch {epoch + 1}. Use a smaller lr than {settings.lr}.")
         history.append({"epoch": epoch + 1, "train_accuracy": round(accuracy, 3)})
-        _save_checkpoint(checkpoint, model, optimizer, settings, content, history)
-    record: dict[str, Any] = {"settings": asdict(settings), "images": len(images), "content": content}
+        _save_checkpoint(checkpoint, model, optimizer, begun)
     # What the last bits of the weights depend on besides settings and images.
     environment = {"torch": torch.__version__, "numpy": np.__version__, "threads": torch.get_num_threads()}
-    record |= {"history": history, "environment": environment}
-    if classes is not None:
-        record["classes"] = list(classes)
-    if source is not None:
-        record["source"] = dict(source)
+    record = {"settings": begun["settings"], "images": len(images), **begun, "environment": environment}
+    record |= {} if classes is None else {"classes": list(classes)}
+    record |= {} if source is None else {"source": dict(source)}
     if test is not None:
         record["test_accuracy"] = round(accuracy_on(model, *test), 3)
         record["test_images"] = len(test[1])
@@ -238,11 +235,6 @@ def _check(images: Images, labels: IntArray, num_classes: int, settings: Setting
         raise GottaError(f"cannot train {settings.architecture}: {'; '.join(mistakes)}.")
 
 
-def _check_finite(model: Backbone, epoch: int, settings: Settings) -> None:
-    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
-        raise GottaError(f"the weights became infinite in epoch {epoch + 1}. Use a smaller lr than {settings.lr}.")
-
-
 def _fingerprint(images: Images, labels: IntArray) -> str:
     """Names the training images, so that a checkpoint is never continued on others."""
     digest = blake2b(np.ascontiguousarray(images).data, digest_size=16)
@@ -250,38 +242,26 @@ def _fingerprint(images: Images, labels: IntArray) -> str:
     return digest.hexdigest()
 
 
-def _save_checkpoint(
-    path: Path,
-    model: Backbone,
-    optimizer: torch.optim.Optimizer,
-    settings: Settings,
-    content: str,
-    history: list[dict[str, Any]],
-) -> None:
+def _save_checkpoint(path: Path, model: Backbone, optimizer: torch.optim.Optimizer, begun: dict[str, Any]) -> None:
     tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             if isinstance(value, Tensor):
                 tensors[f"optimizer.{name}|{key}"] = value.contiguous()
-    record = json.dumps({"settings": asdict(settings), "content": content, "history": history})
-    write_atomically(path, save(tensors, {"gotta": record}))
+    write_atomically(path, save(tensors, {"gotta": json.dumps(begun)}))
 
 
-def _resume(
-    path: Path, model: Backbone, optimizer: torch.optim.Optimizer, settings: Settings, content: str
-) -> list[dict[str, Any]]:
+def _resume(path: Path, model: Backbone, optimizer: torch.optim.Optimizer, begun: dict[str, Any]) -> list[Any]:
     """Load the checkpoint into model and optimizer, if there is one; the accuracy of the finished epochs."""
     if not path.exists():
         return []
     record, tensors = read(path)
-    here, there = asdict(settings), record.get("settings", {})
+    here, there = begun["settings"], record.get("settings", {})
     others = [f"{name}={there.get(name)}, now {value}" for name, value in here.items() if there.get(name) != value]
-    if record.get("content", content) != content:
+    if record.get("content", begun["content"]) != begun["content"]:
         others.append("other images")
     if others:
-        raise GottaError(
-            f"{path} is of a training with other settings: {'; '.join(others)}. Remove it, or choose another --out."
-        )
+        raise GottaError(f"{path} is of another training: {'; '.join(others)}. Remove it, or choose another --out.")
     model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
     parameters = dict(model.named_parameters())
     for name, value in tensors.items():
@@ -289,5 +269,4 @@ def _resume(
             parameter, key = name[len("optimizer.") :].split("|")
             like = parameters[parameter]
             optimizer.state[like][key] = torch.empty_like(like).copy_(value) if value.shape == like.shape else value
-    history: list[dict[str, Any]] = record["history"]
-    return history
+    return list(record["history"])

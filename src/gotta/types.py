@@ -15,6 +15,7 @@ from torch import Tensor
 
 T = TypeVar("T")
 IntArray = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Images = NDArray[np.uint8]  # [N, H, W, 3]
 
 PAIR = re.compile(r"([a-z_]+)-(\d(?:\.\d+)?)\+([a-z_]+)-(\d(?:\.\d+)?)")

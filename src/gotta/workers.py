@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from multiprocessing import connection, current_process, get_context, parent_process
 from typing import Any, TypeVar
 
@@ -29,38 +30,25 @@ def run_in_order(
     if workers == 0:
         yield from (work(shared, task) for task in tasks)
         return
-    pool, submit = _start(work, shared, workers, processes and may_start_processes())
+    pool: Executor = ThreadPoolExecutor(workers, "gotta-ahead")
+    call: Callable[[Task], Result] = partial(work, shared)
+    if processes and not current_process().daemon:  # a worker of a sweep may have no children
+        # Spawned, because forking a process that has threads can deadlock.
+        pool, call = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (work, shared)), _work
     waiting: deque[Future[Result]] = deque()
     try:
         for task in tasks:
-            waiting.append(submit(task))
+            waiting.append(pool.submit(call, task))
             if len(waiting) > 2 * workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
         raise GottaError(
-            "a worker process died. Expected enough memory for each and a script guarded by "
-            'if __name__ == "__main__"; or use no worker processes.'
+            'a worker process died. Each needs memory, and the script `if __name__ == "__main__":`. Or use no workers.'
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def may_start_processes() -> bool:
-    """Whether this process may have children: the workers of a sweep may not."""
-    return not current_process().daemon
-
-
-def _start(
-    work: Callable[[Any, Task], Result], shared: Any, workers: int, processes: bool
-) -> tuple[Executor, Callable[[Task], "Future[Result]"]]:
-    if not processes:
-        threads = ThreadPoolExecutor(workers, "gotta-ahead")
-        return threads, lambda task: threads.submit(work, shared, task)
-    # Spawned, because forking a process that has threads can deadlock.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (work, shared))
-    return pool, lambda task: pool.submit(_work, task)
 
 
 _given: dict[str, Any] = {}

@@ -102,7 +102,7 @@ def test_a_name_of_two_kinds_needs_the_kind():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Neither", "is a class that is not a part of gotta's. Expected one of method: a subclass of"),
+        ("Neither", "is a class of another kind that is not a part of gotta's. Expected one of method: a subclass of"),
         ("plain", "is a function that is not a part"),
         ("number", "is a int that is not a part"),
         ("absent", "cannot be imported: AttributeError"),

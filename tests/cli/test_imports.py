@@ -7,13 +7,13 @@ from importlib.metadata import EntryPoint
 
 import pytest
 from cli.shell import ENVIRONMENT, MINE, as_in_a_shell, gotta  # noqa: F401
+from experiment.tiny_sweep import sweep
 
 from gotta import GottaError
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.user_parts import REGISTRIES
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import sweep
 from gotta.memory import policies
 
 pytestmark = pytest.mark.thorough

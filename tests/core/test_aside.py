@@ -11,8 +11,7 @@ from whole_state import frozen_state, plain
 
 import gotta
 from gotta.core import between_steps
-from gotta.core.aside import place
-from gotta.core.streams import state_of_stream
+from gotta.core.streams import place, state_of_stream
 from gotta.errors import GottaError
 
 pytestmark = pytest.mark.filterwarnings("ignore::gotta.priors.OrderWarning")

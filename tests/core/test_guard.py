@@ -200,7 +200,9 @@ def test_the_cost_is_counted_and_at_most_half_a_forward_per_sample(net, memory):
     spent = [model.step(x).cost.get("guard", {}) for x in draw(labels, 0).split(64)]
     looks = len(labels) // EVERY * SEGMENT // ROWS
     assert model.guard.looks == looks
-    assert sum(cost.get("forwards", 0) for cost in spent) == 2 * looks == model.guard.spent.forwards
+    assert (
+        sum(cost.get("forwards", 0) for cost in spent) == 2 * looks == model.method.cost.summary()["guard"]["forwards"]
+    )
     company = sum(min(COMPANY, look * NEWCOMERS) for look in range(looks))
     assert sum(cost.get("samples", 0) for cost in spent) == looks * 2 * ROWS + company <= len(labels) / 2
     bare = adapt(net, "tent", memory, capacity, lr=1e-4, pairing="memory")
@@ -218,11 +220,11 @@ def test_looking_back_costs_at_most_half_a_forward_per_sample(net, size):
     model = adapt(net, "norm", guard="freeze")
     with pytest.warns(UserWarning, match="made up"):
         model.guard.trip(model.method, model.memory, "made up")
-    before, labels = model.guard.spent.samples, in_runs(size * EVERY_BATCH * 10)
+    before, labels = model.method.cost.summary()["guard"]["samples"], in_runs(size * EVERY_BATCH * 10)
     follow(model, labels, size)
     assert model.guard.sheltering
     assert model.guard.looks > 0
-    assert model.guard.spent.samples - before <= len(labels) / 2
+    assert model.method.cost.summary()["guard"]["samples"] - before <= len(labels) / 2
 
 
 @pytest.mark.parametrize("size", [1, 4, 16, 100, 256])

@@ -62,7 +62,6 @@ def test_the_report_counts_agreement_and_the_gain_of_labels():
     assert report.accuracy_adapted == pytest.approx(sum(right[1]) / 90)
     assert report.gain == pytest.approx((sum(right[1]) - sum(right[0])) / 90)
     assert report.gain_low < report.gain < report.gain_high
-    assert report.to_dict()["gain"] == report.gain
     assert "95 % interval" in str(report)
     assert 1 <= report.classes_adapted <= CLASSES
 
@@ -80,7 +79,7 @@ def test_ids_of_the_callers_own():
     model.feedback(["request 3"], [1])
     assert model.report().labelled == 1
     for bad in (["a"] * 8, ["a"], [1.5] * 8, [f"request {place}" for place in range(8)]):
-        with pytest.raises(GottaError, match="id"):
+        with pytest.raises(GottaError, match=r"name each of the 8|named by"):
             model(x, ids=bad)
     assert model.report().samples == 8
     with pytest.raises(GottaError, match="shadow=True"):
@@ -97,7 +96,7 @@ def test_ids_of_the_callers_own():
         ([0], [CLASSES], "from 0 to 9"),
         ([0], [-1], "from 0 to 9"),
         ([0], [1.0], "whole number"),
-        ([None], [1], "id of a sample"),
+        ([None], [1], "a sample is named by"),
     ],
 )
 def test_bad_feedback_is_one_error_and_counts_nothing(ids, labels, words):

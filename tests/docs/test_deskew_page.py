@@ -36,7 +36,7 @@ def test_like_with_like():
     below = {
         name
         for name, row in ROWS.items()
-        if name != "deskew" and difference(best, [run for run in runs if name_of(run) == row]).distinguishable
+        if name != "deskew" and difference(best, [run for run in runs if name_of(run) == row]).verdict
     }
     assert below == {"Norm, running statistics without a memory"}
     assert "only Norm with running statistics is significantly below deskew" in TEXT

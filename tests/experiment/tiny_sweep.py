@@ -9,6 +9,7 @@ from tiny import TinyData, seeded_net, seeded_transformer
 
 from gotta.experiment.run import loaded as module
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep import forking
 from gotta.experiment.sweep.cell import Work
 from gotta.experiment.sweep.engines.local import Local
 from gotta.experiment.sweep.leases import Leases
@@ -49,13 +50,15 @@ def use_tiny(monkeypatch):
     """For one test, the real path on a network and images that take no time; forked workers have them as well."""
     data, net = TinyData(per_class=15), seeded_net(classes=3)
     net.num_classes = 3
+    monkeypatch.setattr(forking, "START", "fork")
     monkeypatch.setattr(module, "share_dataset", lambda name: data)
     nets = {"vit-mini": seeded_transformer(classes=3)}
     monkeypatch.setattr(module, "share_model", lambda model, num_classes: nets.get(model.name, net))
 
 
 def patch(pause=0.0):
-    """Make this process run every cell on the tiny network; processes forked from it do as well."""
+    """Make this process run every cell on the tiny network, and so do processes, which are forked from it."""
+    forking.START = "fork"
     data, net = SlowData(per_class=15), seeded_net(classes=3)
     data.pause = pause
     net.num_classes = 3
@@ -67,10 +70,14 @@ def drive(root, count, jobs=2, pause=0.0, snapshot_every=0.1):
     """What a process that runs a sweep does; 1 if a cell failed."""
     patch(pause)
     work = Work(str(root), snapshot_every=snapshot_every, beat=0.5)
-    failures = Sweep(
-        Store(root, writable=True), work, Local(jobs, context=multiprocessing.get_context("fork")), lambda event: None
-    ).run(specs(count))
+    failures = Sweep(Store(root, writable=True), work, Local(jobs), lambda event: None).run(specs(count))
     raise SystemExit(bool(failures))
+
+
+def sweep(specs, store, jobs, threads, listen, engine=None, record=(), **more):
+    """Run what the store lacks, on this machine unless another engine is given; the failures."""
+    work = Work(str(store.root.resolve()), threads, record=frozenset(record), **more)
+    return Sweep(store, work, engine or Local(jobs), listen).run(specs)
 
 
 def driver(root, count, **more):

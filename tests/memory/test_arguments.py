@@ -54,13 +54,13 @@ def test_a_part_of_ones_own_must_be_given_again(tmp_path):
     [
         (
             {"memory": "fps", "epsilon": 0.1},
-            r"'epsilon' is an argument of memories \(.*fps.*\), not of method 'tent'.*gotta.memory.FPS\(epsilon=0.1\)",
+            r"'epsilon' is an argument of memories \(.*fps.*\), not of method 'tent'.*gotta.Memory\('fps', ...,",
         ),
         (
             {"memory": "fps", "refresh_every": 3},
             r"'refresh_every' is an argument of memories .*gotta.Memory\('fps', ..., refresh_every=3\)",
         ),
-        ({"memory": "fifo", "epsilon": 0.1}, r"argument of memories \(cds, .*fps.*gotta.memory.CDS"),
+        ({"memory": "fifo", "epsilon": 0.1}, r"argument of memories \(cds, .*fps.*gotta.Memory\('cds', "),
         ({"memory": "none", "capacity": None, "alpha": 1}, r"argument of memories \(rbm\)"),
         ({"memory": "fps", "epsilom": 0.1}, "argument of method 'tent' 'epsilom' is unknown"),
         ({"memory": "fps", "lrr": 0.1}, "Did you mean 'lr'"),

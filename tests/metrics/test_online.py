@@ -213,13 +213,6 @@ def test_a_wrong_step_changes_nothing(target, logits, message):
     assert online.summary() == Online(2, ["a"]).summary()
 
 
-def test_a_metric_needs_classes_and_domains():
-    with pytest.raises(GottaError, match="at least one class"):
-        Online(0, ["a"])
-    with pytest.raises(GottaError, match="0 domains"):
-        Online(2, [])
-
-
 def test_the_error_of_a_domain_is_what_its_accuracy_leaves():
     online = Online(2, ["a"])
     online.update(truth([0, 1, 1, 1]), sure([0, 0, 0, 0], 2))

@@ -131,7 +131,7 @@ def test_architecture_without_weights():
 
 
 def test_network_file_and_other_weights(tmp_path):
-    with pytest.raises(GottaError, match="a network of its own"):
+    with pytest.raises(GottaError, match="has weights, and"):
         load(tmp_path / "mine.safetensors", weights="other.pt")
 
 

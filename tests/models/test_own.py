@@ -104,7 +104,7 @@ def test_a_class_that_is_no_network_is_not_even_called(monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr(subprocess.Popen, "__init__", called)
-    with pytest.raises(GottaError, match=r"is the class .*Popen"):
+    with pytest.raises(GottaError, match=r"it is .*Popen"):
         load("subprocess:Popen")
 
 

@@ -50,7 +50,7 @@ def test_layer_norm_is_the_only_normalisation():
 
 def test_shapes():
     net = model(num_classes=5)
-    assert net.patch_embed(images(2)).shape == (2, 16, 96)
+    assert net.patch_embed(images(2)).shape == (2, 96, 4, 4)
     assert net.features(images(2)).shape == (2, 96)
     assert net(images(2)).shape == (2, 5)
 

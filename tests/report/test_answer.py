@@ -53,7 +53,7 @@ def test_the_headline_is_about_memories_with_the_interval():
     assert found.headline.startswith("Best memory: fps for norm (67.5 %, 10.0 ± 0.")
     assert found.headline.endswith(" above no memory).")
     assert found.lines == ("Significantly better than every other memory: fps for norm.",)
-    assert found.findings[0].helps
+    assert found.findings[0].gain.verdict == 1
 
 
 def test_a_gain_within_the_noise_is_not_significant_and_a_loss_is_below():
@@ -119,9 +119,9 @@ def test_there_is_no_verdict_across_unequal_steps():
         "; no memory has 57.5 %, not comparable: steps of 32 and 64 samples)."
         in told(in_steps_of_64(), runs(-10)).headline
     )
-    assert not finding(in_steps_of_64(), runs(10)).helps
+    assert finding(in_steps_of_64(), runs(10)).gain.verdict is None
     found = finding(runs(10), runs(9.9, "fifo", noise=3, regime__adapt_every=8))
-    assert (found.tied, found.stands_out) == ([], False)
+    assert (any(gap.tied for gap in found.gaps.values()), found.stands_out) == (False, False)
 
 
 def test_the_control_in_the_same_steps_stands_in_for_no_memory():

@@ -33,9 +33,9 @@ def compared(first, second, *groups):
 
 def test_a_difference_has_its_interval_and_its_pairs():
     (found,) = compared("fps", "cstu", runs("fps", 10), runs("cstu", 4))
-    assert found.mean == pytest.approx(6, abs=0.3)
-    assert found.interval[0] < found.mean < found.interval[1]
-    assert (found.pairs, found.is_significant, found.to_settle()) == (12, True, {})
+    assert found.gap.mean == pytest.approx(6, abs=0.3)
+    assert found.gap.half > 0
+    assert (found.gap.pairs, found.gap.verdict, found.to_settle()) == (12, 1, {})
     assert "12 pairs: 3 seeds x 4 domains" in str(found)
 
 
@@ -55,13 +55,13 @@ def test_each_method_and_set_up_has_a_comparison_of_its_own():
 def test_what_would_settle_it_is_guessed_and_holds():
     few = [runs("fps", 1.0, spread=1.5), runs("cstu", 0, spread=1.5)]
     (found,) = compared("fps", "cstu", *few)
-    assert not found.is_significant
+    assert found.gap.verdict == 0
     more = found.to_settle()
     assert set(more) <= {"seed", "domain"}
     assert more
     assert "would settle it" in str(found)
     (one,) = compared("fps", "cstu", runs("fps", 3, seeds=[0]), runs("cstu", 0, seeds=[0]))
-    assert (one.interval, one.to_settle()["seed"]) == (None, 1)
+    assert (one.gap.half, one.to_settle()["seed"]) == (None, 1)
     assert "Too few for a verdict, which needs 5 pairs from 2 seeds." in str(one)
 
 
@@ -85,7 +85,7 @@ def test_rates_are_not_mixed(monkeypatch):
         for memory, rate, gain in (("fps", 0.05, 1), ("fps", 0.2, 9), ("cstu", 0.05, 0), ("cstu", 0.1, 3))
     ]
     found = compared("fps", "cstu", *every)
-    assert [round(one.mean) for one in found] == [1, 6]
+    assert [round(one.gap.mean) for one in found] == [1, 6]
     with pytest.raises(GottaError, match=r"rates 0\.2 and 0\.05"):
         compared("fps", "cstu", every[1], every[2], runs("cds", 0, method__rate=0.05))
 

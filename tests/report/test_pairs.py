@@ -24,7 +24,7 @@ def test_other_streams_are_refused():
     assert found.refused == ("seed 1: the streams differ",)
     nothing = difference(ours[1:], base[1:])
     assert nothing.estimate is None
-    assert not nothing.distinguishable
+    assert nothing.verdict is None
 
 
 def test_a_seed_that_only_one_has_is_said():

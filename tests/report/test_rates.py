@@ -4,7 +4,7 @@ import pytest
 from made_runs import made, panel_of
 
 from gotta.report import panel as panels
-from gotta.report.panel import running_at_best
+from gotta.report.panel import at_best
 from gotta.report.rows import RUNNING, Row
 
 BEST = {("norm", "fps"): 0.2, ("norm", "cstu"): 0.05, ("rotta", "fps"): 0.1, ("norm", "running_statistics"): 0.1}
@@ -30,7 +30,7 @@ def test_both_rates_are_rows_of_one_column():
     fps = Row("memory", "fps")
     assert [row.usual for row in panel.rows[1:]] == [fps, fps, RUNNING, RUNNING]
     assert [row.best_rates for row in panel.rows[1:]] == [(), (("norm", 0.2),), (), (("norm", 0.1),)]
-    assert running_at_best(panel.methods[panel.columns[0]]).runs[0].spec.method.rate == 0.1
+    assert at_best(panel.methods[panel.columns[0]], RUNNING).runs[0].spec.method.rate == 0.1
 
 
 def test_each_method_has_its_rate():

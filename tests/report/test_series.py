@@ -41,7 +41,7 @@ def test_visits_are_spans_of_the_stream():
 @pytest.mark.parametrize("content", [b"\x00\x00\n", b"[1]\n", b'{"samples": 5, "domains": 7}\n'])
 def test_steps_of_wrong_bytes_are_one_message(tmp_path, content):
     (run,) = read_results(write(tmp_path, [made()])).runs
-    (run.folder / STEPS).write_bytes(content)
+    (run.stored.folder / STEPS).write_bytes(content)
     with pytest.raises(GottaError, match="cannot be read"):
         series(run)
 

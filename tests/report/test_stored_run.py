@@ -4,6 +4,7 @@ import pytest
 from made_runs import domains_of, made, stored
 
 from gotta.experiment.spec.identity import FORMAT
+from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.report.stored_run import read_runs
 
 
@@ -39,25 +40,25 @@ def test_reading_gives_what_was_written(tmp_path):
     assert [(run.id, run.spec, run.summary) for run in found] == [
         (run.id, run.spec, run.summary) for run in sorted(runs, key=lambda run: run.id)
     ]
-    assert found[0].folder == tmp_path / "runs" / found[0].id
+    assert found[0].stored.folder == tmp_path / "runs" / found[0].id
 
 
 @pytest.mark.parametrize(
     ("file", "change", "reason"),
     [
-        ("spec", {"recipe": "mini"}, "recipe: Extra inputs are not permitted"),
-        ("spec", {"seed": "first"}, "seed: Input should be a valid integer"),
+        ("spec", {"recipe": "mini"}, "setting 'recipe'"),
+        ("spec", {"seed": "first"}, "seed: input should be a valid integer"),
         ("spec", {"stream": {"colour": "blue"}}, "unexpected keyword argument 'colour'"),
-        ("summary", {"online": {"domains": [{"name": "fog"}]}}, "online.domains.0.samples: Field required"),
-        ("summary", {"online": {"domains": {}}}, "online.domains: Input should be a valid tuple"),
-        ("summary", {"decisions": ["stored"]}, "decisions: Input should be a valid dictionary"),
+        ("summary", {"online": {"domains": [{"name": "fog"}]}}, "online.domains.0.samples is missing"),
+        ("summary", {"online": {"domains": {}}}, "online.domains: input should be a valid tuple"),
+        ("summary", {"decisions": ["stored"]}, "decisions: expected settings by name"),
     ],
 )
 def test_what_this_version_cannot_read_is_named_and_left_out(tmp_path, file, change, reason):
     store, other = stored(tmp_path, [made("none")]), made().stored
     identity = {"format": FORMAT, "settings": change if file == "spec" else {}, "parts": {}}
     parts = {"spec": other.spec, "summary": other.summary, "environment": {}, "identity": identity}
-    store.write(other.id, steps=[], **(parts | {file: parts[file] | change}))
+    store.write(StoredRun(other.id, **(parts | {file: parts[file] | change})), [])
     runs, ((id, told),) = read_runs(store)
     assert [run.id for run in runs] == [made("none").id]
     assert id == made().id

@@ -55,9 +55,10 @@ class Service:
 @contextmanager
 def serving(state, **settings):
     """Two nodes with a replica each, and their proxy on the first."""
-    from gotta.serve.app import Settings, import_serve, make_app, start_proxies
+    from gotta.serve.app import import_serve, make_app, start_proxies
     from gotta.serve.gate import TOKEN as VARIABLE
     from gotta.serve.owned_streams import StreamStore
+    from gotta.serve.settings import Settings
 
     serve = import_serve()
     import ray

@@ -29,7 +29,7 @@ ADMIN = {"authorization": f"Bearer {TOKEN}"}
 def service(tmp_path_factory):
     pytest.importorskip("fastapi", reason="ray[serve] is not installed")
     pytest.importorskip("httpx")
-    from gotta.serve.requests import Limits
+    from gotta.serve.settings import Limits
 
     limits = Limits(bytes=1 << 20, samples=64, pixels=1 << 20, read_seconds=2, seconds=20)
     with serving(tmp_path_factory.mktemp("state"), limits=limits, size=8) as running:

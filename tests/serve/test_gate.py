@@ -10,7 +10,8 @@ from gotta import GottaError
 from gotta.serve import gate as gate_module
 from gotta.serve.gate import TOKEN, Asked, Gate
 from gotta.serve.meters import Meters
-from gotta.serve.requests import Later, Limits
+from gotta.serve.requests import Refused
+from gotta.serve.settings import Limits
 
 NPY = io.BytesIO()
 np.save(NPY, np.zeros((2, 3), np.float32))
@@ -73,7 +74,7 @@ def test_a_stream_that_nobody_takes_is_given_up_in_time():
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (Later("full"), 503),
+        (Refused("full", 503), 503),
         (RuntimeError("secret path"), 500),
         ({"error": "bad batch", "status": 400}, 400),
         (GottaError("wrong"), 400),
@@ -95,10 +96,9 @@ def test_what_goes_wrong_behind_the_gate(answer, status):
         ({"stream": "../x"}, 400),
         ({"body": b"x"}, 400),
         ({"body": b"x" * 70_000}, 413),
-        ({"headers": {**KIND, "content-length": "70000"}}, 413),
         ({"path": "/feedback", "body": b"{}"}, 400),
-        ({"path": "/feedback", "body": b'{"ids": ["a"], "labels": [1, 2]}'}, 400),
-        ({"path": "/feedback", "body": b'{"ids": ["a"], "labels": [true]}'}, 400),
+        ({"path": "/feedback", "body": b'{"ids": 1, "labels": [1]}'}, 400),
+        ({"path": "/feedback", "body": b"[]"}, 400),
     ],
 )
 def test_what_the_gate_refuses_reaches_no_replica(given, status):
@@ -127,7 +127,7 @@ def test_admin_calls_need_the_token(monkeypatch, call):
     assert ask(replicas, f"/admin/{call}", headers=right, n="1")[0] == 200
 
 
-@pytest.mark.parametrize("number", ["", "-1", "x", "1" * 10, "²", None])
+@pytest.mark.parametrize("number", ["", "x", "1" * 10_000, "²", None])
 def test_a_snapshot_has_a_number(monkeypatch, number):
     monkeypatch.setenv(TOKEN, "s")
     given = {} if number is None else {"n": number}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gotta.serve.grpc_calls import predict
-from gotta.serve.requests import Limits
+from gotta.serve.settings import Limits
 
 struct_pb2 = pytest.importorskip("google.protobuf.struct_pb2")
 grpc = pytest.importorskip("grpc")

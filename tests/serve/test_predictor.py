@@ -14,8 +14,9 @@ from gotta.core.undo import UndoneWarning
 from gotta.experiment.sweep import leases as leases_module
 from gotta.serve.meters import Meters
 from gotta.serve.one_stream import OneStream
-from gotta.serve.owned_streams import OwnedElsewhere, StaleOwner, StreamStore
+from gotta.serve.owned_streams import StreamStore
 from gotta.serve.predictor import Predictor
+from gotta.serve.settings import Settings
 
 HERE = str(Path(__file__).parent)
 
@@ -29,7 +30,8 @@ def start(request, tmp_path, monkeypatch):
     def start(save_every=None, model=f"served_models:{request.param}"):
         """One that saves by itself only if it is told how often."""
         store = StreamStore(tmp_path, beat=3600)
-        started.append(Predictor(model, store, Meters(fake_meters), 3600.0 if save_every is None else save_every))
+        settings = Settings(model, tmp_path, save_every=save_every or 3600.0)
+        started.append(Predictor(settings, store, Meters(fake_meters)))
         if save_every is None:
             started[-1].stopping.set()
         return started[-1]
@@ -95,7 +97,7 @@ def test_one_bad_request_harms_no_other(start):
 def test_another_replica_goes_on_from_what_was_saved(start, monkeypatch):
     first, second = start(), start()
     a = first.open("a")
-    with pytest.raises(OwnedElsewhere):
+    with pytest.raises(GottaError, match="held by another replica"):
         second.open("a")
     first.predict([(a, samples(0))])
     first.close(a)
@@ -133,9 +135,9 @@ def test_a_stale_owner_neither_predicts_nor_saves(start, monkeypatch):
     first.save_every = 0.0
     first._save_due()
     assert "a" not in first.owned
-    for change in (first.snapshot, first.reset, lambda owned: first.rollback(owned, 1)):
-        with pytest.raises(StaleOwner):
-            change(a)
+    for change in (("snapshot", a), ("reset", a), ("rollback", a, 1)):
+        with pytest.raises(GottaError, match="newer owner"):
+            first.do(*change)
     second.close(new)
     assert seen(second.open("a")) == 4, "of the new owner alone"
 
@@ -173,11 +175,11 @@ def test_rolling_back_and_resetting(start):
     predictor = start()
     a = predictor.open("a")
     predictor.predict([(a, samples(0))])
-    assert predictor.snapshot(a) == {"snapshot": 1}
+    assert predictor.do("snapshot", a) == {"snapshot": 1}
     predictor.predict([(a, samples(1))])
-    predictor.rollback(a, 1)
+    predictor.do("rollback", a, 1)
     assert seen(a) == 4
-    predictor.reset(a)
+    predictor.do("reset", a)
     assert seen(a) == 0
     predictor.close(a)
     assert seen(predictor.open("a")) == 0
@@ -218,9 +220,8 @@ def test_a_dead_keeper_is_not_healthy(start):
 def test_a_shadow_answers_as_the_source_until_it_is_promoted(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(HERE)
     store = StreamStore(tmp_path, beat=3600)
-    replicas = [
-        Predictor("served_models:build_network", store, Meters(fake_meters), 3600.0, shadow=True) for _ in range(2)
-    ]
+    settings = Settings("served_models:build_network", tmp_path, save_every=3600.0, shadow=True)
+    replicas = [Predictor(settings, store, Meters(fake_meters)) for _ in range(2)]
     predictor = replicas[0]
     for replica in replicas:
         replica.stopping.set()

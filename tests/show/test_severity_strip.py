@@ -3,7 +3,7 @@
 import numpy as np
 from streams.fake_data import FakeDataset, balanced
 
-from gotta.show.stream_picture import FIRST, SECOND, draw, severities, severity_strip
+from gotta.show.stream_picture import BAR, SECOND, draw, severities, severity_strip
 from gotta.streams import Stream, StreamSpec
 
 NAMES = ("snow-5+fog-0", "snow-2.5+fog-2.5", "snow-0+fog-5", "fog-5+snow-0", "fog-0+snow-5")
@@ -14,9 +14,9 @@ def test_one_corruption_fades_while_the_other_grows(tmp_path):
     flow = Stream(FakeDataset(balanced(2, 5), NAMES[:3]), spec)
     levels = severities(flow)
     assert levels.tolist() == [[5, 0], [2.5, 2.5], [0, 5]]
-    strip = severity_strip(flow, levels, 30, 104)
-    for column, first, second in ((0, 50, 0), (15, 25, 25), (29, 0, 50)):
-        assert int((strip[:, column] == FIRST).all(1).sum()) == first
+    strip = severity_strip(flow, levels, 30)
+    for column, first, second in ((0, 43, 0), (15, 22, 21), (29, 0, 43)):
+        assert int((strip[:, column] == BAR).all(1).sum()) == first
         assert int((strip[:, column] == SECOND).all(1).sum()) == second
     assert draw(flow, tmp_path / "w.png").stat().st_size > 0
 

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams.fake_data import FakeDataset, balanced, next_draws, published
 
-from gotta.errors import GottaError
 from gotta.streams import Stream, StreamSpec
 from gotta.streams.markov import Walk, make_chain, markov
 
@@ -112,11 +111,6 @@ def test_shares_are_kept_where_the_chain_cannot_give_them():
     assert np.bincount(label)[0] / np.bincount(label)[-1] == pytest.approx(10, rel=0.05)
     assert np.bincount(domain)[0] / np.bincount(domain)[-1] == pytest.approx(5, rel=0.05)
     assert (np.diff(domain) >= 0).all()
-
-
-def test_domains_must_fit_the_labels():
-    with pytest.raises(GottaError, match=r"domain must tell the domain of each of 3 labels, got shape \(2,\)."):
-        markov([0, 1, 0], np.random.RandomState(0), domain=[0, 1])
 
 
 def test_a_chain_that_ends_before_all_classes_have_come_says_so():

@@ -54,7 +54,7 @@ def test_a_note_names_the_domains_that_repeat() -> None:
 def test_a_data_set_without_other_draws_repeats_its_images() -> None:
     data = FakeDataset(balanced(3, 4), domains=("snow-5",))
     redrawn = Stream(data, StreamSpec(domains="snow", redraws=2))
-    pixels = shown(redrawn.dataset, redrawn.request(0))
+    pixels = shown(redrawn.dataset, redrawn.request(redrawn.batches[0]))
     assert (pixels[:, 0, 0, 0] == redrawn.index % 12).all()
     assert redrawn.notes == ["redraws=2 repeats the same pixels in snow-5: nothing is drawn there."]
 

@@ -87,7 +87,7 @@ def test_gradual_rises_and_falls():
     found = [pool for pool in gradual(["snow-5", "fog-2"])]
     up_and_down = [1, 2, 3, 4, 5, 4, 3, 2, 1]
     assert found == [(f"snow-{s}",) for s in up_and_down] + [(f"fog-{s}",) for s in (1, 2, 1)]
-    with pytest.raises(GottaError, match=r"needs domains with a severity.*got 'clean'"):
+    with pytest.raises(GottaError, match=r"needs a severity.*got 'clean'"):
         gradual(["clean"])
 
 

@@ -37,7 +37,7 @@ def test_the_seed_decides_where_it_goes_and_eight_transitions_are_usual():
 
 
 def test_what_cannot_be_walked_is_told():
-    with pytest.raises(GottaError, match="goes from one corruption to another, and 'snow-5' has only one"):
+    with pytest.raises(GottaError, match="needs domains of two corruptions, got 'snow-5'"):
         walk(["snow-5"], 0)
     with pytest.raises(GottaError, match="came to 'fog', and no path leaves it"):
         walk(["snow-1+fog-0", "snow-0+fog-1"], 0)

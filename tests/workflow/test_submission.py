@@ -103,7 +103,7 @@ def test_a_part_of_ones_own_must_pass_its_checks(tmp_path, monkeypatch, code, wo
     (tmp_path / f"{name}.py").write_text(code)
     monkeypatch.syspath_prepend(str(tmp_path))
     store = gotta.bench(RECIPE, memory=f"{name}:Newest", seeds=[0, 1, 2], out=tmp_path / "runs").store
-    with pytest.raises(GottaError, match=rf"is imported only on your word. Add --import {name}."):
+    with pytest.raises(GottaError, match=rf"imported only on your word. Add --import {name}."):
         submit(store, tmp_path / "mine.jsonl")
     if words:
         with pytest.raises(GottaError, match=rf"memory '{name}:Newest' does not pass its {words}"):

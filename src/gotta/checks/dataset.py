@@ -83,7 +83,7 @@ def _facts_hold(data: Any) -> None:
         assert len(per_clip) == len({clip for clip, _ in per_clip}), "a clip has frames of two classes"
 
 
-SUITE = OfDataSets("data set", Case, find, examples=12)
+SUITE = OfDataSets(DATASETS, Case, find, examples=12)
 named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 

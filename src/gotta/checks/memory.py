@@ -1,15 +1,15 @@
 """What any memory policy must satisfy, on random streams: `run("my_module:MyPolicy")` gives a report.
 
-The streams are drawn by hypothesis where it is installed (it shrinks a failure to a small one), else by a seeded
-generator. They are small, and of the kinds that break things.
+The streams are small, and of the kinds that break things.
 """
 
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ from torch import Tensor
 from gotta.checks.suite import Report, Result, Suite, no_global_randomness, same
 from gotta.errors import GottaError
 from gotta.limits import Within
-from gotta.memory import Candidate, Decision, Memory, Policy, Table, memory_class
+from gotta.memory import Candidate, Decision, Memory, Policy, Table, policies
 from gotta.memory.policy import make_policy
 from gotta.registry import build_part
 
@@ -39,27 +39,23 @@ class Case:
     seed: Annotated[int, Within(0, 2**16)]
 
     def stream(self) -> "Samples":
-        return samples(self.kind, self.num_classes, self.batches * self.batch_size, self.seed)
+        return samples(self.kind, self.num_classes, self.count, self.seed)
+
+    @property
+    def count(self) -> int:
+        return self.batches * self.batch_size
 
 
-@dataclass(frozen=True)
-class Samples:
-    """x[N, 2] (id and noise), label[N], uncertainty[N], embedding[N, D]."""
+Samples = dict[str, NDArray[Any]]  # x[N, 2] (id and noise), label[N], uncertainty[N], embedding[N, D]
 
-    x: NDArray[np.float32]
-    label: NDArray[np.int64]
-    uncertainty: NDArray[np.float64]
-    embedding: NDArray[np.float32]
 
-    def __len__(self) -> int:
-        return len(self.label)
+def cut(stream: Samples, start: int, stop: int) -> dict[str, Any]:
+    """The arguments of `observe` for some samples, as copies."""
+    return {name: values[start:stop].copy() for name, values in stream.items()}
 
-    def part(self, start: int, stop: int) -> dict[str, Any]:
-        """The arguments of `observe` for some samples, as copies."""
-        return {name: getattr(self, name)[start:stop].copy() for name in ("x", "label", "uncertainty", "embedding")}
 
-    def parts(self, size: int) -> Iterator[dict[str, Any]]:
-        return (self.part(start, start + size) for start in range(0, len(self), size))
+def parts(stream: Samples, size: int) -> Iterator[dict[str, Any]]:
+    return (cut(stream, start, start + size) for start in range(0, len(stream["x"]), size))
 
 
 def samples(kind: str, num_classes: int, size: int, seed: int) -> Samples:
@@ -83,42 +79,40 @@ def samples(kind: str, num_classes: int, size: int, seed: int) -> Samples:
     uncertainty = -(p * np.log(p + 1e-6)).sum(1)
     embedding = np.full_like(p, 0.5) if kind == "constant embeddings" else p
     x = np.stack([np.arange(size), rng.normal(size=size)], 1)
-    return Samples(x.astype(np.float32), logits.argmax(1), uncertainty, embedding.astype(np.float32))
+    label, x, embedding = logits.argmax(1), x.astype(np.float32), embedding.astype(np.float32)
+    return {"x": x, "label": label, "uncertainty": uncertainty, "embedding": embedding}
 
 
+@dataclass(frozen=True)
 class Subject:
     """The policy under test, built anew for every memory, so that nothing it might keep passes from one to the next."""
 
-    def __init__(self, policy: Any, arguments: dict[str, Any]) -> None:
-        self._policy, self._arguments = policy, arguments
-
-    def build(self) -> Policy:
-        if isinstance(self._policy, type):
-            return make_policy(build_part("memory", self._policy, **self._arguments), {})
-        return make_policy(deepcopy(self._policy), self._arguments)
+    build: Callable[[], Policy]
 
     def memory(self, case: Case, seed: int = 0) -> Memory:
         return Memory(self.build(), capacity=case.capacity, num_classes=case.num_classes, seed=seed)
 
     @property
     def lasts(self) -> bool:
-        return memory_class(self.build()).lasts
+        return not self.build().holds_batch
 
 
 def find(policy: Any, arguments: dict[str, Any]) -> Subject:
-    subject = Subject(policy, arguments)
+    subject = Subject(lambda: make_policy(deepcopy(policy), arguments))
+    if isinstance(policy, type):
+        subject = Subject(lambda: make_policy(build_part("memory", policy, **arguments), {}))
     subject.build()  # an unknown name or wrong arguments are a mistake of the caller, not of the policy
     return subject
 
 
-SUITE = Suite("memory", Case, find, examples=30)
+SUITE = Suite(policies, Case, find, examples=30)
 named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 
 @named("never holds more than its capacity; slots are in range")
 def fits(subject: Subject, case: Case) -> None:
     memory = subject.memory(case)
-    for part in case.stream().parts(case.batch_size):
+    for part in parts(case.stream(), case.batch_size):
         slots = memory.observe(**part)
         limit = case.capacity if subject.lasts else len(slots)
         assert slots.shape == (len(part["label"]),), f"{slots.shape} slots for {len(part['label'])} samples"
@@ -130,26 +124,24 @@ def fits(subject: Subject, case: Case) -> None:
 def stored_rows_are_real(subject: Subject, case: Case) -> None:
     memory, stream = subject.memory(case), case.stream()
     where: dict[int, int] = {}
-    for start in range(0, len(stream), case.batch_size):
-        slots = memory.observe(**stream.part(start, start + case.batch_size))
+    for start in range(0, case.count, case.batch_size):
+        slots = memory.observe(**cut(stream, start, start + case.batch_size))
         if not subject.lasts:
             where = {}
         where.update({int(slot): start + i for i, slot in enumerate(slots) if slot >= 0})
     batch = memory.batch()
     ids = memory.ids
     assert ids.tolist() == [where[int(slot)] for slot in memory.slots], "the slots do not lead back to the samples"
-    for name in ("x", "label", "uncertainty", "embedding"):
-        assert np.array_equal(getattr(batch, name).numpy(), getattr(stream, name)[ids]), (
-            f"{name} of a stored row differs"
-        )
-    expected = len(stream) - ids if subject.lasts else np.zeros(len(ids))
+    for name, values in stream.items():
+        assert np.array_equal(getattr(batch, name).numpy(), values[ids]), f"{name} of a stored row differs"
+    expected = case.count - ids if subject.lasts else np.zeros(len(ids))
     assert np.array_equal(batch.age.numpy(), expected), "ages do not count the samples since storing"
 
 
 @named("leaves its input as it was, and keeps and gives no reference to it")
 def copies(subject: Subject, case: Case) -> None:
     memory, stream = subject.memory(case), case.stream()
-    part = {name: torch.from_numpy(value) for name, value in stream.part(0, len(stream)).items()}
+    part = {name: torch.from_numpy(value) for name, value in stream.items()}
     before = {name: value.clone() for name, value in part.items()}
     memory.observe(**part)
     assert all(torch.equal(part[name], before[name]) for name in part), "observe changed its input"
@@ -166,13 +158,13 @@ def copies(subject: Subject, case: Case) -> None:
 @named("counts agree with labels; every decision is counted once")
 def counts_agree(subject: Subject, case: Case) -> None:
     memory, stream = subject.memory(case), case.stream()
-    for part in stream.parts(case.batch_size):
+    for part in parts(stream, case.batch_size):
         memory.observe(**part)
         held = np.bincount(memory.peek().label.numpy(), minlength=case.num_classes)
         assert np.array_equal(held, memory._table.count), "count[class] differs from the labels of the rows"
     stats = memory.stats
     total = {name: stats.pop(name) for name in ("stored", "rejected", "evicted")}
-    assert total["stored"] + total["rejected"] == len(stream) == sum(stats.values()), f"{total} and {stats}"
+    assert total["stored"] + total["rejected"] == case.count == sum(stats.values()), f"{total} and {stats}"
     if subject.lasts:
         assert total["stored"] - total["evicted"] == len(memory), f"{total} with {len(memory)} rows"
 
@@ -188,7 +180,7 @@ def repeatable(subject: Subject, case: Case) -> None:
 def batching_does_not_matter(subject: Subject, case: Case) -> None:
     if not subject.lasts:
         return
-    whole = len(case.stream())
+    whole = case.count
     expected = make_offer(subject, case, whole)
     for size in (1, max(1, whole // 2), case.batch_size):
         same(expected, make_offer(subject, case, size), f"batches of {size} give another content than one of {whole}")
@@ -197,8 +189,8 @@ def batching_does_not_matter(subject: Subject, case: Case) -> None:
 @named("a saved state goes on identically in a new memory")
 def state_goes_on(subject: Subject, case: Case) -> None:
     memory, stream = subject.memory(case), case.stream()
-    parts = list(stream.parts(case.batch_size))
-    for part in parts[: len(parts) // 2]:
+    offers = list(parts(stream, case.batch_size))
+    for part in offers[: len(offers) // 2]:
         memory.observe(**part)
         memory.batch()
     state = memory.state_dict()
@@ -206,7 +198,7 @@ def state_goes_on(subject: Subject, case: Case) -> None:
     other = subject.memory(case, seed=1)
     other.load_state_dict(deepcopy(state))
     same(snapshot(memory), snapshot(other), "a loaded memory differs from the saved one")
-    for part in parts[len(parts) // 2 :]:
+    for part in offers[len(offers) // 2 :]:
         slots = memory.observe(**part), other.observe(**part)
         assert np.array_equal(*slots), f"after loading, slots {slots[1].tolist()} instead of {slots[0].tolist()}"
     same(snapshot(memory), snapshot(other), "a loaded memory goes on differently")
@@ -268,11 +260,11 @@ def relabelling_permutes(subject: Subject, case: Case) -> None:
     stream = case.stream()
     memory, other = subject.memory(case), subject.memory(case)
     permutation = np.random.default_rng(case.seed).permutation(case.num_classes)
-    embedding = np.empty_like(stream.embedding)
-    embedding[:, permutation] = stream.embedding
+    embedding = np.empty_like(stream["embedding"])
+    embedding[:, permutation] = stream["embedding"]
     before = json.dumps(memory.state_dict()["rng"], default=str)
     offer(memory, stream, case.batch_size)
-    offer(other, replace(stream, label=permutation[stream.label], embedding=embedding), case.batch_size)
+    offer(other, {**stream, "label": permutation[stream["label"]], "embedding": embedding}, case.batch_size)
     if json.dumps(memory.state_dict()["rng"], default=str) == before:
         assert sorted(memory.ids) == sorted(other.ids), "with renamed classes other samples are stored"
 
@@ -280,31 +272,22 @@ def relabelling_permutes(subject: Subject, case: Case) -> None:
 @named("columns that it does not declare in `needs` do not matter")
 def needs_are_complete(subject: Subject, case: Case) -> None:
     policy = subject.build()
-    if not declares_needs(policy):
+    owner = type(getattr(policy.place, "__self__", policy))
+    if not any("needs" in vars(kind) for kind in owner.__mro__ if kind is not Policy):
         return
     memory = subject.memory(case)
-    for part in case.stream().parts(case.batch_size):
+    for part in parts(case.stream(), case.batch_size):
         memory.observe(**{name: value for name, value in part.items() if name in ("x", *policy.needs)})
     expected = make_offer(subject, case)["x"].tolist()
     assert sorted(memory.peek().x.tolist()) == sorted(expected), f"needs={policy.needs}, but other columns count too"
 
 
-def declares_needs(policy: Policy) -> bool:
-    owner = getattr(policy.place, "__self__", policy)
-    return any("needs" in vars(kind) for kind in type(owner).__mro__ if kind is not Policy)
-
-
 @named("survives one class, duplicates, capacity 1, batch 1, large batches, more classes than slots")
 def survives(subject: Subject, case: Case) -> None:
-    for change in (
-        {"kind": "one class"},
-        {"kind": "duplicates"},
-        {"kind": "constant embeddings"},
-        {"capacity": 1},
-        {"batch_size": 1, "batches": 20},
-        {"capacity": 3, "batch_size": 40},
-        {"capacity": 4, "num_classes": 40},
-    ):
+    changes: list[dict[str, Any]] = [{"kind": kind} for kind in ("one class", "duplicates", "constant embeddings")]
+    changes += [{"capacity": 1}, {"batch_size": 1, "batches": 20}]
+    changes += [{"capacity": 3, "batch_size": 40}, {"capacity": 4, "num_classes": 40}]
+    for change in changes:
         fits(subject, replace(case, **change))
 
 
@@ -313,14 +296,9 @@ def bad_batches_bounce(subject: Subject, case: Case) -> None:
     memory, stream = subject.memory(case), case.stream()
     offer(memory, stream, case.batch_size)
     before = memory.state_dict()
-    for name, value in (
-        ("uncertainty", np.nan),
-        ("embedding", np.inf),
-        ("x", np.nan),
-        ("label", case.num_classes),
-        ("label", -1),
-    ):
-        part = stream.part(0, len(stream))
+    wrong = [("label", case.num_classes), ("label", -1)]
+    for name, value in [*wrong, ("uncertainty", np.nan), ("embedding", np.inf), ("x", np.nan)]:
+        part = cut(stream, 0, case.count)
         part[name][-1] = value
         with suppress(GottaError):
             memory.observe(**part)
@@ -333,29 +311,25 @@ def refresh_keeps_rows(subject: Subject, case: Case) -> None:
     memory, stream = subject.memory(case), case.stream()
     offer(memory, stream, case.batch_size)
     ids = sorted(memory.ids.tolist())
-    moved = (stream.label + 1) % case.num_classes
-    memory.refresh(lambda x: Told(stream, moved, x))  # type: ignore[arg-type, return-value]
+    moved, twice = (stream["label"] + 1) % case.num_classes, 2 * stream["uncertainty"]
+
+    def predict(x: Tensor) -> Any:
+        at = x[:, 0].long().numpy()  # each sample begins with its id
+        said = {"label": moved[at], "uncertainty": twice[at], "embedding": stream["embedding"][at, ::-1]}
+        return SimpleNamespace(**{name: torch.from_numpy(value.copy()) for name, value in said.items()})
+
+    memory.refresh(predict)
     assert sorted(memory.ids.tolist()) == ids, "a refresh changed which samples are stored"
     batch = memory.peek()
     assert np.array_equal(batch.label.numpy(), moved[memory.ids]), "labels are not the new ones"
-    assert np.array_equal(batch.uncertainty.numpy(), 2 * stream.uncertainty[memory.ids]), "uncertainties are not new"
-    for part in stream.parts(case.batch_size):
+    assert np.array_equal(batch.uncertainty.numpy(), twice[memory.ids]), "uncertainties are not new"
+    for part in parts(stream, case.batch_size):
         memory.observe(**part)
         assert len(memory) <= max(case.capacity, case.batch_size)
 
 
-class Told:
-    """A prediction for stored samples, looked up by their ids."""
-
-    def __init__(self, stream: Samples, label: Any, x: Tensor) -> None:
-        ids = x[:, 0].long().numpy()
-        self.label = torch.from_numpy(label[ids])
-        self.uncertainty = torch.from_numpy(2 * stream.uncertainty[ids])
-        self.embedding = torch.from_numpy(stream.embedding[ids][:, ::-1].copy())
-
-
 def offer(memory: Memory, stream: Samples, size: int) -> None:
-    for part in stream.parts(size):
+    for part in parts(stream, size):
         memory.observe(**part)
 
 

@@ -4,17 +4,17 @@ import json
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gotta.checks.suite import Refused, Suite, different, flat, no_global_randomness, same, take_part
+from gotta.checks.suite import Refused, Suite, different, flat, no_global_randomness, same, take_part, values_of
 from gotta.core.adapted import Adapted
 from gotta.core.pairing import choose_statistics
 from gotta.errors import GottaError
-from gotta.limits import Within, kinds_of
+from gotta.limits import Within
 from gotta.memory import Memory, policies
 from gotta.methods import Method, methods
 from gotta.models import Backbone, Input
@@ -97,16 +97,18 @@ class Subject:
         """The case's network adapted by this method. A network that it refuses is not for it."""
         has_memory = case.memory != "none"
         memory = Memory(case.memory, case.capacity if has_memory else None, case.num_classes, seed=seed)
+        cls, chosen = self.choose(case, has_memory)
         try:
-            method = self._cls(model=case.net(), statistics=self.choose(has_memory), seed=seed, **self._arguments)
+            method = cls(model=case.net(), statistics=chosen, seed=seed, **self._arguments)
         except GottaError as error:
             raise Refused(str(error)) from error
         if method.needs_batch and case.batch_size == 1:
             raise Refused("a batch of one sample has no statistics")
-        return Adapted(method, memory, case.capacity if has_memory else None, self._cls.native_score)
+        return Adapted(method, memory, case.capacity if has_memory else None, cls.native_score)
 
-    def choose(self, has_memory: bool) -> Statistics:
-        return choose_statistics(self._cls, has_memory, "paper", self._arguments.get("preset", "official"))
+    def choose(self, case: Case, has_memory: bool) -> tuple[type[Method], Statistics]:
+        preset = self._arguments.get("preset", "official")
+        return self._cls, choose_statistics(self._cls, has_memory, "paper", preset)
 
 
 def find(method: str | type[Method], arguments: dict[str, Any]) -> Subject:
@@ -114,7 +116,7 @@ def find(method: str | type[Method], arguments: dict[str, Any]) -> Subject:
     cls = take_part(methods, method, arguments)
     subject, name = Subject(cls, arguments), getattr(method, "__name__", method)
     refusals = []
-    for norm in get_args(kinds_of(Case)["norm"]):
+    for norm in values_of(Case)["norm"]:
         try:
             subject.build(Case(2, 4, norm, 0, 4, 3, 0))
             return subject
@@ -125,7 +127,7 @@ def find(method: str | type[Method], arguments: dict[str, Any]) -> Subject:
     raise GottaError(f"method '{name}' takes none of the networks it is checked on: {refusals[0]}")
 
 
-SUITE = Suite("method", Case, find, examples=6)
+SUITE = Suite(methods, Case, find, examples=6)
 named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 
@@ -162,17 +164,14 @@ def adapts_what_it_announced(subject: Subject, case: Case) -> None:
     start = {name: value.clone() for name, value in model.model.state_dict().items()}
     for x in case.stream():
         diagnostics = model.step(x).diagnostics
-        assert all(isinstance(name, str) and isinstance(value, int | float) for name, value in diagnostics.items()), (
-            f"adapt() returned {diagnostics}, expected numbers by name"
-        )
+        kinds = {(type(name), isinstance(value, int | float)) for name, value in diagnostics.items()}
+        assert kinds <= {(str, True)}, f"adapt() returned {diagnostics}, expected numbers by name"
     moved = {name for name, value in model.model.state_dict().items() if not torch.equal(value, start[name])}
     parameters = {name for name, _ in model.model.named_parameters()}
     stray = (moved & parameters) - trained
     assert not stray, f"moved without being announced: {', '.join(sorted(stray))}"
-    stray = moved - parameters
-    assert not stray or method.moves_statistics or method.statistics.follow, (
-        f"buffers moved: {', '.join(sorted(stray))}"
-    )
+    stray = set() if method.moves_statistics or method.statistics.follow else moved - parameters
+    assert not stray, f"buffers moved: {', '.join(sorted(stray))}"
     assert set(method.trained) == trained, "what is trained changed on the way"
     assert [module.training for module in model.model.modules()] == modes, "a network was left in another mode"
 

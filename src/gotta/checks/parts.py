@@ -2,25 +2,16 @@
 
 from typing import Any
 
-from gotta.checks import dataset, memory, method, prior, stream
-from gotta.checks import statistics as statistics_suite
+from gotta.checks import dataset, memory, method, prior, statistics, stream
 from gotta.checks.suite import Report, Suite
-from gotta.data import DATASETS
 from gotta.errors import GottaError, unknown
-from gotta.memory import policies
-from gotta.methods import methods
-from gotta.priors import priors
-from gotta.registry import Registry, import_named
-from gotta.statistics import statistics
-from gotta.streams import ORDERS, SCHEDULES
+from gotta.registry import Registry, import_named, what_is
 
-KINDS: dict[str, Registry[Any]] = {
-    registry.kind: registry for registry in (methods, policies, statistics, priors, DATASETS, ORDERS, SCHEDULES)
-}
 SUITES: dict[str, Suite[Any, Any]] = {
-    **{module.SUITE.kind: module.SUITE for module in (method, memory, statistics_suite, prior, dataset)},
+    **{module.SUITE.kind: module.SUITE for module in (method, memory, statistics, prior, dataset)},
     **stream.SUITES,
 }
+KINDS: dict[str, Registry[Any]] = {kind: suite.known for kind, suite in SUITES.items()}
 
 
 def find_kinds(name: str) -> list[str]:
@@ -31,8 +22,7 @@ def find_kinds(name: str) -> list[str]:
         found = [kind for kind, registry in KINDS.items() if registry.accepts(thing)]
         if not found:
             expected = "; ".join(f"{kind}: {registry.expected}" for kind, registry in KINDS.items())
-            what = "class" if isinstance(thing, type) else type(thing).__name__
-            raise GottaError(f"'{name}' is a {what} that is not a part of gotta's. Expected one of {expected}.")
+            raise GottaError(f"'{name}' is {what_is(thing)} that is not a part of gotta's. Expected one of {expected}.")
     return found
 
 

@@ -41,7 +41,7 @@ def find(prior: Any, arguments: dict[str, Any]) -> Make:
     return lambda: deepcopy(found) if isinstance(found, Prior) else found(**arguments)
 
 
-SUITE = Suite("prior", Case, find, examples=15)
+SUITE = Suite(priors, Case, find, examples=15)
 named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 

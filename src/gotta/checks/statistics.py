@@ -9,7 +9,6 @@ from gotta.checks.method import SUITE as OF_METHODS
 from gotta.checks.method import Case
 from gotta.checks.method import Subject as MethodSubject
 from gotta.checks.suite import Suite, same, take_part
-from gotta.core.adapted import Adapted
 from gotta.methods import Method, methods
 from gotta.statistics import Statistics, statistics
 
@@ -21,13 +20,9 @@ class Subject(MethodSubject):
         super().__init__(Method, {})
         self.made = made
 
-    def build(self, case: Case, seed: int = 0) -> Adapted:
+    def choose(self, case: Case, has_memory: bool) -> tuple[type[Method], Statistics]:
         trains = case.seed % 2 and not self.made.keeps_moments  # which methods that train refuse
-        self._cls = methods.get("tent") if trains else Method
-        return super().build(case, seed)
-
-    def choose(self, has_memory: bool) -> Statistics:
-        return self.made
+        return methods.get("tent") if trains else Method, self.made
 
 
 def find(part: Any, arguments: dict[str, Any]) -> Subject:
@@ -35,7 +30,7 @@ def find(part: Any, arguments: dict[str, Any]) -> Subject:
     return Subject(found(**arguments) if isinstance(found, type) else found)
 
 
-SUITE = Suite("statistics", Case, find, examples=6)
+SUITE = Suite(statistics, Case, find, examples=6)
 named, run, check = SUITE.named, SUITE.run, SUITE.check
 
 

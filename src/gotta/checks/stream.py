@@ -5,6 +5,7 @@ those of the domains, that gives the pools that are visited. Both may ask for fi
 `rng` and `num_classes`.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -15,14 +16,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from inspect import signature
 from itertools import permutations
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from gotta.checks.suite import Refused, Report, Result, Suite, no_global_randomness
-from gotta.errors import GottaError, unknown
-from gotta.json_yaml import parse_yaml
-from gotta.limits import Within, kinds_of
+from gotta.checks.suite import Refused, Report, Result, Suite, no_global_randomness, values_of
+from gotta.errors import GottaError, check_known
+from gotta.limits import Within
 from gotta.registry import Functions
 from gotta.seeds import legacy_generator
 from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
@@ -107,13 +107,12 @@ class Subject:
     def visit(self, names: list[str]) -> Any:
         return self._ask(names=names)
 
-    def stream(self, case: Case) -> Stream:
+    def stream(self, case: Case) -> Any:
         """A stream with it; what is not under test is as simple as can be."""
         pools = "mixed" if "domain" in signature(self.function).parameters else "continual"
         simple = {"order": "iid", "schedule": pools, "domains": tuple(case.names), "batch_size": 8}
         settings = {**simple, **self.settings, self.kind: self.name, "seed": case.seed}
-        stream: Stream = self._refusable(lambda: Stream(Labelled(case), StreamSpec.of(**settings)))
-        return stream
+        return self._refusable(lambda: Stream(Labelled(case), StreamSpec.of(**settings)))
 
     def _ask(self, **given: Any) -> Any:
         return self._refusable(lambda: call(self.function, self.spec, **given))
@@ -134,8 +133,7 @@ class OfStreams(Suite[Subject, Case]):
     """A part that has a name is also tried elsewhere, in another process."""
 
     def __init__(self, known: Functions[Any]) -> None:
-        super().__init__(known.kind, Case, self.find_function, examples=40)
-        self.known = known
+        super().__init__(known, Case, self.find_function, examples=40)
 
     def find_function(self, part: str | Callable[..., Any], settings: dict[str, Any]) -> Subject:
         elsewhere = settings.pop("elsewhere", True)
@@ -165,24 +163,19 @@ def run(kind: str, part: str | Callable[..., Any], **options: Any) -> Report:
     `options` are `examples`, `seed`, `settings`, and fields of `StreamSpec`. One that has a name is also tried in
     another process, unless `elsewhere=False`.
     """
-    return _suite_of(kind).run(part, **options)
+    check_known("kind", kind, SUITES)
+    return SUITES[kind].run(part, **options)
 
 
 def check(kind: str, part: str | Callable[..., Any], **options: Any) -> None:
     """The same for use in a test: raises AssertionError with the report unless every property holds."""
-    _suite_of(kind).check(part, **options)
+    check_known("kind", kind, SUITES)
+    SUITES[kind].check(part, **options)
 
 
-def _suite_of(kind: str) -> OfStreams:
-    if kind not in SUITES:
-        raise unknown("kind", kind, SUITES)
-    return SUITES[kind]
-
-
-def fingerprint(kind: str, name: str, *settings: str) -> str:
+def fingerprint(kind: str, name: str, settings: str) -> str:
     """What another process is asked for."""
-    given = {key: parse_yaml(value) for key, _, value in (setting.partition("=") for setting in settings)}
-    return fingerprint_of(SUITES[kind].find_function(name, given))
+    return fingerprint_of(SUITES[kind].find_function(name, json.loads(settings)))
 
 
 @ORDER.named("gives positions of its labels: an array of whole numbers in range, each at most once (unless `again`)")
@@ -253,7 +246,7 @@ def makes_a_stream(subject: Subject, case: Case) -> None:
 def fingerprint_of(subject: Subject) -> str:
     """What it gives on some fixed cases, as a hash."""
     digest = sha256()
-    for number, shape in enumerate(get_args(kinds_of(Case)["shape"]) * 2):
+    for number, shape in enumerate([*values_of(Case)["shape"]] * 2):
         case = Case(150, 1 if number % 2 else 4, 2 + number, shape, number)
         try:
             said = subject.arrange(case) if subject.kind == "order" else subject.visit(case.names)
@@ -267,8 +260,7 @@ def fingerprint_elsewhere(subject: Subject) -> str:
     """The same from another process, in which sets and dictionaries of text have another order."""
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": other, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    settings = [f"{name}={value}" for name, value in subject.settings.items()]
-    command = [sys.executable, "-c", ASK, subject.kind, str(subject.name), *settings]
+    command = [sys.executable, "-c", ASK, subject.kind, str(subject.name), json.dumps(subject.settings)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     return lines[-1] if lines else f"exit code {done.returncode}"

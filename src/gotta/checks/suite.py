@@ -1,13 +1,13 @@
-"""What every suite of checks is: properties that are tried on random cases, reporting the smallest one that fails.
+"""What every suite of checks is: properties that are tried on random cases, reporting a simple one that fails.
 
 A case is a dataclass whose types say what its fields may be (`gotta.limits`), the simplest first; a property is a
 function of a part and a case that raises where the part breaks it.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -18,11 +18,9 @@ from gotta.errors import GottaError
 from gotta.limits import kinds_of
 from gotta.registry import Registry
 
-SHRINK_ATTEMPTS = 10
 Subject = TypeVar("Subject")
 Case = TypeVar("Case")
 Holds = Callable[[Subject, Case], None]
-Pick = Callable[[int, int], int]  # a whole number between two bounds
 
 
 class Refused(Exception):
@@ -48,7 +46,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        return all(result.passed for result in self.results)
+        return not self.failures
 
     @property
     def failures(self) -> tuple[Result, ...]:
@@ -70,9 +68,9 @@ class Suite(Generic[Subject, Case]):
     """
 
     def __init__(
-        self, kind: str, case: type[Case], find: Callable[[Any, dict[str, Any]], Subject], examples: int
+        self, known: Registry[Any], case: type[Case], find: Callable[[Any, dict[str, Any]], Subject], examples: int
     ) -> None:
-        self.kind, self.case, self.find, self.examples = kind, case, find, examples
+        self.known, self.kind, self.case, self.find, self.examples = known, known.kind, case, find, examples
         self.properties: dict[str, Holds[Subject, Case]] = {}
 
     def named(self, title: str) -> Callable[[Holds[Subject, Case]], Holds[Subject, Case]]:
@@ -102,49 +100,54 @@ class Suite(Generic[Subject, Case]):
     def check(self, part: Any, **options: Any) -> None:
         """The same for use in a test: raises AssertionError with the report unless every property holds."""
         report = self.run(part, **options)
-        if not report.passed:
-            raise AssertionError(str(report))
+        assert report.passed, str(report)
 
     def try_all(self, subject: Subject, name: str, examples: int, seed: int) -> list[Result]:
         return [self._try(title, holds, subject, examples, seed) for title, holds in self.properties.items()]
 
     def _try(self, title: str, holds: Holds[Subject, Case], subject: Subject, examples: int, seed: int) -> Result:
-        """Try a property on random cases; report the smallest on which it fails."""
-        found: dict[Any, str] = {}
-        tried_since = 0
-
-        def attempt(case: Case) -> None:
-            """Raises where the property fails, so that a smaller case is tried, until enough of those were tried."""
-            nonlocal tried_since
-            tried_since += bool(found)
-            if tried_since > SHRINK_ATTEMPTS:
-                return
-            try:
-                holds(subject, case)
-            except Refused:
-                return
-            except (Exception, SystemExit) as error:  # whatever a part of the caller's own raises
-                found[case] = f"{case}\n{type(error).__name__}: {error}"
-                raise AssertionError from error
-
-        try:
-            for_all_cases(attempt, lambda pick: draw(self.case, pick), examples, seed)
-        except Exception:
-            if not found:
-                raise
-        return Result(title, False, found[min(found, key=astuple)]) if found else Result(title, True)
-
-
-def draw(case: type[Case], pick: Pick) -> Case:
-    """A case whose fields are picked from what their types allow."""
-    fields: dict[str, Any] = {}
-    for name, kind in kinds_of(case).items():
-        choices = get_args(kind)
-        if get_origin(kind) is Literal:
-            fields[name] = choices[pick(0, len(choices) - 1)]
+        """Try a property on random cases; report one on which it fails, as simple as can be found."""
+        rng = np.random.default_rng(seed)
+        for _ in range(examples):
+            case = draw(self.case, rng)
+            if message := fails(holds, subject, case):
+                break
         else:
-            fields[name] = pick(int(choices[1].least), int(choices[1].most))
-    return case(**fields)
+            return Result(title, True)
+        for name, (simplest, *_) in values_of(self.case).items():
+            simpler: Case = replace(case, **{name: simplest})  # type: ignore[type-var]
+            if said := fails(holds, subject, simpler):
+                case, message = simpler, said
+        return Result(title, False, message)
+
+
+def fails(holds: Holds[Subject, Case], subject: Subject, case: Case) -> str:
+    """How a property fails on a case, which is nothing where it holds."""
+    try:
+        holds(subject, case)
+    except Refused:
+        return ""
+    except (Exception, SystemExit) as error:  # whatever a part of the caller's own raises
+        return f"{case}\n{type(error).__name__}: {error}"
+    return ""
+
+
+def draw(case: type[Case], rng: np.random.Generator) -> Case:
+    """A case whose fields are drawn from what their types allow; every fourth of them is the simplest or the last."""
+    drawn = {
+        name: values[rng.choice([0, -1, *rng.integers(len(values), size=6)])]
+        for name, values in values_of(case).items()
+    }
+    return case(**drawn)
+
+
+def values_of(case: type[Case]) -> dict[str, Sequence[Any]]:
+    """By field: what its type allows, the simplest first."""
+    found = {name: (get_origin(kind), get_args(kind)) for name, kind in kinds_of(case).items()}
+    return {
+        name: choices if origin is Literal else range(int(choices[1].least), int(choices[1].most) + 1)
+        for name, (origin, choices) in found.items()
+    }
 
 
 def take_part(known: Registry[Any], part: Any, arguments: dict[str, Any]) -> Any:
@@ -166,17 +169,15 @@ def same(expected: Any, got: Any, message: str) -> None:
 def different(expected: Any, got: Any) -> list[str]:
     """The paths at which two nested states differ."""
     a, b = flat(expected), flat(got)
-    return sorted(
-        path for path in a.keys() | b.keys() if path not in a or path not in b or not _equal(a[path], b[path])
-    )
+    alike = {path for path in a.keys() & b.keys() if _equal(a[path], b[path])}
+    return sorted((a.keys() | b.keys()) - alike)
 
 
 def flat(value: Any, path: str = "") -> dict[str, Any]:
     """Every leaf of a nested state, by its path; anything but dicts and lists of plain values is refused."""
-    if isinstance(value, Mapping):
-        return {k: v for key, inner in value.items() for k, v in flat(inner, f"{path}/{key}").items()}
-    if isinstance(value, list):
-        return {k: v for place, inner in enumerate(value) for k, v in flat(inner, f"{path}/{place}").items()}
+    if isinstance(value, Mapping | list):
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value)
+        return {k: v for key, inner in parts for k, v in flat(inner, f"{path}/{key}").items()}
     assert value is None or isinstance(value, Tensor | int | float | bool | str), f"{path} is a {type(value).__name__}"
     return {path: value}
 
@@ -193,28 +194,3 @@ def no_global_randomness() -> Iterator[None]:
     assert random.getstate() == states[0], "Python's global generator was used"
     assert repr(np.random.get_state()) == states[1], "NumPy's global generator was used"  # noqa: NPY002
     assert torch.equal(torch.get_rng_state(), states[2]), "torch's global generator was used"
-
-
-def for_all_cases(attempt: Callable[[Case], None], draw: Callable[[Pick], Case], examples: int, seed: int) -> None:
-    """Try random cases until one raises: drawn by hypothesis where it is installed, else by a seeded generator."""
-    try:
-        import hypothesis
-    except ImportError:
-        rng = np.random.default_rng(seed)
-        for _ in range(examples):
-            attempt(draw(lambda low, high: int(rng.integers(low, high + 1))))
-        return
-    strategies = hypothesis.strategies
-    cases = strategies.composite(lambda pick: draw(lambda low, high: pick(strategies.integers(low, high))))()
-    options: dict[str, Any] = {
-        "max_examples": examples,
-        "deadline": None,
-        "database": None,
-        "derandomize": seed == 0,
-        "report_multiple_bugs": False,
-        "print_blob": False,
-        "suppress_health_check": list(hypothesis.HealthCheck),
-        "phases": [hypothesis.Phase.generate, hypothesis.Phase.shrink],
-    }
-    test = hypothesis.settings(**options)(hypothesis.given(cases)(attempt))
-    (hypothesis.seed(seed)(test) if seed else test)()

@@ -5,8 +5,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
@@ -51,11 +50,13 @@ def as_command(
 
     @wraps(command)
     def called(**given: Any) -> Any:
+        from unittest.mock import patch
+
         if parts and (here := str(Path.cwd())) not in sys.path:
             sys.path.append(here)
         folder, ahead = given.pop("data_dir", None), given.pop("data_workers", None)
         values = {DATA_HOME: folder and folder.expanduser().resolve(), DATA_WORKERS: ahead}
-        with _environment({name: str(value) for name, value in values.items() if value is not None}):
+        with patch.dict(os.environ, {name: str(value) for name, value in values.items() if value is not None}):
             return command(**given)
 
     called.__doc__ = text
@@ -83,24 +84,15 @@ def _with_help(parameter: Parameter, make: Callable[..., Any], help: str) -> Par
     return parameter.replace(annotation=Annotated[base, info])
 
 
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ[name] for name in values if name in os.environ}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name in values:
-            os.environ.pop(name, None)
-        os.environ.update(before)
-
-
 AsJson = Annotated[bool, typer.Option("--json", help='Print JSON, for other programs; an error is {"error": ...}.')]
 
 
-def print_json(answer: Any) -> None:
-    """One JSON document on the standard output."""
-    print(json.dumps(to_plain(answer), indent=2, allow_nan=False))
+def show_answer(answer: Any, as_json: bool, text: str | None = None) -> None:
+    """On the standard output: one JSON document, or the text, which is what the answer says of itself if not given."""
+    if as_json:
+        print(json.dumps(to_plain(answer), indent=2, allow_nan=False))
+    else:
+        print(str(answer) if text is None else text)
 
 
 def to_plain(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Progress of a sweep: bars on a terminal, a line per finished run elsewhere."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import monotonic
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -52,14 +52,10 @@ def _show_chapter(console: Console, chapter: Chapter, metric: str, details: bool
         console.print(line)
 
 
-@contextmanager
-def follow(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
+def follow(console: Console, labels: Mapping[str, str]) -> AbstractContextManager[Listener]:
     """A listener for a sweep over the runs with these labels, by id."""
-    if labels and console.is_terminal:
-        with _bars(console, labels) as listener:
-            yield listener
-    else:
-        yield _lines(console, labels)
+    bars = labels and console.is_terminal
+    return _bars(console, labels) if bars else nullcontext(_lines(console, labels))
 
 
 def time_left(done: int, total: int, since: float) -> str:
@@ -112,19 +108,14 @@ def _bars(console: Console, labels: Mapping[str, str]) -> Iterator[Listener]:
         rows: dict[str, TaskID] = {}
         since, done = monotonic(), 0
 
-        def row(id: str) -> TaskID | None:
-            """The bar of a run, if there is room; one that another sweep runs is first heard of in its middle."""
-            if id not in rows and len(rows) < SHOWN:
-                rows[id] = progress.add_task("  " + labels[id], total=None, note="")
-            return rows.get(id)
-
         def listen(event: Event) -> None:
             nonlocal done
-            if event.kind == "started":
-                row(event.id)
-            elif event.kind == "moved" and (bar := row(event.id)) is not None:
+            # A run of another sweep is first heard of in its middle.
+            if event.kind in ("started", "moved") and event.id not in rows and len(rows) < SHOWN:
+                rows[event.id] = progress.add_task("  " + labels[event.id], total=None, note="")
+            if event.kind == "moved" and event.id in rows:
                 note = f"accuracy {event.accuracy:.1f}"
-                progress.update(bar, completed=event.step, total=event.steps, note=note)
+                progress.update(rows[event.id], completed=event.step, total=event.steps, note=note)
             elif event.kind == "notice":
                 progress.console.print(f"{labels[event.id]}: {event.message}")
             elif event.kind in ("finished", "failed"):
@@ -146,10 +137,8 @@ def training() -> Iterator[Callable[[TrainingProgress], None]]:
     with console.status("reading images") as status:
 
         def report(now: TrainingProgress) -> None:
-            text = (
-                f"epoch {now.epoch}/{now.epochs}  step {now.step}/{now.steps}  "
-                f"training accuracy {now.accuracy:.2f} %  {now.seconds_left / 60:.1f} min left"
-            )
+            at = f"epoch {now.epoch}/{now.epochs}  step {now.step}/{now.steps}"
+            text = f"{at}  training accuracy {now.accuracy:.2f} %  {now.seconds_left / 60:.1f} min left"
             status.update(text)
             if now.step == now.steps:
                 console.print(text)

@@ -38,9 +38,8 @@ class Console(RichConsole):
         self.soft_wrap = not self.is_terminal  # a pipe or a file gets sentences whole: it has no width
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        return super()._render_buffer(
-            part if part.control else Segment(spell_out(part.text), part.style) for part in buffer
-        )
+        shown = (part if part.control else Segment(spell_out(part.text), part.style) for part in buffer)
+        return super()._render_buffer(shown)
 
 
 class Guarded:

@@ -1,6 +1,7 @@
 """The adapted model: one step is predict, observe, adapt. The only copy of that logic."""
 
 import logging
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -8,22 +9,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gotta.core.between_steps import BetweenSteps
 from gotta.core.guard import Guard
 from gotta.core.inputs import MOST, check_call, check_logits, check_outputs, is_finite, never_compiled, not_stored
-from gotta.core.operated import Operated
 from gotta.core.regime import parts_of
 from gotta.core.shadow import Noting
-from gotta.core.streams import check_keys, check_rows, rows_of, take_each
-from gotta.core.undo import Undo, drop_broken_rows, warn_undone
-from gotta.errors import NotFinite
+from gotta.core.streams import rows_of, take_each
+from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
+from gotta.errors import NotFinite, one_error
 from gotta.methods.parts.calls import LABELS, CalledAsNetwork, check_own
 from gotta.priors.prior import Starts
-from gotta.types import MemoryBatch, Outcome, Prediction
+from gotta.types import Outcome, Prediction
 
 LOG = logging.getLogger(__name__)
 
 
-class Adapted(Operated):
+class Adapted(BetweenSteps):
     """A model that adapts to the stream it predicts. Call it as the network; `step` tells what happened besides.
 
     Every public call holds one lock, so that threads may share a model; each step comes whole or not at all.
@@ -49,7 +50,8 @@ class Adapted(Operated):
         stream that the batch, or each sample, belongs to: a camera, a user. Each is adapted to as if it were alone.
         With a shadow, `ids` names the samples for `feedback`; without, `outcome.ids` has their numbers.
         """
-        with self.learning("this batch cannot be predicted"):
+        # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
+        with self.lock, torch.inference_mode(False), torch.enable_grad(), one_error("this batch cannot be predicted"):
             check_own(self.model, starts=starts, stream=stream, ids=ids)
             with self.method.calls.taking(self.model, inputs, named) as x:
                 if self.shadow is None and ids is None:
@@ -60,13 +62,11 @@ class Adapted(Operated):
 
     def _attempt(self, x: Tensor, starts: Any, stream: Any, note: Noting | None = None) -> Outcome:
         largest, begins = check_call(self, x, starts)
-        rows = None if stream is None else rows_of(check_keys(stream, len(x)))
-        if rows is not None:
-            check_rows(rows, self.limits, self)
+        rows = None if stream is None else rows_of(self, stream, len(x))
 
         def take(undo: Undo) -> Outcome:
-            settled = x, begins, largest
-            taken = self.take(*settled, undo) if rows is None else take_each(self, *settled, rows, undo)
+            batch = x, begins, largest
+            taken = self.take(*batch, undo) if rows is None else take_each(self, batch, rows, undo)
             if note is not None:
                 note(taken.prediction)
             return taken
@@ -110,7 +110,7 @@ class Adapted(Operated):
         if harm:
             undo.back()
             drop_broken_rows(self)
-            return self._undone(x, starts, prediction, harm)
+            return self._undone(starts, prediction, harm)
         # Inside autocast the caller's context would go on using weights as they were before this step.
         torch.clear_autocast_cache()
         if self.guard is not None:
@@ -162,21 +162,19 @@ class Adapted(Operated):
         """It is time: the memory is read, the method adapts, and rows are predicted anew where that is due."""
         method, phase = self.method, self.method.cost.phase
         every = None if method.statistics.keeps_moments else self.memory.refresh_every  # moments are not predicted anew
+        diagnostics: dict[str, float] = {}
         self.turns += 1
         with phase("adapt"):
             held = self.memory.batch()
-            diagnostics = self._adapt(held, undo) if method.adapts else {}
+            if method.adapts:
+                undo.expect_adaptation()
+                self.adaptations += 1
+                diagnostics = method.adapt(held) if len(held) else {}
+                if method.reset_every and self.adaptations % method.reset_every == 0:
+                    method.start_over()
         if every and self.turns % every == 0:
             with phase("refresh"), method.unaware_of_memory():
                 self.memory.refresh(method.predict)
-        return diagnostics
-
-    def _adapt(self, held: MemoryBatch, undo: Undo) -> dict[str, float]:
-        undo.expect_adaptation()
-        self.adaptations += 1
-        diagnostics = self.method.adapt(held) if len(held) else {}
-        if self.method.reset_every and self.adaptations % self.method.reset_every == 0:
-            self.method.start_over()
         return diagnostics
 
     def _without_logits(self, x: Tensor, starts: Starts | None, undo: Undo) -> Outcome:
@@ -186,7 +184,7 @@ class Adapted(Operated):
         if self.guard is not None and self.guard.action != "warn":
             self.guard.trip(self.method, self.memory, "its logits are NaN or infinite")
             return self._shelter(x, starts, self.guard)
-        return self._undone(x, starts, source, "the adapted model has no finite logits for it")
+        return self._undone(starts, source, "the adapted model has no finite logits for it")
 
     def _leave_out(self, x: Tensor, starts: Starts | None, undo: Undo) -> Outcome:
         """Predict a batch whose values are out of all proportion, and learn nothing from it."""
@@ -199,12 +197,15 @@ class Adapted(Operated):
         undo.back()
         self.scale = scale  # which counts such samples, and gives in to many of them
         harm = f"it holds values more than {MOST:,.0f} times as large as any before"
-        return self._undone(x, starts, prediction, harm)
+        return self._undone(starts, prediction, harm)
 
-    def _undone(self, x: Tensor, starts: Starts | None, prediction: Prediction, harm: str) -> Outcome:
+    def _undone(self, starts: Starts | None, prediction: Prediction, harm: str) -> Outcome:
         LOG.info("a step was taken back: %s", harm)
-        outcome = self._untouched(x, starts, prediction, {"undone": 1.0})
-        warn_undone(self, harm)
+        outcome = self._untouched(prediction, starts, {"undone": 1.0})
+        if not self.warned:
+            self.warned = True
+            text = f"a batch was predicted, and whatever else it did was taken back: {harm}. This warning comes once."
+            warnings.warn(text, UndoneWarning, stacklevel=6)
         return outcome
 
     def _source_prediction(self, x: Tensor) -> Prediction:
@@ -223,10 +224,9 @@ class Adapted(Operated):
         """Predict as the source model while the guard finds the adapted one unhealthy."""
         prediction, diagnostics = guard.predict(self.method, self.memory, x)
         check_logits(prediction.logits, len(x), self.classes)
-        return self._untouched(x, starts, prediction, diagnostics)
+        return self._untouched(prediction, starts, diagnostics)
 
-    def _untouched(
-        self, x: Tensor, starts: Starts | None, prediction: Prediction, diagnostics: dict[str, float]
-    ) -> Outcome:
+    def _untouched(self, prediction: Prediction, starts: Starts | None, diagnostics: dict[str, float]) -> Outcome:
         self.method.prior.skip(starts)
-        return Outcome(prediction, not_stored(len(x)), 0, self.method.cost.take(), diagnostics)
+        slots = not_stored(len(prediction.logits))
+        return Outcome(prediction, slots, 0, self.method.cost.take(), diagnostics)

@@ -19,7 +19,6 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from gotta.core.adapted import Adapted
 from gotta.core.inputs import not_stored
 from gotta.core.undo import Undo, is_on_stack
-from gotta.errors import GottaError
 from gotta.freed_memory import keep_freed_memory
 from gotta.methods.parts.calls import map_tensors
 from gotta.methods.support import Reader
@@ -38,10 +37,12 @@ TICK = 0.5  # seconds after which a thread looks whether its model is still ther
 class Front(Adapted):
     """Predicts. Prior and levels follow each sample; memory and gradients are left to the model behind it."""
 
+    lone = "background"
+
     def renew(self) -> None:
         super().renew()
         if not self.method.statistics.follow:
-            self._changeable.moving = []  # predictions leave the networks as they are, so a step copies less
+            self.changeable.moving = []  # predictions leave the networks as they are, so a step copies less
 
     def _predict(self, x: Tensor) -> Prediction:
         return self.method.watch(x, self.method.predict)
@@ -60,7 +61,7 @@ class Front(Adapted):
         method = finished.method
         remembered = deepcopy({name: getattr(method, name) for name in method.remembers if name not in method.large})
         with self.alone("an update"):
-            mine, theirs = ([*one.parameters, *one.buffers()] for one in (self._changeable, finished._changeable))
+            mine, theirs = ([*one.parameters, *one.buffers()] for one in (self.changeable, finished.changeable))
             if mine:
                 torch._foreach_copy_(mine, theirs)
             set_values(self.method, remembered)
@@ -146,12 +147,8 @@ class Background(Adapted):
         self.learned: Batch | None = None  # the last batch that was learned from
         self.frame: FrameType | None = None  # in which a batch is being learned from
 
-    def step(self, *inputs: Any, starts: Any = None, stream: Any = None, ids: Any = None, **named: Any) -> Outcome:
+    def step(self, *inputs: Any, **named: Any) -> Outcome:
         """Predict a batch at once, and leave the rest to the thread behind."""
-        if stream is not None:
-            raise GottaError(
-                "background adapts to one stream behind its predictions. Leave out stream=, or background."
-            )
         if is_on_stack(self.frame):
             with super().alone("a step"):  # which refuses it
                 pass
@@ -163,13 +160,11 @@ class Background(Adapted):
                     self.behind.thread.start()
                 behind = self.behind
         with behind.in_front():
-            outcome = behind.front.step(*inputs, starts=starts, ids=ids, **named)
+            outcome = behind.front.step(*inputs, **named)
         if len(behind.waiting) > self.queue:
             self.dropped += 1
         elif not behind.front.frozen:
-            behind.waiting.append(
-                map_tensors((inputs, {**named, "starts": starts}), lambda value: value.detach().clone())
-            )
+            behind.waiting.append(map_tensors((inputs, named), lambda value: value.detach().clone()))
             behind.arrived.set()
         measured = {"waiting": float(len(behind.waiting)), "dropped": float(self.dropped)}
         outcome = replace(outcome, diagnostics={**outcome.diagnostics, **measured})
@@ -244,15 +239,3 @@ def _work(model: "ref[Background]", behind: "ref[Behind]", arrived: threading.Ev
         if found is None or found.behind is None or found.behind is not behind():
             return
         del found
-
-
-def check_background(background: bool | int, **others: Any) -> int:
-    """The length of the queue. Raises where something else watches each step as it happens."""
-    if type(background) not in (bool, int) or background < 0:
-        raise GottaError(f"background must be True, or how many batches may wait (got {background!r}).")
-    given = [name for name, value in others.items() if value]
-    if background and given:
-        raise GottaError(
-            f"background does not go with {given[0]}, which compares each step as it happens. Leave one out."
-        )
-    return QUEUE if background is True else int(background)

@@ -1,7 +1,8 @@
 """An adapted model but for its step: calls that threads may share and that come whole or not at all, and what may be
-asked of it between two steps: freezing, resetting, saving, moving, printing.
+asked of it between two steps: freezing, resetting, saving, moving, printing; what it would be worth, and who answers.
 """
 
+import logging
 import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping
@@ -19,21 +20,22 @@ import torch
 from torch import Tensor, nn
 
 from gotta.core import resume
-from gotta.core.aside import drop_aside, put_aside, take_back
 from gotta.core.guard import Guard, GuardWarning
-from gotta.core.inputs import Scale, shape
-from gotta.core.shadow import Shadow
-from gotta.core.streams import Held, Key, Limits, begin
+from gotta.core.inputs import Scale, check_batch, shape
+from gotta.core.shadow import Noting, Shadow, ShadowReport
+from gotta.core.streams import Held, Key, Limits, begin, drop_aside, is_aside, place
 from gotta.core.summary import describe
-from gotta.core.undo import Changeable, Place, Undo
-from gotta.errors import GottaError, is_mistake
+from gotta.core.undo import Changeable, Undo
+from gotta.errors import GottaError
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.state import Reader, count, flag, optional, set_values
-from gotta.types import Prediction
+from gotta.types import Outcome, Prediction
 
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 PICKLED = "pickled"
+MOST_SNAPSHOTS = 5
 ALIVE: "WeakSet[Shared]" = WeakSet()
 
 
@@ -41,13 +43,13 @@ class Shared(nn.Module):
     """Whoever holds `lock` is alone with the module. Copies, pickles and `state_dict` are made between two calls."""
 
     # Not part of the state: a copy makes its own.
-    OWN: ClassVar[tuple[str, ...]] = ("lock", "_changeable", "_undo", "on_step")
+    OWN: ClassVar[tuple[str, ...]] = ("lock", "changeable", "_undo", "on_step")
 
     def renew(self) -> None:
         """Make anew, in a copy, what was not copied."""
         self.lock = RLock()
         ALIVE.add(self)
-        self._changeable = Changeable(self)  # type: ignore[arg-type]
+        self.changeable = Changeable(self)  # type: ignore[arg-type]
         self._undo: Undo | None = None  # of the call that goes on, or was cut off
 
     @contextmanager
@@ -56,32 +58,17 @@ class Shared(nn.Module):
         with self.lock:
             undo = self._undo
             if undo is not None and undo.goes_on:
-                raise GottaError(
-                    f"{what} was asked for inside a step of the same model, by a hook or a callback: there it is "
-                    "neither as before nor as after. Ask for it between two steps, or of a copy made before."
-                )
+                raise GottaError(f"{what} was asked for inside a step of the same model. Ask for it between two steps.")
             if undo is not None:
                 undo.back(entirely=True)
                 self._undo = None
                 undo.stop()
             yield
 
-    @contextmanager
-    def learning(self, what: str) -> Iterator[None]:
-        """Whoever is inside is the only one. A mistake in what was given becomes one error that begins with `what`."""
-        # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
-        with self.lock, torch.inference_mode(False), torch.enable_grad():
-            try:
-                yield
-            except Exception as error:
-                if not is_mistake(error):
-                    raise
-                raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
-
     def whole(self, what: str, work: Callable[[Undo], T], everything: bool = False) -> T:
         """Do something that happens whole or not at all, whatever is raised and wherever."""
         with self.alone(what):
-            undo = Undo(self, self._changeable, everything)  # type: ignore[arg-type]
+            undo = Undo(self, self.changeable, everything)  # type: ignore[arg-type]
             self._undo = undo
             try:
                 done = work(undo)
@@ -170,6 +157,7 @@ class BetweenSteps(Shared):
     turns: int
     adaptations: int
     scale: Scale
+    on_step: Callable[[Outcome], object] | None  # called after each step, with what it gave; not part of copies
     state: ClassVar[Mapping[str, Reader]] = {
         "offered": count,
         "turns": count,
@@ -179,6 +167,7 @@ class BetweenSteps(Shared):
         "frozen": flag,
     }
 
+    lone: ClassVar[str] = ""  # the argument of `adapt` that leaves it one stream, if any
     exchanged: ClassVar[tuple[str, ...]] = ("held_streams", "stale_aside", "snapshots")  # beside what `state` names
 
     def __init__(
@@ -237,22 +226,18 @@ class BetweenSteps(Shared):
             return dropped or known
 
     def let_go(self, going: Mapping[Key, Held]) -> None:
-        """Of streams that make room for others."""
-        put_aside(self, going)
+        """Streams that make room for others are written into the folder for them, if there is one."""
+        for key, held in going.items() if self.limits.aside else ():
+            resume.save_stream(self, key, held, place(self, key), {"stream": key})
 
     def begin_stream(self, key: Key) -> Held:
         """A stream that is not held: as it was put aside, or a new one."""
-        return take_back(self, key) or begin(self)
+        return resume.load_stream(self, place(self, key))[0] if is_aside(self, key) else begin(self)
 
     @property
     def shares_weights(self) -> bool:
         """Whether something is trained, which all streams then share."""
-        return bool(self._changeable.parameters)
-
-    @property
-    def moving_buffers(self) -> list[Place]:
-        """Where the buffers of the networks are, if they move."""
-        return self._changeable.moving
+        return bool(self.changeable.parameters)
 
     def freeze(self) -> None:
         """From now on only predict, with the state as it is: nothing is observed, nothing adapts."""
@@ -293,16 +278,12 @@ class BetweenSteps(Shared):
         with self.alone("save()"):
             resume.save(self, Path(path), beside)
 
-    def load(self, path: str | Path) -> dict[str, Any]:
+    @torch.inference_mode(False)
+    def load(self, path: str | Path, found: resume.Found | None = None) -> dict[str, Any]:
         """Go on from a saved state of a model built alike; what was saved beside it.
 
-        A state that does not fit changes nothing.
+        A state that does not fit changes nothing. `found`: what was read there already.
         """
-        return self.take_up(path)
-
-    @torch.inference_mode(False)
-    def take_up(self, path: str | Path, found: resume.Found | None = None) -> dict[str, Any]:
-        """The same, or with what was read there already."""
         with self.alone("load()"):
             state = resume.read_fitting(self, Path(path), found)
             self.whole("load()", lambda undo: resume.put_back(self, Path(path), state), everything=True)
@@ -334,6 +315,52 @@ class BetweenSteps(Shared):
 
         with self.alone("fold()"):
             return fold(self)
+
+    def report(self) -> ShadowReport:
+        """Agreement with the source, signs without labels, and where there are labels the gain with its interval."""
+        with self.alone("report()"):
+            return self._shadow("report()").report()
+
+    def feedback(self, ids: Any, labels: Any) -> None:
+        """Say what samples truly were: `ids` as in `outcome.ids`, or those given to `step`. All count, or none."""
+        with self.alone("feedback()"):
+            self._shadow("feedback()").feed_back(ids, labels)
+
+    def promote(self) -> None:
+        """From now on the adapted model answers; the source goes on beside it."""
+        with self.alone("promote()"):
+            self._shadow("promote()").live = True
+
+    def demote(self) -> None:
+        """From now on the source answers; the adapted model goes on beside it."""
+        with self.alone("demote()"):
+            self._shadow("demote()").live = False
+
+    def snapshot(self) -> int:
+        """Keep the state as it is now, and give its number. The last five are kept, and saved with the model."""
+        with self.alone("snapshot()"):
+            state = {name: part for name, part in resume.state_of(self).items() if name != "shadow"}
+            number = max(self.snapshots, default=0) + 1
+            kept = {old: held for old, held in self.snapshots.items() if old > number - MOST_SNAPSHOTS}
+            self.snapshots = {**kept, number: state}
+            return number
+
+    @torch.inference_mode(False)
+    def rollback(self, number: int) -> None:
+        """Go back to a snapshot. Who answers, and what the shadow has counted, stays."""
+        with self.alone("rollback()"):
+            if number not in self.snapshots:
+                known = ", ".join(map(str, self.snapshots)) or "none"
+                raise GottaError(f"there is no snapshot {number!r}. Kept: {known}. snapshot() makes one.")
+            self.whole("rollback()", lambda undo: resume.put_state(self, self.snapshots[number]), everything=True)
+
+    def wait(self) -> None:
+        """Return when every batch that was given is learned from. Without `background`, that is at once."""
+
+    def _shadow(self, what: str) -> Shadow:
+        if self.shadow is None:
+            raise GottaError(f"{what} needs a model with a shadow. Build it with gotta.adapt(net, shadow=True).")
+        return self.shadow
 
     def train(self, mode: bool = True) -> Self:
         """The method alone decides which layers are in which mode, so train() and eval() do not reach the model."""
@@ -370,8 +397,7 @@ class BetweenSteps(Shared):
         found = getattr(self.model, name)
         if callable(found):
             raise AttributeError(
-                f"an adapted model has no {name!r}, which its network has. model.fold().{name} is that of the network "
-                f"as it predicts now, model.model.{name} that without its levels."
+                f"an adapted model has no {name!r}. Its network has, as it is now: model.fold().{name}."
             )
         return found
 
@@ -381,3 +407,18 @@ class BetweenSteps(Shared):
             super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
             resume.move(self, fn)
             return self
+
+    def _beside(self, x: Tensor, ids: Any, attempt: Callable[[Noting], Outcome]) -> Outcome:
+        """A step beside the source."""
+        with self.alone("a step"):  # refused here, because below the source would answer where that is refused
+            check_batch(x, self.sample, False)
+            return self._shadow("ids=").step(x, ids, attempt, self.answer)
+
+    def tell(self, outcome: Outcome) -> Outcome:
+        """Let whoever listens hear of a step. Its errors are logged: the step has happened."""
+        if self.on_step is not None:
+            try:
+                self.on_step(outcome)
+            except Exception:
+                LOG.exception("on_step failed; the step itself is done")
+        return outcome

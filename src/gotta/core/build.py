@@ -10,18 +10,18 @@ from torch import Tensor, nn
 
 from gotta.core import saved
 from gotta.core.adapted import Adapted
-from gotta.core.background import Background, check_background
+from gotta.core.background import QUEUE, Background
 from gotta.core.guard import Guard
-from gotta.core.inputs import check_batch, check_method, check_network, copy_network, device_of
-from gotta.core.pairing import check_memory_used, check_settings_used, choose_statistics
-from gotta.core.regime import Regime
-from gotta.core.replicas import Replica, SyncedBatchNorm, check_alike, check_sync
+from gotta.core.inputs import check_alone, check_batch, check_method, check_network, copy_network, device_of
+from gotta.core.pairing import check_settings_used, choose_statistics
+from gotta.core.regime import Samples, Score
+from gotta.core.replicas import Replica, SyncedBatchNorm, check_sync
 from gotta.core.shadow import Shadow
 from gotta.core.streams import Limits
-from gotta.errors import GottaError, one_error, unknown
+from gotta.errors import GottaError, check_known, one_error
+from gotta.limits import require
 from gotta.memory import Memory
-from gotta.memory.arguments import check_owner
-from gotta.memory.policy import Policy
+from gotta.memory.policy import Policy, check_owner
 from gotta.methods import methods
 from gotta.methods.parts.calls import Calls
 from gotta.priors import Prior
@@ -31,14 +31,8 @@ from gotta.statistics import statistics as known_statistics
 from gotta.statistics.normalization import replace_batch_norms
 from gotta.types import Outcome
 
-OF_THIS_CALL = (
-    "model",
-    "on_step",
-    "clean",
-    "inplace",
-    "aside",
-    "hyper",
-)  # arguments that a saved state does not repeat
+# Arguments that a saved state does not repeat.
+OF_THIS_CALL = ("model", "on_step", "clean", "inplace", "aside", "hyper")
 EMBEDDINGS = ("probs", "logits", "features")  # what a memory can compare samples by
 
 
@@ -59,12 +53,15 @@ def build(
     **hyper: Any,
 ) -> Adapted:
     """Make the given network adapt. Every choice is made: `adapt` makes those that depend on one another."""
-    if embedding not in EMBEDDINGS:
-        raise unknown("embedding", str(embedding), EMBEDDINGS)
+    check_known("embedding", embedding, EMBEDDINGS)
     if memory.policy.needs_probs and embedding != "probs":
         raise GottaError(f"memory {memory.policy!r} reads confidence from probabilities. Use embedding='probs'.")
-    Regime(adapt_every=adapt_every, score=score or "before")  # type: ignore[arg-type]  # complains before anything is done
-    queue = check_background(background, guard=guard, shadow=shadow)
+    require("adapt_every", adapt_every, Samples | None)
+    require("score", score, Score | None)
+    if type(background) not in (bool, int) or background < 0:
+        raise GottaError(f"background must be True, or how many batches may wait (got {background!r}).")
+    if background:
+        check_alone("background", guard=guard, shadow=shadow)
     source = None
     if guard is not None or shadow:  # from a copy that is made before the method exchanges layers
         source = methods.build("source", model=deepcopy(model), embed=embedding)
@@ -77,9 +74,9 @@ def build(
     joined = (built, memory, adapt_every, score or built.native_score, watcher or None, beside)
     adapted = (Replica if sync else Adapted)(*joined)
     quick = built.statistics.keeps_moments or not (adapted.observes or built.moves_statistics)  # prior and levels are
-    if not queue or quick:
+    if not background or quick:
         return adapted
-    return Background(*joined, queue=queue)
+    return Background(*joined, queue=QUEUE if background is True else background)
 
 
 @torch.inference_mode(False)  # parameters copied in inference mode could never be trained
@@ -169,8 +166,6 @@ def adapt(
     """
     # All arguments: first of all, as long as nothing else has a name.
     given = {name: value for name, value in {**locals(), **hyper}.items() if name not in OF_THIS_CALL}
-    if head is None and scale is not None:
-        raise GottaError(f"scale={scale} is for a head of class embeddings, and there is none. Give head=...")
     calls, limits = Calls(sample, output), Limits(streams, idle, Path(aside) if isinstance(aside, str) else aside)
     check_network(model)
     source_hash = saved.fingerprint(model)
@@ -182,35 +177,20 @@ def adapt(
     check_owner(hyper, method, cls.arguments(), memory if isinstance(memory, str) else None)
     preset = hyper.get("preset", "official")
     chosen = choose_statistics(cls, held.lasts, pairing, preset, statistics, fed_by, rate)
-    if held.lasts and not chosen.keeps_moments:
-        check_memory_used(cls, method, type(held.policy).__name__.lower())
-    check_settings_used(cls, method, held.lasts, chosen, given)
+    check_settings_used(cls, method, type(held.policy).__name__.lower() if held.lasts else None, chosen, given)
     network = model if inplace else copy_network(model)
     if sync:
-        check_sync(method, cls, chosen, memory=held.lasts, guard=guard, shadow=shadow, background=background)
-        check_alike(source_hash, device_of(model))
+        check_sync(method, cls, chosen, source_hash, device_of(model))
+        check_alone("sync", memory=held.lasts, guard=guard, shadow=shadow, background=background)
         replace_batch_norms(network, SyncedBatchNorm)
     if head is not None:
         from gotta.models.embedding import Embedding  # late: it reads the whole room of networks
 
         network = Embedding(network, head, scale)
-    adapted = build(
-        network,
-        method,
-        held,
-        chosen,
-        held.capacity if held.lasts and adapt_every is None and not chosen.keeps_moments else adapt_every,
-        score,
-        embedding,
-        seed,
-        guard,
-        calls,
-        shadow,
-        background,
-        sync,
-        prior=prior,
-        **hyper,
-    )
+    if held.lasts and adapt_every is None and not chosen.keeps_moments:
+        adapt_every = held.capacity
+    choices = {"shadow": shadow, "background": background, "sync": sync, "prior": prior, **hyper}
+    adapted = build(network, method, held, chosen, adapt_every, score, embedding, seed, guard, calls, **choices)
     check_method(adapted.method)
     if clean is not None:
         check_batch(clean, None, False)
@@ -235,5 +215,5 @@ def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: 
     saved.check_source(path, record, saved.fingerprint(model))
     with one_error(f"no model can be built from {path}"):
         adapted = adapt(model, inplace=inplace, **arguments)
-    adapted.take_up(path, found)  # and not what another process has saved there meanwhile
+    adapted.load(path, found)  # and not what another process has saved there meanwhile
     return adapted

@@ -34,7 +34,7 @@ class Exposure:
 
     def steps(self, stream: Stream, seed: int) -> NDArray[np.bool_]:
         """Of each step whether its batch may be adapted to."""
-        count = len(stream)
+        count, size = len(stream), stream.batch_size
         exposed = np.ones(count, bool)
         if self.expose_every is not None:
             exposed &= np.arange(count) % self.expose_every == 0
@@ -46,10 +46,7 @@ class Exposure:
             stop = np.array([batch.stop for batch in stream.batches])
             exposed &= stop - begins[np.searchsorted(begins, stop - 1, side="right") - 1] <= self.expose_first
         if not exposed.any():
-            raise GottaError(
-                f"no batch of {stream.batch_size} samples may be adapted to with {self}. "
-                f"Use expose_first >= {stream.batch_size}, or method=source to adapt to nothing."
-            )
+            raise GottaError(f"no batch of {size} samples may be adapted to with {self}. Use expose_first >= {size}.")
         return exposed
 
     def __str__(self) -> str:

@@ -21,13 +21,22 @@ from gotta.statistics.normalization import (
 if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
 
-INSTEAD = "Use a method that does not, such as 'deskew', or 'tent' with statistics='running'"
-
 
 def fold(adapted: "BetweenSteps") -> nn.Module:
-    """A copy of the network that predicts, normalising with what the method normalises with now."""
+    """A copy of the network that predicts, normalising with what the method normalises with now.
+
+    Raises where predictions need more than a network with its weights and statistics.
+    """
     method = adapted.method
-    check_foldable(method)
+    name, kind = method.name, type(method)
+    if method.needs_batch:
+        raise GottaError(f"predictions of '{name}' are normalised by the batch. To fold, use statistics='running'.")
+    own = kind.predict is not Method.predict or kind._prediction_mode is not Method._prediction_mode
+    strange = {type(layer) for layer in batch_norms(method.predictor) if isinstance(layer, ReplacedBatchNorm)}
+    if own or not all(layer.foldable for layer in strange):
+        raise GottaError(
+            f"predictions of '{name}' need more than one network. Use 'deskew', or 'tent' with statistics='running'."
+        )
     net = deepcopy(unwrap(method.predictor))
     with method.statistics.predicting(method.predictor, moving=False):
         lent = [(layer.running_mean, layer.running_var) for layer in tracked_norms(method.predictor)]
@@ -40,23 +49,6 @@ def fold(adapted: "BetweenSteps") -> nn.Module:
         for key in [key for key, hook in module._forward_pre_hooks.items() if hook is _with_gradient]:
             del module._forward_pre_hooks[key]
     return net.eval().requires_grad_(True)
-
-
-def check_foldable(method: Method) -> None:
-    """Raises where predictions need more than a network with its weights and statistics."""
-    name, kind = method.name, type(method)
-    if method.needs_batch:
-        raise GottaError(
-            f"predictions of '{name}' are normalised by the batch they are in (statistics='{method.statistics.name}'), "
-            "so there is no fixed network to fold them into. Adapt with statistics='running' or 'class'."
-        )
-    own = kind.predict is not Method.predict or kind._prediction_mode is not Method._prediction_mode
-    strange = {type(layer) for layer in batch_norms(method.predictor) if isinstance(layer, ReplacedBatchNorm)}
-    if own or not all(layer.foldable for layer in strange):
-        raise GottaError(
-            f"predictions of '{name}' need more than one network with its weights and statistics, so they cannot be "
-            f"folded. {INSTEAD}."
-        )
 
 
 def make_plain(layer: _BatchNorm) -> _BatchNorm:

@@ -18,8 +18,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from gotta.cost import Tally
-from gotta.errors import unknown
+from gotta.errors import check_known
 from gotta.memory import Memory
 from gotta.methods import Method
 from gotta.safe_text import tell_number
@@ -28,7 +27,11 @@ from gotta.statistics import Batch
 from gotta.types import Prediction
 
 LOG = logging.getLogger(__name__)
-ACTIONS = ("warn", "freeze", "rollback")
+ACTIONS = {  # and what is said when they are taken
+    "warn": "Consider reset(), a smaller learning rate, a memory, or guard='freeze'.",
+    "freeze": "The source model predicts until the adapted one is healthy again.",
+    "rollback": "It goes back to its last healthy state, and the source model predicts until that does well.",
+}
 SEGMENT, EVERY = 4, 24  # neighbours that are kept, of so many samples
 EVERY_BATCH = 8  # while the source predicts, one batch of so many is kept whole
 ROWS = 32  # kept samples that make a check
@@ -78,8 +81,7 @@ class Guard(Stateful):
     }
 
     def __init__(self, action: str, source: Method) -> None:
-        if action not in ACTIONS:
-            raise unknown("guard", action, ACTIONS)
+        check_known("guard", action, ACTIONS)
         self.action, self.source = action, source
         self.reset()
 
@@ -103,18 +105,12 @@ class Guard(Stateful):
         self.samples, self.batches, self.evidence = 0, 0, 0.0
         self.kept: dict[str, Tensor] = {}  # x, and the adapted model's label of it and certainty
 
-    @property
-    def spent(self) -> Tally:
-        """What the guard has cost so far."""
-        return Tally(**self.source.cost.summary()["guard"])
-
     def watch(self, method: Method, memory: Memory, x: Tensor, prediction: Prediction) -> dict[str, float]:
         """Take note of a step, check if it is time, and act on what is found. What was measured, by name."""
         places = torch.arange(self.samples, self.samples + len(x))
         self.samples += len(x)
         self._keep(x, prediction.probs, places % EVERY < SEGMENT)
-        told = self._check_all(method, memory)
-        return told | {"guard_unhealthy": float(self.unhealthy), "guard_active": 0.0}
+        return self._check_all(method, memory, active=0.0)
 
     def predict(self, method: Method, memory: Memory, x: Tensor) -> tuple[Prediction, dict[str, float]]:
         """The source's prediction, and now and then a look at whether the adapted model would do again."""
@@ -124,8 +120,7 @@ class Guard(Stateful):
         if self.batches % EVERY_BATCH == 0:
             with self._looking(method):
                 self._keep(x, method.predict(x).probs, torch.ones(len(x), dtype=torch.bool))
-        told = self._check_all(method, memory)
-        return prediction, told | {"guard_unhealthy": float(self.unhealthy), "guard_active": 1.0}
+        return prediction, self._check_all(method, memory, active=1.0)
 
     def trip(self, method: Method, memory: Memory, reason: str) -> None:
         """Begin an episode: warn, and if so asked let the source predict."""
@@ -135,19 +130,21 @@ class Guard(Stateful):
         if self.action != "warn":
             self.sheltering = True
             self._restart()
-        if self.action == "rollback":
-            self._roll_back(method, memory)
+        if self.action == "rollback" and self.snapshot is not None:
+            method.load_state_dict(self.snapshot["method"])
+            memory.load_state_dict(self.snapshot["memory"])
+        elif self.action == "rollback":
+            method.reset()
+            memory.reset()
         LOG.info("an episode begins: %s", reason)
         # Last, because the caller may have made warnings errors.
-        text = f"the adapted model looks worse than its source: {reason}. {WAY_OUT[self.action]}"
+        text = f"the adapted model looks worse than its source: {reason}. {ACTIONS[self.action]}"
         warnings.warn(text, GuardWarning, stacklevel=2)
 
     def __repr__(self) -> str:
         now = "the source predicts" if self.sheltering else "unhealthy" if self.unhealthy else "healthy"
-        return (
-            f"guard={self.action}: {now}, {tell_number(self.episodes, 'episode')}, "
-            f"{tell_number(self.looks, 'check')}, {tell_number(self.spent.forwards, 'forward')}"
-        )
+        told = tell_number(self.episodes, "episode"), tell_number(self.looks, "check")
+        return f"guard={self.action}: {now}, {', '.join(told)}"
 
     def _keep(self, x: Tensor, probs: Tensor, chosen: Tensor) -> None:
         """Keep samples for the next check, with what the adapted model says of them."""
@@ -155,13 +152,13 @@ class Guard(Stateful):
         new = {"x": x[chosen.to(x.device)], "label": label[chosen], "certainty": certainty[chosen]}
         self.kept = {name: join_rows(self.kept.get(name), rows) for name, rows in new.items()}
 
-    def _check_all(self, method: Method, memory: Memory) -> dict[str, float]:
+    def _check_all(self, method: Method, memory: Memory, active: float) -> dict[str, float]:
         told: dict[str, float] = {}
         while len(self.kept.get("x", ())) >= ROWS:
             with self._looking(method):
                 lost = self._look()
             told = self._judge(lost, method, memory)
-        return told
+        return told | {"guard_unhealthy": float(self.unhealthy), "guard_active": active}
 
     def _look(self) -> float:
         """How much surer the source is than the adapted model and the witness, on average of the rows of a check."""
@@ -189,26 +186,11 @@ class Guard(Stateful):
             self._restart()
         return {"guard_lost": lost, "guard_evidence": evidence}
 
-    def _roll_back(self, method: Method, memory: Memory) -> None:
-        if self.snapshot is None:
-            method.reset()
-            memory.reset()
-        else:
-            method.load_state_dict(self.snapshot["method"])
-            memory.load_state_dict(self.snapshot["memory"])
-
     @contextmanager
     def _looking(self, method: Method) -> Iterator[None]:
         """Whatever is done inside is the guard's cost and changes nothing."""
         with method.only_predicting(), self.source.cost.phase("guard"), torch.no_grad():
             yield
-
-
-WAY_OUT = {
-    "warn": "Consider reset(), a smaller learning rate, a memory, or guard='freeze'.",
-    "freeze": "The source model predicts until the adapted one is healthy again.",
-    "rollback": "It goes back to its last healthy state, and the source model predicts until that does well.",
-}
 
 
 def certainty_lost(source: Tensor, adapted: Tensor, witness: Tensor) -> float:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.methods import Method
 from gotta.priors import Prior
 from gotta.statistics import Class, Running, Statistics
@@ -24,15 +24,22 @@ def choose_statistics(
 
     With the pairing `safe` no prediction depends on the mix of classes in its batch, with a memory or without.
     """
-    if pairing not in PAIRINGS:
-        raise unknown("pairing", pairing, PAIRINGS)
-    told = {name: value for name, value in (("fed_by", fed_by), ("rate", rate)) if value is not None}
+    check_known("pairing", pairing, PAIRINGS)
+    told: dict[str, Any] = {name: value for name, value in (("fed_by", fed_by), ("rate", rate)) if value is not None}
     usual = pair(method.usual_statistics(has_memory, preset), has_memory, pairing, bool(told))
     if isinstance(statistics, Statistics):
         if told:
             raise GottaError(f"{', '.join(told)} must be given to the statistics themselves, as in Running(rate=0.05).")
         return statistics
-    return set_running(name_statistics(method, statistics, usual), told)
+    if statistics == "running" and usual.name != statistics:
+        chosen: Statistics = Running(fed_by="batch" if usual.watches else "memory")
+    else:
+        chosen = usual if statistics is None else method.own_statistics(statistics, usual)
+    if chosen.watches and ("rate" in told or fed_by == "memory"):
+        wrong = f"{chosen.name!r} are moved by the samples that are predicted and have no rate to choose"
+        raise GottaError(f"{', '.join(told)}: statistics={wrong}. Leave it out, or use statistics='running'.")
+    running = replace(chosen if isinstance(chosen, Running) else Running(), **told)  # which complains of bad numbers
+    return running if isinstance(chosen, Running) else chosen
 
 
 def pair(usual: Statistics, has_memory: bool, pairing: str, told: bool) -> Statistics:
@@ -44,55 +51,24 @@ def pair(usual: Statistics, has_memory: bool, pairing: str, told: bool) -> Stati
     return usual
 
 
-def name_statistics(method: type[Method], name: str | None, usual: Statistics) -> Statistics:
-    """Those of this name, as the method has them if it does."""
-    if name == "running" and usual.name != name:
-        return Running(fed_by="batch" if usual.watches else "memory")
-    return usual if name is None else method.own_statistics(name, usual)
-
-
-def set_running(chosen: Statistics, told: dict[str, Any]) -> Statistics:
-    """With what was given for running statistics; others that move by themselves take none of it."""
-    if chosen.watches and "rate" in told:
-        raise GottaError(f"statistics='{chosen.name}' has no rate to choose. Leave it out.")
-    if chosen.watches and told.get("fed_by") == "memory":
-        raise GottaError(
-            f"statistics='{chosen.name}' is moved by the samples that are predicted, not by a memory. Leave fed_by "
-            "out, or use statistics='running'."
-        )
-    running = replace(chosen if isinstance(chosen, Running) else Running(), **told)
-    return running if isinstance(chosen, Running) else chosen
-
-
 def check_settings_used(
-    method: type[Method], name: str, has_memory: bool, statistics: Statistics, given: dict[str, Any]
+    method: type[Method], name: str, memory: str | None, statistics: Statistics, given: dict[str, Any]
 ) -> None:
-    """Raises where a setting was given that nothing would read."""
+    """Raises where a setting was given that nothing would read. `memory`: the name of the policy, if rows last."""
     prior = given.get("prior") or method.native_prior
     if isinstance(prior, Prior) and given.get("order_in_batch") is not None:
         raise GottaError("order_in_batch must be given to the prior itself, as in Patient(order_in_batch='none').")
-    unread = {
-        "a memory, and there is none. Name one, such as memory='fps'": () if has_memory else ("capacity",),
-        f"methods that adapt on samples, and '{name}' does not. Name one, such as method='tent'": (
-            () if method.uses_memory or statistics.keeps_moments else ("embedding",)
-        ),
-        f"statistics='running', and these are '{statistics.name}'. Give statistics='running' too": (
-            () if isinstance(statistics, Running) else ("rate", "fed_by")
-        ),
-        "a prior, and there is none. Give prior='patient' too": ("labels", "order_in_batch") if prior == "none" else (),
-    }
+    samples, running = method.uses_memory or statistics.keeps_moments, isinstance(statistics, Running)
+    reads: list[tuple[Any, tuple[str, ...], str]] = [
+        (memory, ("capacity",), "a memory, and there is none. Name one, such as memory='fps'"),
+        (samples, ("memory", "embedding"), f"methods that adapt on samples, such as 'tent', and '{name}' does not"),
+        (running, ("rate", "fed_by"), f"statistics='running', and these are '{statistics.name}'. Give these too"),
+        (given.get("head") is not None, ("scale",), "a head of class embeddings, and there is none. Give head=..."),
+        (prior != "none", ("labels", "order_in_batch"), "a prior, and there is none. Give prior='patient' too"),
+    ]
     usual = {"embedding": "probs", "fed_by": "batch" if statistics.watches else None}
-    for why, names in unread.items():
-        for setting in names:
-            value = given.get(setting)
+    for is_read, names, why in reads:
+        for setting in () if is_read else names:
+            value = memory if setting == "memory" else given.get(setting)
             if value is not None and value != usual.get(setting):
                 raise GottaError(f"{setting}={value!r} is for {why}, or leave it out.")
-
-
-def check_memory_used(method: type[Method], name: str, memory: str) -> None:
-    """Raises where a memory would fill up for nothing."""
-    if not method.uses_memory:
-        raise GottaError(
-            f"memory '{memory}' has no effect with method '{name}', which does not adapt on samples. Leave the memory "
-            "out, or name a method that uses it, such as method='tent' or method='rotta'."
-        )

@@ -50,6 +50,8 @@ class SyncedBatchNorm(ReplacedBatchNorm):
 class Replica(Adapted):
     """One of them. All are called equally often, with equally many samples, and a step happens in all or in none."""
 
+    lone = "sync"
+
     def renew(self) -> None:
         super().renew()
         self.met = False
@@ -61,8 +63,6 @@ class Replica(Adapted):
         with self.lock:
             self.met = False
             try:
-                if named.get("stream") is not None:
-                    raise GottaError("sync=True adapts to one stream in several processes. Leave out stream=, or sync.")
                 return super().step(*inputs, **named)
             except Exception:
                 if not self.met:  # the others wait to hear of this replica
@@ -74,14 +74,10 @@ class Replica(Adapted):
         if any(one[0] == REFUSED for one in told):
             raise GottaError("another replica has refused its batch, so this one is left out as well: see its error.")
         if any(one != told[0] for one in told):
-            raise GottaError(
-                "replicas with sync=True take batches of one size, in step. Got (samples, numbers in a sample, frozen, "
-                f"samples before): {', '.join(map(str, told))}."
-            )
+            raise GottaError(f"replicas take batches of one size, in step (samples, numbers, frozen, offered: {told}).")
         values = torch.tensor(largest, dtype=torch.float64)
-        return super().take(
-            x, starts, [value for part in gather(values, device_of(self.model)) for value in part], undo
-        )
+        whole = [value for part in gather(values, device_of(self.model)) for value in part]
+        return super().take(x, starts, whole, undo)
 
     def _meet(self, samples: int, numbers: int) -> list[tuple[int, ...]]:
         """What each replica is about to do."""
@@ -103,9 +99,7 @@ class Replica(Adapted):
         except NotFinite:
             finite = False
         if not all(one[0] for one in gather(torch.tensor([float(finite)]), device_of(self.model))):
-            raise NotFinite(
-                "the model gives NaN or infinite logits in one of the replicas, so all leave this batch out."
-            )
+            raise NotFinite("the model gives NaN or infinite logits in one of the replicas: all leave this batch out.")
         return prediction
 
 
@@ -128,31 +122,13 @@ def average_gradients(optimizer: torch.optim.Optimizer, *step: Any) -> None:
         gradient.copy_(part.view_as(gradient))
 
 
-def check_sync(name: str, method: type[Method], statistics: Statistics, **others: Any) -> None:
-    """Refuse what replicas could not do as one model would."""
+def check_sync(name: str, method: type[Method], statistics: Statistics, source: str, device: torch.device) -> None:
+    """Refuse what replicas could not do as one model would. `source`: a hash of the network that this one is given."""
     if not (distributed.is_available() and distributed.is_initialized()):
-        raise GottaError(
-            "sync=True shares statistics and gradients with the other processes of a group, and there is none. Call "
-            "torch.distributed.init_process_group(...) first, or leave it out."
-        )
+        raise GottaError("sync=True needs a group of processes. Call torch.distributed.init_process_group(...) first.")
     if statistics.watches:
-        raise GottaError(
-            f"statistics='{statistics.name}' follow the domain by decisions about the samples of one stream, which "
-            "have no average over replicas. With sync=True use statistics='running' or 'batch'."
-        )
+        raise GottaError(f"{statistics.name} statistics have no average. Use statistics='running' or 'batch'.")
     if method.predict is not Method.predict or not (method.adapt is Method.adapt or method.averages):
-        raise GottaError(
-            f"method '{name}' does more with a batch than take a mean over its samples, so parts of a batch in several "
-            "replicas do not add up to the whole. sync=True is for 'norm' and 'tent'."
-        )
-    for other in [other for other, there in others.items() if there]:
-        raise GottaError(
-            f"sync=True does not go with {other}: each replica would have its own, and they would no longer be equal. "
-            "Leave one of them out."
-        )
-
-
-def check_alike(source_hash: str, device: torch.device) -> None:
-    """Refuse replicas that begin with different networks."""
-    if len({tuple(one) for one in gather(torch.tensor([int(source_hash[:12], 16)]), device)}) > 1:
+        raise GottaError(f"method '{name}' does more than a mean over samples. sync=True is for 'norm' and 'tent'.")
+    if len({tuple(one) for one in gather(torch.tensor([int(source[:12], 16)]), device)}) > 1:
         raise GottaError("the replicas were given different networks. With sync=True load the same weights in each.")

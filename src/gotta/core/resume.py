@@ -10,10 +10,11 @@ from torch import Tensor
 import gotta
 from gotta.core import saved
 from gotta.core.inputs import device_of
-from gotta.core.streams import Held, begin, check_key, load_own, state_of_stream
+from gotta.core.streams import Held, Key, begin, check_key, load_own, state_of_stream
 from gotta.cost import PHASES
 from gotta.errors import GottaError
 from gotta.memory import Memory
+from gotta.methods.parts.calls import map_tensors
 from gotta.priors import Prior
 from gotta.state import count, read_each, set_values, tensor, values_of
 from gotta.statistics import Statistics
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gotta.core.between_steps import BetweenSteps
 
 PACKED = "the state dict"
+LEFT_OUT = ("method", "memory", "guard", "cost")  # of what is saved, where it is one stream without the others
 Found = tuple[dict[str, Any], dict[str, Any]]  # a record and a state
 
 
@@ -84,9 +86,8 @@ def sum_costs(adapted: "BetweenSteps") -> dict[str, Any]:
 def put_back(adapted: "BetweenSteps", what: Path | str, state: Mapping[str, Any]) -> None:
     """Raises where a state does not fit; then some of it may have been put."""
     try:
-        snapshots: dict[int, Mapping[str, Any]] = {
-            count(number): dict(held) for number, held in state.get("snapshots", {}).items()
-        }
+        kept = state.get("snapshots", {}).items()
+        snapshots: dict[int, Mapping[str, Any]] = {count(number): dict(held) for number, held in kept}
         for held in snapshots.values():  # to see that one can go back to it
             put_state(adapted, held)
         put_state(adapted, state)
@@ -109,7 +110,7 @@ def put_state(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
     _put_parts(adapted, state)
     if adapted.guard is not None:
         adapted.guard.check(adapted.sample, adapted.classes)
-    adapted.held_streams = {check_key(key): read_stream(adapted, part) for key, part in state["streams"]}
+    adapted.held_streams = {check_key(key, "stream"): read_stream(adapted, part) for key, part in state["streams"]}
 
 
 def _put_parts(adapted: "BetweenSteps", state: Mapping[str, Any]) -> None:
@@ -154,10 +155,9 @@ def move(adapted: "BetweenSteps", change: Callable[[Tensor], Tensor]) -> None:
     if len(adapted.memory):
         memory = adapted.memory.state_dict()
         adapted.memory.load_state_dict({**memory, "x": change(memory["x"])})
-    if adapted.guard is not None:
-        adapted.guard.source.model._apply(change)  # type: ignore[no-untyped-call]
-    if adapted.shadow is not None:
-        adapted.shadow.source.model._apply(change)  # type: ignore[no-untyped-call]
+    for watcher in (adapted.guard, adapted.shadow):
+        if watcher is not None:
+            watcher.source.model._apply(change)  # type: ignore[no-untyped-call]
     adapted.held_streams = {key: move_stream(held, change) for key, held in adapted.held_streams.items()}
 
 
@@ -184,7 +184,21 @@ def move_stream(held: Held, change: Callable[[Tensor], Tensor]) -> Held:
     if len(held.memory):
         memory = held.memory.state_dict()
         held.memory.load_state_dict({**memory, "x": change(memory["x"])})
-    remembered = {
-        name: change(value) if isinstance(value, Tensor) else value for name, value in held.remembered.items()
-    }
-    return replace(held, remembered=remembered, buffers=[change(value) for value in held.buffers])
+    return replace(held, remembered=map_tensors(held.remembered, change), buffers=map_tensors(held.buffers, change))
+
+
+def save_stream(model: "BetweenSteps", key: Key, held: Held, path: Path, beside: Mapping[str, Any]) -> None:
+    streams = [[key, state_of_stream(held)]]
+    state = {**dict.fromkeys(LEFT_OUT), "counters": values_of(model), "streams": streams}
+    saved.write(path, identity(model), {**state, "beside": dict(beside)})
+
+
+def load_stream(model: "BetweenSteps", path: Path) -> tuple[Held, dict[str, Any]]:
+    """A stream that `save_stream` wrote of a model built alike, and what was saved beside it."""
+    state = read_fitting(model, path)
+    try:
+        if model.sample is None:  # it has predicted nothing yet
+            model.sample = read_each(model.state, state["counters"])["sample"]
+        return read_stream(model, state["streams"][0][1]), dict(state["beside"])
+    except Exception as error:
+        raise GottaError(f"the state in {path} does not fit this model: {error}") from error

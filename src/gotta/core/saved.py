@@ -11,7 +11,7 @@ import inspect
 import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from importlib import import_module
@@ -25,7 +25,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from gotta.errors import GottaError, one_error
-from gotta.files import write_atomically
+from gotta.files import check_writable, write_atomically
 from gotta.json_yaml import check_plain, open_plain, parse_json, read_bytes, read_json
 from gotta.memory import Policy, policies
 from gotta.priors import Prior, priors
@@ -80,16 +80,14 @@ def pack(record: Mapping[str, Any], state: Mapping[str, Any]) -> Tensor:
 
 def unpack(what: str, packed: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The record and the state in such a tensor."""
-    try:
+    with one_error(f"{what} is not of an adapted model"):
         tensors = from_bytes(packed.cpu().numpy().tobytes())
         record = parse_json(tensors.pop(RECORD).numpy().tobytes().decode())
         if record["format"] != FORMAT:
             raise ValueError(f"it has format {record['format']}, expected {FORMAT}")
         state = decode(record.pop("state"), tensors)
         _check(state)
-    except Exception as error:
-        raise GottaError(f"{what} is not of an adapted model: {type(error).__name__}: {error}.") from None
-    return record, state
+        return record, state
 
 
 def seal(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,10 +147,7 @@ def _check_size(path: Path, network: int, capacity: int) -> None:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """No other writer is inside. The system ends the wait when a process ends, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise GottaError(f"cannot write to {folder}: {error.strerror}. Choose a folder you can write to.") from error
+    check_writable(folder / RECORD)
     # The folder itself is locked, or a file in it where folders cannot be opened.
     opened = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT) if ON_WINDOWS else os.open(folder, os.O_RDONLY)
     try:
@@ -209,9 +204,7 @@ def of_recipe(recipe: Mapping[str, Any] | None) -> dict[str, Any]:
 def to_recipe(path: str | Path, record: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments to build a saved model with."""
     if record["recipe"] is None:
-        raise GottaError(
-            f"{path} was saved from a model that adapt() did not build. Build it alike and call its load()."
-        )
+        raise GottaError(f"{path} is of a model that adapt() did not build. Build it alike and call its load().")
     missing = [name for name in record["give_again"] if name not in again]
     if missing:
         raise GottaError(f"{path} cannot hold {', '.join(missing)}. Give it again: load(path, net, {missing[0]}=...).")
@@ -221,10 +214,8 @@ def to_recipe(path: str | Path, record: Mapping[str, Any], again: Mapping[str, A
         raise GottaError(f"{path} is not a readable state: {type(error).__name__}: {error}.") from None
     for name, reason in to_give_again(recipe).items():
         if name not in again:
-            raise GottaError(
-                f"{path} has {name}={str(recipe[name])[:80]}, {reason}: a state cannot ask for that. "
-                f"If you trust it, give it yourself: load(path, net, {name}=...)."
-            )
+            told = f"{name}={str(recipe[name])[:80]}, {reason}: a state cannot ask for that"
+            raise GottaError(f"{path} has {told}. If you trust it, give it yourself: load(path, net, {name}=...).")
     return {**recipe, **again}
 
 
@@ -243,17 +234,13 @@ def to_give_again(recipe: Mapping[str, Any]) -> dict[str, str]:
 
 def check_source(path: str | Path, record: Mapping[str, Any], source: str | None) -> None:
     if None not in (record["source"], source) and record["source"] != source:
-        raise GottaError(
-            f"{path} is the state of another network: names, shapes, types or weights of its source model differ from "
-            f"this one's. Give the network that was adapted, as it was before adapting."
-        )
+        raise GottaError(f"{path} is the state of another network. Give the one that was adapted, as it was before.")
 
 
 def check_fit(path: str | Path, record: Mapping[str, Any], mine: Mapping[str, Any]) -> None:
     """Raises unless a saved state is of the same method, settings and source network."""
     check_source(path, record, mine["source"])
-    saved = {"method": record["method"], "guard": record["guard"], **(record["recipe"] or {})}
-    own = {"method": mine["method"], "guard": mine["guard"], **(mine["recipe"] or {})}
+    saved, own = ({"method": one["method"], "guard": one["guard"], **(one["recipe"] or {})} for one in (record, mine))
     for name in saved.keys() & own.keys() - {"num_classes", "streams", "idle"}:
         if saved[name] != own[name]:
             raise GottaError(f"{path} was saved with {name}={saved[name]}, this model has {own[name]}. Build it alike.")
@@ -357,38 +344,24 @@ def _record(folder: Path) -> dict[str, Any]:
     path = folder / RECORD
     try:
         record = read_json(path, LARGEST, links=True)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise GottaError(f"no saved state at {folder}. Expected a folder that save() wrote, with {RECORD}.") from None
-    except NotADirectoryError:
-        raise GottaError(f"{folder} is a file. Expected the folder of a saved adapted model.") from None
     except (OSError, ValueError) as error:
         raise GottaError(f"{path} is damaged: {error}. Restore it from a copy.") from None
     if not isinstance(record, dict) or not set(KEYS) <= record.keys():
         raise GottaError(f"{path} was not written by save(). Expected the folder of a saved adapted model.")
     if record["format"] != FORMAT:
-        raise GottaError(
-            f"{folder} has state format {record['format']} (written by gotta {record['gotta']}). "
-            f"Expected format {FORMAT}: use the gotta version that wrote it."
-        )
-    if seal(record)["sha256"] != record["sha256"]:
+        raise GottaError(f"{path} has format {record['format']}, not {FORMAT}. Use gotta {record['gotta']} as it did.")
+    if seal(record)["sha256"] != record["sha256"] or not _is_record(record):
         raise GottaError(f"{path} is damaged: it does not say what was saved. Restore it from a copy.")
-    if not _is_record(record):
-        raise GottaError(f"{path} is damaged: what it says of the model is not what save() says. Restore it.")
     return record
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:
     """Whether what describes the model is of the right kinds."""
-    recipe, tensors = record["recipe"], record["tensors"]
-    texts = [record["method"], *(record[name] or "" for name in ("guard", "source"))]
-    return (
-        (recipe is None or (isinstance(recipe, dict) and not {"model", "inplace"} & recipe.keys()))
-        and isinstance(tensors, dict)
-        and _are_texts([tensors.get("file"), tensors.get("sha256"), *texts])
-        and isinstance(record["give_again"], list)
-        and _are_texts(record["give_again"])
-    )
-
-
-def _are_texts(values: Collection[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
+    recipe, tensors, again = record["recipe"], record["tensors"], record["give_again"]
+    if not (isinstance(recipe, dict | None) and isinstance(tensors, dict) and isinstance(again, list)):
+        return False
+    texts = [record["method"], record["guard"] or "", record["source"] or "", *again]
+    told = all(isinstance(text, str) for text in (*texts, tensors.get("file"), tensors.get("sha256")))
+    return told and not {"model", "inplace"} & (recipe or {}).keys()

@@ -1,28 +1,29 @@
 """Shadow: the source answers, the adapted model runs beside it, and what it would have been worth is measured."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gotta.core.inputs import check_logits, not_stored
+from gotta.core.streams import Key, check_key, list_values
 from gotta.errors import GottaError
 from gotta.methods import Method
 from gotta.state import Reader, Stateful, count, flag, number, read_each, tensor
 from gotta.types import Outcome, Prediction
 
 WAITING = 10_000  # samples whose labels may still come
-Id = int | str
 Noting = Callable[[Prediction], None]  # what the adapted model says of a batch
 
 
-class Tally(NamedTuple):
+class Known(NamedTuple):
     """What was counted so far. Differences are 1 where only the adapted model was right, -1 where only the source."""
 
+    said: Tensor  # how often each class was said, by the source and by the adapted model [2, C]
+    waiting: dict[Key, tuple[int, int]]  # the labels that both gave samples without a true one
     samples: int = 0
     agreed: int = 0
     refused: int = 0  # steps that only the source could make
@@ -34,11 +35,23 @@ class Tally(NamedTuple):
     spread: float = 0.0  # of the differences, around their mean so far
 
     @classmethod
-    def read(cls, saved: Any) -> "Tally":
-        kinds = {name: number if isinstance(usual, float) else count for name, usual in cls()._asdict().items()}
-        return cls(**read_each(kinds, saved))
+    def read(cls, saved: Any) -> "Known":
+        ids, labels = [check_key(one, "sample") for one in saved["ids"]], tensor(saved["labels"]).tolist()
+        if len(labels) != len(ids) or any(len(pair) != 2 for pair in labels):
+            raise ValueError("ids and labels of a shadow do not go together")
+        waiting = {one: (int(source), int(adapted)) for one, (source, adapted) in zip(ids, labels, strict=True)}
+        said = tensor(saved["said"])
+        if said.ndim != 2 or len(said) != 2 or said.dtype != torch.int64:
+            raise ValueError(f"what was said is of {said.dtype} and shape {list(said.shape)}")
+        kinds = {name: number if isinstance(usual, float) else count for name, usual in cls._field_defaults.items()}
+        return cls(said, waiting, **read_each(kinds, saved["tally"]))
 
-    def with_label(self, source: bool, adapted: bool) -> "Tally":
+    def to_plain(self) -> dict[str, Any]:
+        labels = torch.tensor(list(self.waiting.values()), dtype=torch.int64).reshape(-1, 2)
+        tally = {name: getattr(self, name) for name in self._field_defaults}
+        return {"tally": tally, "said": self.said, "ids": list(self.waiting), "labels": labels}
+
+    def with_label(self, source: bool, adapted: bool) -> "Known":
         mean = (self.right_adapted - self.right_source) / max(1, self.labelled)
         return self._replace(
             labelled=self.labelled + 1,
@@ -46,29 +59,6 @@ class Tally(NamedTuple):
             right_adapted=self.right_adapted + adapted,
             spread=self.spread + (adapted - source - mean) ** 2,
         )
-
-
-class Known(NamedTuple):
-    """Everything that is exchanged at once: the counts, how often each class was said [2, C], and who waits."""
-
-    tally: Tally
-    said: Tensor
-    waiting: dict[Id, tuple[int, int]]  # the source's label and the adapted model's, of samples without a true one
-
-    @classmethod
-    def read(cls, saved: Any) -> "Known":
-        ids, labels = [_read_id(one) for one in saved["ids"]], tensor(saved["labels"]).tolist()
-        if len(labels) != len(ids) or any(len(pair) != 2 for pair in labels):
-            raise ValueError("ids and labels of a shadow do not go together")
-        waiting = {one: (int(source), int(adapted)) for one, (source, adapted) in zip(ids, labels, strict=True)}
-        said = tensor(saved["said"])
-        if said.ndim != 2 or len(said) != 2 or said.dtype != torch.int64:
-            raise ValueError(f"what was said is of {said.dtype} and shape {list(said.shape)}")
-        return cls(Tally.read(saved["tally"]), said, waiting)
-
-    def to_plain(self) -> dict[str, Any]:
-        labels = torch.tensor(list(self.waiting.values()), dtype=torch.int64).reshape(-1, 2)
-        return {"tally": self.tally._asdict(), "said": self.said, "ids": list(self.waiting), "labels": labels}
 
 
 @dataclass(frozen=True)
@@ -90,9 +80,6 @@ class ShadowReport:
     gain: float | None  # accuracy of the adapted model minus that of the source
     gain_low: float | None  # a 95 % interval that holds at every moment at once
     gain_high: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [f"{'the adapted model' if self.live else 'the source'} answers; {self.samples:,} samples"]
@@ -124,7 +111,7 @@ class Shadow(Stateful):
 
     def reset(self) -> None:
         """Nothing was seen. Who answers stays."""
-        self.known = Known(Tally(), torch.zeros(2, 0, dtype=torch.int64), {})
+        self.known = Known(torch.zeros(2, 0, dtype=torch.int64), {})
 
     def state_dict(self) -> dict[str, Any]:
         return {"live": self.live, "known": self.known.to_plain()}
@@ -149,96 +136,71 @@ class Shadow(Stateful):
         except GottaError:
             if self.live:
                 raise
-            tally = self.known.tally
-            self.known = self.known._replace(tally=tally._replace(refused=tally.refused + 1))
+            self.known = self.known._replace(refused=self.known.refused + 1)
             return Outcome(said, not_stored(len(x)), 0, self.source.cost.take(), output=answer(said, self.source))
         if self.live:
             return replace(outcome, ids=names, beside=said)
         return replace(outcome, prediction=said, output=answer(said, self.source), ids=names, beside=outcome.prediction)
 
-    def read_ids(self, ids: Any, samples: int) -> list[Id]:
+    def read_ids(self, ids: Any, samples: int) -> list[Key]:
         """One for each sample; without any, they are numbered from 0."""
         if ids is None:
-            first = self.known.tally.samples
-            return list(range(first, first + samples))
-        found = [_read_id(one) for one in _listed(ids)]
+            return list(range(self.known.samples, self.known.samples + samples))
+        found = [check_key(one, "sample") for one in list_values(ids)]
         if len(found) != samples or len({*found}) != samples or not self.known.waiting.keys().isdisjoint(found):
-            raise GottaError(
-                f"ids must name each of the {samples} samples, by a whole number or a text that no other sample that "
-                f"waits for its label has (got {len(found)} ids, {len({*found})} of them different)."
-            )
+            raise GottaError(f"ids must name each of the {samples} samples, and no other that waits (got {ids!r:.40}).")
         return found
 
-    def _note(self, ids: Sequence[Id], source: Prediction, adapted: Prediction) -> None:
-        certainty, label = (
-            torch.stack(parts).cpu()
-            for parts in zip(*(said.probs.detach().double().max(1) for said in (source, adapted)), strict=True)
-        )
-        tally, said, waiting = self.known
-        classes = source.logits.shape[1]
-        said = said if said.shape[1] else torch.zeros(2, classes, dtype=torch.int64)
+    def _note(self, ids: Sequence[Key], source: Prediction, adapted: Prediction) -> None:
+        certainty, label = torch.stack([said.probs.detach().double() for said in (source, adapted)]).cpu().max(2)
+        known, classes = self.known, source.logits.shape[1]
         counted = torch.stack([torch.bincount(row, minlength=classes) for row in label])
         sure_source, sure_adapted = certainty.sum(1).tolist()
-        tally = tally._replace(
-            samples=tally.samples + len(ids),
-            agreed=tally.agreed + int((label[0] == label[1]).sum()),
-            certainty_source=tally.certainty_source + sure_source,
-            certainty_adapted=tally.certainty_adapted + sure_adapted,
-        )
-        waiting = waiting.copy()  # which the step may still go back to
-        waiting.update(zip(ids, zip(*label.tolist(), strict=True), strict=True))
+        # The step may still go back to what was known.
+        waiting = {**known.waiting, **dict(zip(ids, zip(*label.tolist(), strict=True), strict=True))}
         for oldest in list(islice(waiting, max(0, len(waiting) - WAITING))):
             del waiting[oldest]
-        self.known = Known(tally, said + counted, waiting)
+        self.known = known._replace(
+            said=known.said + counted if known.said.shape[1] else counted,
+            waiting=waiting,
+            samples=known.samples + len(ids),
+            agreed=known.agreed + int((label[0] == label[1]).sum()),
+            certainty_source=known.certainty_source + sure_source,
+            certainty_adapted=known.certainty_adapted + sure_adapted,
+        )
 
     def feed_back(self, ids: Any, labels: Any) -> None:
         """Count the true labels of samples, all or none."""
-        tally, said, waiting = self.known
-        names, truths = [_read_id(one) for one in _listed(ids)], _listed(labels)
+        known, classes = self.known, self.known.said.shape[1]
+        names, truths = [check_key(one, "sample") for one in list_values(ids)], list_values(labels)
         if len(names) != len(truths):
-            raise GottaError(
-                f"{len(names)} ids and {len(truths)} labels do not go together. Give one label for each id."
-            )
-        wrong = [label for label in truths if type(label) is not int or not 0 <= label < max(1, said.shape[1])]
+            raise GottaError(f"{len(names)} ids and {len(truths)} labels do not go together. Give a label for each id.")
+        wrong = [label for label in truths if type(label) is not int or not 0 <= label < max(1, classes)]
         if wrong:
-            raise GottaError(f"a label must be a whole number from 0 to {said.shape[1] - 1} (got {wrong[0]!r:.40}).")
-        unknown = [one for one in names if one not in waiting]
+            raise GottaError(f"a label must be a whole number from 0 to {classes - 1} (got {wrong[0]!r:.40}).")
+        unknown = [one for one in names if one not in known.waiting]
         if unknown or len({*names}) != len(names):
             raise GottaError(
                 f"no sample waits for a label under id {(unknown or names)[0]!r:.60}: it was never seen, has its label "
                 f"already, or is not among the last {WAITING:,}. None of these labels was counted."
             )
         for one, truth in zip(names, truths, strict=True):
-            source, adapted = waiting[one]
-            tally = tally.with_label(source == truth, adapted == truth)
+            source, adapted = known.waiting[one]
+            known = known.with_label(source == truth, adapted == truth)
         labelled = {*names}
-        self.known = Known(tally, said, {one: pair for one, pair in waiting.items() if one not in labelled})
+        self.known = known._replace(waiting={one: it for one, it in known.waiting.items() if one not in labelled})
 
     def report(self) -> ShadowReport:
-        tally, said, waiting = self.known
-        n, m = tally.samples, tally.labelled
-        won = tally.right_adapted - tally.right_source
         from gotta.metrics.confidence_sequence import bound_mean  # most models have no shadow
 
-        low, high = bound_mean(m, won, tally.spread)
-        classes_source, classes_adapted = (_classes_in_use(row) for row in said)
-        return ShadowReport(
-            self.live,
-            n,
-            tally.agreed / n if n else None,
-            tally.certainty_source / n if n else None,
-            tally.certainty_adapted / n if n else None,
-            classes_source,
-            classes_adapted,
-            tally.refused,
-            m,
-            len(waiting),
-            tally.right_source / m if m else None,
-            tally.right_adapted / m if m else None,
-            won / m if m else None,
-            low if m else None,
-            high if m else None,
-        )
+        known, n, m = self.known, self.known.samples, self.known.labelled
+        won = known.right_adapted - known.right_source
+        means = [part / n if n else None for part in (known.agreed, known.certainty_source, known.certainty_adapted)]
+        accuracies = [part / m if m else None for part in (known.right_source, known.right_adapted, won)]
+        interval = bound_mean(m, won, known.spread) if m else (None, None)
+        counts = known.refused, m, len(known.waiting)
+        fields: list[Any] = [self.live, n, *means, *map(_classes_in_use, known.said), *counts, *accuracies, *interval]
+        return ShadowReport(*fields)
 
 
 def _classes_in_use(counts: Tensor) -> float | None:
@@ -247,14 +209,3 @@ def _classes_in_use(counts: Tensor) -> float | None:
         return None
     shares = counts.double() / counts.sum()
     return float(torch.special.entr(shares).sum().exp())
-
-
-def _listed(values: Any) -> list[Any]:
-    values = values.tolist() if isinstance(values, Tensor | np.ndarray) else values
-    return list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else [values]
-
-
-def _read_id(value: Any) -> Id:
-    if type(value) not in (int, str):
-        raise GottaError(f"the id of a sample must be a whole number or a text (got {value!r:.60}).")
-    return value  # type: ignore[no-any-return]

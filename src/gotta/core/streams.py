@@ -1,17 +1,21 @@
 """Many streams, one network: what belongs to a stream is exchanged as a whole, and the network stays."""
 
 import logging
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from gotta.core.saved import RECORD
 from gotta.cost import Tally
 from gotta.errors import GottaError
 from gotta.limits import Count, Positive, check_fields
@@ -35,7 +39,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 Key = str | int
-COUNTED = ("offered", "turns", "adaptations", "scale")
+Batch = tuple[Tensor, Starts | None, list[float]]  # samples, which begin something new, the largest value of each
+FOLDER = "stream-{}"
+GONE = ".gone-"
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def hold(adapted: "BetweenSteps") -> Held:
         {name: getattr(adapted, name) for name in _counted(adapted)},
         {name: getattr(method, name) for name in method.remembers} if mine else {},
         method.generators if mine else {},
-        [held[name] for held, name in adapted.moving_buffers],  # type: ignore[misc]
+        [held[name] for held, name in adapted.changeable.moving],  # type: ignore[misc]
     )
 
 
@@ -99,7 +105,7 @@ def put(adapted: "BetweenSteps", held: Held) -> None:
     method.generators = held.generators or method.generators
     set_values(adapted, held.counters)
     set_values(method, held.remembered)
-    for (buffers, name), value in zip(adapted.moving_buffers, held.buffers, strict=True):
+    for (buffers, name), value in zip(adapted.changeable.moving, held.buffers, strict=True):
         buffers[name] = value
 
 
@@ -116,20 +122,14 @@ def begin(adapted: "BetweenSteps") -> Held:
         adapted.memory.begin_anew(),
         {name: fresh[name] for name in _counted(adapted)},
         deepcopy(start["remembers"]) if mine else {},
-        {name: _generator(state) for name, state in start["generators"].items()} if mine else {},
+        {name: torch.Generator().set_state(state.cpu()) for name, state in start["generators"].items()} if mine else {},
         _source_buffers(adapted),
     )
 
 
 def _counted(adapted: "BetweenSteps") -> Iterable[str]:
     """Adaptations of shared weights are counted together: so many of them are a reset."""
-    return [name for name in COUNTED if name != "adaptations" or not adapted.shares_weights]
-
-
-def _generator(state: Tensor) -> torch.Generator:
-    made = torch.Generator()
-    made.set_state(state.cpu())
-    return made
+    return [name for name in adapted.counters_at_start() if name != "adaptations" or not adapted.shares_weights]
 
 
 def _source_buffers(adapted: "BetweenSteps") -> list[Tensor]:
@@ -139,82 +139,50 @@ def _source_buffers(adapted: "BetweenSteps") -> list[Tensor]:
         for net_name, net in method.networks().items()
         for name, buffer in net.named_buffers(remove_duplicate=False)
     }
-    found: list[Tensor] = []
-    for held, name in adapted.moving_buffers:
-        now: Any = held[name]
-        source = saved[id(now)]  # none where it is part of no state dict
-        found.append(now.clone() if source is None else source.to(now, copy=True))
-    return found
+    # There is none where it is part of no state dict.
+    found: list[Any] = [(held[name], saved[id(held[name])]) for held, name in adapted.changeable.moving]
+    return [now.clone() if source is None else source.to(now, copy=True) for now, source in found]
 
 
-def check_keys(stream: Any, samples: int) -> list[Key]:
-    """The stream of each sample."""
-    keys = stream.tolist() if isinstance(stream, Tensor | np.ndarray | np.generic) else stream
-    if isinstance(keys, str | int):
-        keys = [keys] * samples
-    if not isinstance(keys, Sequence) or isinstance(keys, bytes | bytearray):
-        raise GottaError(f"stream must be a string or an integer, or one for each sample (got {_kind(stream)}).")
-    found: list[Any] = [key.item() if isinstance(key, np.generic | Tensor) and key.ndim == 0 else key for key in keys]
-    if len(found) != samples:
-        raise GottaError(
-            f"stream names {len(found)} streams for a batch of {samples} samples. Give one for each sample, or one for "
-            "the batch."
-        )
-    return [check_key(key) for key in found]
+def list_values(values: Any, times: int = 1) -> list[Any]:
+    """Those in a list, an array or a tensor; a single one, so many times."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    return list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else [values] * times
 
 
-def check_key(key: Any) -> Key:
-    if isinstance(key, bool) or not isinstance(key, str | int):
-        raise GottaError(f"a stream is named by a string or an integer (got {_kind(key)}: {one_line(repr(key))[:80]}).")
-    if key == "":
-        raise GottaError("the name of a stream is empty. Leave out stream= for the one stream that has no name.")
-    return str(key) if isinstance(key, str) else key
+def check_key(key: Any, kind: str) -> Key:
+    """The name of a stream or a sample, as Python's own type."""
+    found = key.item() if isinstance(key, np.generic | Tensor) else key
+    if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+        got = f"{type(found).__name__}: {one_line(repr(found))[:80]}"
+        raise GottaError(f"a {kind} is named by a whole number or a text that is not empty (got {got}).")
+    return str(found) if isinstance(found, str) else found
 
 
-def _kind(value: Any) -> str:
-    return type(value).__name__
-
-
-def rows_of(keys: Sequence[Key]) -> dict[Key, list[int]]:
-    """The samples of each stream, in order of first appearance."""
-    found: dict[Key, list[int]] = {}
+def rows_of(adapted: "BetweenSteps", stream: Any, samples: int) -> dict[Key, list[int]]:
+    """The samples of each stream, in order of first appearance. Raises where these cannot be in one batch."""
+    keys, limits = list_values(stream, samples), adapted.limits
+    if len(keys) != samples:
+        raise GottaError(f"stream names {len(keys)} streams for {samples} samples. Give one for each, or one for all.")
+    rows: dict[Key, list[int]] = {}
     for row, key in enumerate(keys):
-        found.setdefault(key, []).append(row)
-    return found
-
-
-def check_rows(rows: Mapping[Key, Sequence[int]], limits: Limits, adapted: "BetweenSteps") -> None:
-    """Raises where these streams cannot be in one batch."""
-    if adapted.guard is not None:
-        raise GottaError(
-            "a guard watches one stream beside the source, so it does not go with stream=.... Leave guard= out, or "
-            "build one model for each stream."
-        )
+        rows.setdefault(check_key(key, "stream"), []).append(row)
+    lone = "guard" if adapted.guard is not None else "storage" if adapted.memory.in_file else adapted.lone
+    if lone:
+        raise GottaError(f"a model with {lone}=... serves one stream. Leave out stream=, or build a model for each.")
     if len(rows) > limits.streams:
         raise GottaError(
-            f"this batch is of {len(rows)} streams, and at most {limits.streams} are held. Raise it with "
-            f"adapt(..., streams={len(rows)}), or split the batch."
+            f"a batch of {len(rows)} streams, and at most {limits.streams} are held. Split it, or raise streams=."
         )
-    if adapted.memory.in_file:
-        raise GottaError("a memory that is kept in one file serves one stream. Leave storage= out.")
     alone = [key for key, own in rows.items() if len(own) == 1]
     if alone and adapted.method.needs_batch:
-        raise GottaError(
-            f"stream {alone[0]!r} has one sample in this batch, which has no batch statistics to normalise with. Give "
-            "at least 2 of each stream, or use statistics='running' or 'class'."
-        )
+        raise GottaError(f"stream {alone[0]!r} has one sample in this batch. Give 2 of each, or statistics='running'.")
+    return rows
 
 
-def take_each(
-    adapted: "Adapted",
-    x: Tensor,
-    starts: Starts | None,
-    largest: list[float],
-    rows: Mapping[Key, list[int]],
-    undo: "Undo",
-) -> Outcome:
+def take_each(adapted: "Adapted", batch: Batch, rows: Mapping[Key, list[int]], undo: "Undo") -> Outcome:
     """A step of each stream in the batch, one after the other, after one forward for all where that will do."""
-    method, order = adapted.method, [row for own in rows.values() for row in own]
+    (x, starts, largest), method, order = batch, adapted.method, [row for own in rows.values() for row in own]
     parts = torch.split(pick(x, order), [len(own) for own in rows.values()])
     streams = make_room(adapted.held_streams, adapted.limits, rows)
     adapted.let_go({key: state for key, state in adapted.held_streams.items() if key not in streams})
@@ -271,7 +239,7 @@ def predict_ahead(
         return alone
     levels = []
     for stream in held:
-        if adapted.moving_buffers:
+        if adapted.changeable.moving:
             put(adapted, stream)
         level = stream.statistics.levels_for(net)
         if level is None:
@@ -279,8 +247,7 @@ def predict_ahead(
         levels.append(level)
     mean, var = (torch.stack(part) for part in zip(*levels, strict=True))
     sizes, sight, normalised = [len(part) for part in parts], Sight(mean, var), len(tracked_norms(net))
-    of_sample = torch.empty(len(x), dtype=torch.long)
-    of_sample[torch.tensor(order)] = torch.arange(len(parts)).repeat_interleave(torch.tensor(sizes))
+    of_sample = torch.arange(len(parts)).repeat_interleave(torch.tensor(sizes))[torch.tensor(order).argsort()]
     try:
         with normalised_each(
             net, mean, var, of_sample.to(mean.device), sight.note if method.statistics.watches else None
@@ -295,8 +262,8 @@ def predict_ahead(
         adapted.one_forward = called
         return alone
     answers = torch.split(pick(logits, order), sizes)
-    with_features = [None] * len(parts) if features is None else torch.split(pick(features, order), sizes)
-    seen: Sequence[Any] = [None] * len(parts)
+    with_features = alone if features is None else torch.split(pick(features, order), sizes)
+    seen: Sequence[Any] = alone
     if watches:
         seen = method.statistics.look_ahead(torch.cat(list(parts)), pick(sight.rows({}, len(x)), order, 1), sizes)
     foreseen = method.prior.foresee([stream.prior for stream in held], answers)
@@ -356,3 +323,30 @@ def state_of_stream(held: Held) -> dict[str, Any]:
         "generators": {name: generator.get_state() for name, generator in held.generators.items()},
         "buffers": list(held.buffers),
     }
+
+
+def is_aside(model: "BetweenSteps", key: Key) -> bool:
+    """Whether a stream was put there, whole: a kill may leave a folder without its record."""
+    return model.limits.aside is not None and (place(model, key) / RECORD).exists()
+
+
+def drop_aside(model: "BetweenSteps", key: Key | None = None) -> bool:
+    """Remove what was put aside of a stream, or of all. Whether there was anything."""
+    folder = model.limits.aside
+    if folder is None:
+        return False
+    found = folder.glob(FOLDER.format("*")) if key is None else [place(model, key)]
+    there = [path for path in found if path.exists()]
+    for path in there:  # renamed first, because an interrupt would leave half of a folder
+        path.rename(path.with_name(f"{GONE}{uuid4().hex}"))
+    for path in folder.glob(f"{GONE}*"):  # those of calls that were cut off, too
+        shutil.rmtree(path, ignore_errors=True)
+    model.stale_aside = False
+    return bool(there)
+
+
+def place(model: "BetweenSteps", key: Key) -> Path:
+    assert model.limits.aside is not None
+    if model.stale_aside:  # a reset was cut off
+        drop_aside(model)
+    return model.limits.aside / FOLDER.format(sha256(repr(key).encode()).hexdigest()[:32])

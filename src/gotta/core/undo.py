@@ -1,7 +1,6 @@
 """Taking back what a call did to a model: what everything was before, and whether what is there after it may stay."""
 
 import sys
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
@@ -89,7 +88,7 @@ class Undo:
         kept = [*changeable.buffers(moving), *self._remembered_tensors()]
         self._state = changeable.copies = Copies(kept, changeable.copies)
         self._variances = changeable.running_variances() if moving and changeable.variances else None
-        self._levels = self._method.statistics.variances
+        self._levels = self._method.statistics.var
         self._lent = [_record_lent(module) for module in changeable.modules] if held is None else []
         others = [owner.record() for owner in (adapted.guard, adapted.shadow) if owner is not None]
         self._counters, self._parts = values_of(adapted), self._method.record()
@@ -167,7 +166,7 @@ class Undo:
     @torch.no_grad()
     def harm(self) -> str:
         """What the call has ruined, in words; nothing if it may stay."""
-        method, optimizer, levels = self._method, self._method.optimizer, self._method.statistics.variances
+        method, optimizer, levels = self._method, self._method.optimizer, self._method.statistics.var
         moved = levels is not self._levels  # which are exchanged as a whole when they move
         if not (self.adapting or method.statistics.follow or moved):
             return ""
@@ -230,14 +229,6 @@ def moved_far(before: Tensor, now: Tensor, eps: Tensor) -> bool:
 
 def tensors(held: Iterable[Mapping[str, Any]]) -> list[Tensor]:
     return [value for values in held for value in values.values() if isinstance(value, Tensor)]
-
-
-def warn_undone(adapted: "Adapted", harm: str) -> None:
-    """Once for each model."""
-    if not adapted.warned:
-        adapted.warned = True
-        text = f"a batch was predicted, and whatever else it did was taken back: {harm}. This warning comes once."
-        warnings.warn(text, UndoneWarning, stacklevel=7)
 
 
 def drop_broken_rows(adapted: "Adapted") -> None:

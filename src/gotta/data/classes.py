@@ -23,10 +23,9 @@ WNIDS = Path(__file__).parent / "assets" / "imagenet1k-wnids.txt"
 SUBSETS = {"robustbench-5k": ("robustbench-5k.txt", "imagenet_test_image_ids.txt")}
 
 
-def number_classes(
-    labels: IntArray, classes: tuple[str, ...], class_index: str | None, num_classes: int | None
-) -> tuple[IntArray, int]:
+def number_classes(pictures: Pictures, class_index: str | None, num_classes: int | None) -> tuple[IntArray, int]:
     """The labels as numbers of a network's outputs, and how many outputs there are."""
+    classes = pictures.classes
     if class_index is None:
         number, default = np.arange(len(classes)), len(classes)
     else:
@@ -40,7 +39,7 @@ def number_classes(
     count = default if num_classes is None else num_classes
     if max(number) >= count:
         raise GottaError(f"num_classes={count}, but a class has number {max(number)}. Expected at least one more.")
-    return number[labels].astype(np.int64), count
+    return number[pictures.labels].astype(np.int64), count
 
 
 def wnids() -> list[str]:

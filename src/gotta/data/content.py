@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gotta.errors import GottaError
-from gotta.files import write_atomically
+from gotta.files import digest, write_atomically
 from gotta.json_yaml import read_json
 from gotta.types import Dataset
 
@@ -54,9 +54,9 @@ def _some_images(data: Dataset, domains: Sequence[str]) -> list[np.ndarray[Any, 
 
 
 def _hash_array(array: np.ndarray[Any, Any]) -> str:
-    digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-    digest.update(np.ascontiguousarray(array).data if array.size else b"")
-    return digest.hexdigest()
+    total = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
+    total.update(np.ascontiguousarray(array).data if array.size else b"")
+    return total.hexdigest()
 
 
 def _hash_files(paths: Path | tuple[Path, ...], kept: Path | None, remember: bool) -> str:
@@ -66,7 +66,8 @@ def _hash_files(paths: Path | tuple[Path, ...], kept: Path | None, remember: boo
         return ""
     top = os.path.commonpath([path.parent for path in several])
     try:
-        states = [(os.path.relpath(path, top), *_stamp(path)) for path in several]
+        found = [(path, path.stat()) for path in several]
+        states = [(os.path.relpath(path, top), stat.st_size, stat.st_mtime_ns) for path, stat in found]
         key = hashlib.sha256(json.dumps([str(Path(top).resolve()), states]).encode()).hexdigest()
         if key not in _digests:
             _digests.update(_read(kept))
@@ -79,19 +80,11 @@ def _hash_files(paths: Path | tuple[Path, ...], kept: Path | None, remember: boo
     return _digests[key]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
-
-
 def _read_through(paths: Sequence[Path], named: Sequence[tuple[str, int]]) -> str:
     total = hashlib.sha256(json.dumps(named).encode())
-    step = 1
-    if len(paths) > MANY:
-        step = max(1, sum(size for _, size in named) // READ)
+    step = max(1, sum(size for _, size in named) // READ) if len(paths) > MANY else 1
     for path in paths[::step]:
-        with path.open("rb") as file:
-            total.update(hashlib.file_digest(file, "sha256").digest())
+        total.update(bytes.fromhex(digest(path)))
     return total.hexdigest()
 
 

@@ -8,8 +8,9 @@ and `redrawn(copy)` is the same data set with other random draws.
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy as shallow
+from functools import partial
 from itertools import product
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from gotta.data.content import Content
 from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD, TABLES, corrupt
 from gotta.data.corruptions.draws import derive_seed
 from gotta.data.corruptions.inputs import check_seed
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known, messages
 from gotta.registry import Registry, has_method
 from gotta.types import Dataset, Images, IntArray, domain_name
 
@@ -52,29 +53,27 @@ def has_clips(name: str) -> bool:
 def check_arguments(name: str, arguments: dict[str, Any]) -> None:
     """Every argument that the data set does not know or still needs, in one error."""
     parameters = inspect.signature(DATASETS.get(name)).parameters
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    odd = [str(unknown(f"argument of data set '{name}'", a, parameters)) for a in arguments if a not in parameters]
-    needed = [p.name for p in parameters.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    lacking = [
-        f"data set '{name}' needs the argument '{a}' (gotta bench, run: data.{a}=...)."
-        for a in needed
-        if a not in arguments
-    ]
-    mistakes = ([] if takes_any else odd) + lacking
+    mistakes = messages(partial(DATASETS.check_arguments, name, {argument: None}) for argument in arguments)
+    for p in parameters.values():
+        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in arguments:
+            mistakes.append(f"data set '{name}' needs the argument '{p.name}' (gotta bench, run: data.{p.name}=...).")
     if mistakes:
         raise GottaError(" ".join(mistakes))
 
 
 def check_request(domain: str, indices: IntArray, domains: Sequence[str], count: int) -> IntArray:
     """The rows as an array, if the data set has this domain and these rows."""
-    if domain not in domains:
-        raise unknown("domain", domain, domains)
+    check_known("domain", domain, domains)
     rows = np.asarray(indices, np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < count:
-        raise GottaError(
-            f"rows go from {rows.min()} to {rows.max()}. Expected 0 to {count - 1}: the data set has {count} images."
-        )
+        raise GottaError(f"rows go from {rows.min()} to {rows.max()}. Expected 0 to {count - 1}.")
     return rows
+
+
+def known_first(corruptions: Collection[str]) -> list[str]:
+    """Corruptions that are there: those that gotta knows in their usual order, then all others."""
+    known = [name for name in (*STANDARD, *EXTRA) if name in corruptions]
+    return [*known, *sorted(set(corruptions) - set(known))]
 
 
 def count_classes(labels: IntArray, num_classes: int | None = None) -> int:
@@ -97,10 +96,10 @@ class Corrupting:
     reading = "corrupting"
     domains: Sequence[str] = (CLEAN, *(domain_name(*each) for each in product((*STANDARD, *EXTRA), SEVERITIES)))
 
-    def __init__(self, labels: IntArray, num_classes: int, table: str, seed: int) -> None:
-        if table not in TABLES:
-            raise unknown("table of severities", str(table), TABLES)
-        self.labels, self.num_classes, self.table, self.seed = labels, num_classes, table, check_seed(seed)
+    def __init__(self, labels: IntArray, num_classes: int | None, table: str, seed: int) -> None:
+        check_known("table of severities", table, TABLES)
+        self.labels, self.num_classes = labels, count_classes(labels, num_classes)
+        self.table, self.seed = table, check_seed(seed)
 
     def read(self, rows: IntArray) -> Images:
         raise NotImplementedError
@@ -127,10 +126,12 @@ class Corrupting:
 class Corrupted(Corrupting):
     """Clean images in memory; of few of them what was corrupted is kept."""
 
-    def __init__(self, images: Images, labels: IntArray, num_classes: int, table: str = "cifar", seed: int = 0) -> None:
+    def __init__(
+        self, images: Images, labels: IntArray, num_classes: int | None, table: str = "cifar", seed: int = 0
+    ) -> None:
         if len(images) != len(labels):
             raise GottaError(f"{len(images)} images and {len(labels)} labels do not belong together.")
-        super().__init__(labels, count_classes(labels, num_classes), table, seed)
+        super().__init__(labels, num_classes, table, seed)
         self.clean, self._made = images, dict[str, tuple[Images, np.ndarray]]()
         self.reading = "memory" if len(images) <= KEEP else "corrupting"
 

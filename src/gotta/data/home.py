@@ -25,10 +25,8 @@ def locate(what: str, *names: str) -> Path:
     """The first of these names that the data home holds; `what` is whom they belong to."""
     folder, expected = named_home(), " or ".join(names)
     if not folder.is_dir():
-        raise GottaError(
-            f"{what} ({expected}) is needed, and the data folder '{folder}' does not exist. Make it, or let {VARIABLE} "
-            "or --data-dir name another."
-        )
+        way_out = f"Make it, or let {VARIABLE} or --data-dir name another."
+        raise GottaError(f"{what} ({expected}) is needed, and the data folder '{folder}' does not exist. {way_out}")
     for name in names:
         if (folder / name).exists():
             return folder / name

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gotta.memory.current_batch import memory_class
 from gotta.memory.memory import Memory
 from gotta.memory.policy import REJECT, Candidate, Decision, Policy, policies
 from gotta.memory.table import Table
@@ -47,7 +46,6 @@ __all__ = [
     "Policy",
     "Reservoir",
     "Table",
-    "memory_class",
     "policies",
 ]
 

@@ -1,7 +1,6 @@
 """From what the user gives to checked columns on the CPU, with one transfer per batch from another device."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,9 @@ from torch import Tensor
 from gotta.errors import GottaError, NotFinite
 
 Given = Tensor | NDArray[Any] | Sequence[Any] | None
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The numbers of one batch that decisions are made on; None where a column was not given."""
-
-    label: NDArray[np.int64] | None = None  # [B]
-    uncertainty: NDArray[np.float64] | None = None  # [B]
-    embedding: NDArray[Any] | None = None  # [B, D]
-    descriptor: NDArray[np.float64] | None = None  # [B, K]
+# What decisions are made on, where it was given: label [B] int64, uncertainty [B] float64, embedding [B, D],
+# descriptor [B, K] float64.
+Columns = dict[str, NDArray[Any]]
 
 
 def receive(x: Any, given: Mapping[str, Given], num_classes: int, described: bool = False) -> tuple[Tensor, Columns]:
@@ -105,7 +97,7 @@ def unpack(block: NDArray[np.uint8], like: Tensor) -> NDArray[Any]:
     return np.ascontiguousarray(block).view(dtype).reshape(like.shape)
 
 
-def check_columns(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
+def check_columns(arrays: Columns, num_classes: int) -> Columns:
     for name, column in arrays.items():
         kinds, numbers = ("iub", "whole") if name == "label" else ("fiub", "real")
         if column.dtype.kind not in kinds:
@@ -117,7 +109,7 @@ def check_columns(arrays: dict[str, NDArray[Any]], num_classes: int) -> Columns:
             raise GottaError(f"label must be in 0..{num_classes - 1} for num_classes={num_classes}, got {found}.")
         if name != "embedding" or column.dtype.kind != "f":
             arrays[name] = column.astype(np.int64 if name == "label" else np.float64)
-    return Columns(**arrays)
+    return arrays
 
 
 def not_finite(name: str) -> NotFinite:

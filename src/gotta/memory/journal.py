@@ -28,25 +28,20 @@ class Journal:
     num_classes: int
     frozen: bool = False
     events: list[tuple[int, int]] = field(default_factory=list)  # what happened, and to how many samples
-    batches: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per offer
-    refreshes: list[dict[str, NDArray[Any]]] = field(default_factory=list)  # one per refresh
-
-    @property
-    def lists(self) -> tuple[list[Any], ...]:
-        """What grows."""
-        return self.events, self.batches, self.refreshes
+    batches: list[Columns] = field(default_factory=list)  # one per offer
+    refreshes: list[Columns] = field(default_factory=list)  # one per refresh
 
     def note_offers(self, first: int, columns: Columns, slots: list[int], left: list[int], reasons: list[str]) -> None:
         """A batch whose first sample has the id `first`; `left` are the ids that made way, -1 for none."""
         decided = {"slot": np.array(slots), "evicted": np.array(left), "reason": np.array(reasons)}
-        self.batches.append({"id": first + np.arange(len(slots)), **decided, **arrays(columns)})
+        self.batches.append({"id": first + np.arange(len(slots)), **decided, **copied(columns)})
         self.events.append((OFFER, len(slots)))
 
     def read(self) -> None:
         self.events.append((READ, 0))
 
     def note_refresh(self, ids: IntArray, columns: Columns) -> None:
-        self.refreshes.append({"id": ids, **arrays(columns)})
+        self.refreshes.append({"id": ids, **copied(columns)})
         self.events.append((REFRESH, len(ids)))
 
     def __len__(self) -> int:
@@ -55,10 +50,9 @@ class Journal:
 
     def column(self, name: str) -> NDArray[Any]:
         """One column over all offers: id, slot, evicted, reason, label, uncertainty, embedding or descriptor."""
-        if not self.batches or name not in self.batches[0]:
-            raise GottaError(
-                f"this journal has no column '{name}'. It has {sorted(self.batches[0]) if self.batches else []}."
-            )
+        known = sorted(self.batches[0]) if self.batches else []
+        if name not in known:
+            raise GottaError(f"this journal has no column '{name}'. It has {known}.")
         return np.concatenate([batch[name] for batch in self.batches])
 
     def save(self, path: str | Path) -> None:
@@ -72,8 +66,8 @@ class Journal:
             np.savez_compressed(file, **parts)  # type: ignore[arg-type]
 
 
-def arrays(columns: Columns) -> dict[str, NDArray[Any]]:
-    return {name: value.copy() for name, value in vars(columns).items() if value is not None}
+def copied(columns: Columns) -> Columns:
+    return {name: value.copy() for name, value in columns.items()}
 
 
 def load(path: str | Path) -> Journal:
@@ -89,20 +83,18 @@ def load(path: str | Path) -> Journal:
         events = [(int(kind), int(size)) for kind, size in parts["events"]]
         _check(about, events, parts)
     except Exception as error:  # a damaged archive makes NumPy raise nearly anything
-        raise GottaError(
-            f"{path} is not a journal of a memory: {error}. Record one with Memory(..., journal=True)."
-        ) from error
-    if about["format"] != FORMAT:
-        raise GottaError(f"{path} has journal format {about['format']}, this version reads {FORMAT}.")
+        raise GottaError(f"{path} is not a journal of Memory(..., journal=True): {error}.") from error
     journal = Journal(about["capacity"], about["num_classes"], about["frozen"], events)
     journal.batches = cut(parts, "offer.", [size for kind, size in events if kind == OFFER])
     journal.refreshes = cut(parts, "refresh.", [size for kind, size in events if kind == REFRESH])
     return journal
 
 
-def _check(about: dict[str, Any], events: list[tuple[int, int]], parts: dict[str, NDArray[Any]]) -> None:
+def _check(about: dict[str, Any], events: list[tuple[int, int]], parts: Columns) -> None:
     """Raises unless the parts go together."""
-    counts = (about["format"], about["capacity"], about["num_classes"])
+    if about["format"] != FORMAT:
+        raise ValueError(f"it has journal format {about['format']!r:.20}, this version reads {FORMAT}")
+    counts = (about["capacity"], about["num_classes"])
     if not all(type(count) is int and 1 <= count <= MOST for count in counts) or type(about["frozen"]) is not bool:
         raise ValueError("its head is damaged")
     if any(kind not in (OFFER, READ, REFRESH) or size < 0 for kind, size in events):
@@ -113,7 +105,7 @@ def _check(about: dict[str, Any], events: list[tuple[int, int]], parts: dict[str
             raise ValueError("its columns have not as many rows as its events tell")
 
 
-def cut(parts: dict[str, NDArray[Any]], prefix: str, sizes: list[int]) -> list[dict[str, NDArray[Any]]]:
+def cut(parts: Columns, prefix: str, sizes: list[int]) -> list[Columns]:
     ends = np.cumsum(sizes)[:-1]
     columns = {name[len(prefix) :]: np.split(value, ends) for name, value in parts.items() if name.startswith(prefix)}
     return [{name: pieces[i] for name, pieces in columns.items()} for i in range(len(sizes))]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from copy import copy, deepcopy
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gotta import seeds
 from gotta.errors import GottaError, one_error
+from gotta.limits import Count, Within, require
 from gotta.memory import intake, state
 from gotta.memory.intake import Columns, Given
 from gotta.memory.journal import Journal
@@ -37,15 +38,9 @@ class Memory:
     [1.0, 2.0]
     """
 
-    lasts: ClassVar[bool] = True  # whether rows outlive the batch they came in
     exchanged: ClassVar[tuple[str, ...]] = (  # attributes that are state
         "_table", "_storage", "_stats", "_fields", "_dtype", "num_classes", "knows_classes", "journal"
     )  # fmt: skip
-
-    def __new__(cls, policy: Any = None, *positional: Any, **named: Any) -> Self:
-        from gotta.memory.current_batch import memory_class  # a memory itself, so it imports this module
-
-        return super().__new__(memory_class(policy) if cls is Memory else cls)  # type: ignore[return-value]
 
     def __init__(
         self,
@@ -61,14 +56,19 @@ class Memory:
         **arguments: Any,
     ) -> None:
         self.policy = make_policy(policy, arguments)
+        self.lasts = not self.policy.holds_batch  # whether rows outlive the batch they came in
         self._late = num_classes is None  # whether the first `expect` tells how many classes there are
         self.knows_classes = not self._late
-        self.num_classes = 1 if num_classes is None else at_least_one("num_classes", num_classes)
-        self.capacity = self._capacity(capacity)
+        require("num_classes", num_classes, Count | None)
+        self.num_classes = int(num_classes or 1)
+        if capacity is None and self.lasts:
+            name = type(self.policy).__name__.lower()
+            raise GottaError(f"memory '{name}' needs to know how many samples it may hold. Say it: capacity=64.")
+        require("capacity", capacity, Count | None)
+        self.capacity = int(capacity or 1)
         every = self.policy.refresh_every if refresh_every is None else refresh_every
-        if every is not None and every < 0:
-            raise GottaError(f"refresh_every counts adaptations, 0 means never; got {every}.")
-        self.refresh_every = every or None
+        require("refresh_every", every, Annotated[int, Within(0)] | None)
+        self.refresh_every = every or None  # 0 means never
         self.journal = Journal(self.capacity, self.num_classes) if journal else None
         self._where = storage
         self._fields: dict[str, bool] | None = None  # which columns the batches have
@@ -82,7 +82,8 @@ class Memory:
             if num_classes != self.num_classes:
                 raise GottaError(f"predictions of {num_classes} classes do not fit a memory for {self.num_classes}.")
             return
-        self.num_classes, self.knows_classes = at_least_one("num_classes", num_classes), True
+        require("num_classes", num_classes, Count)
+        self.num_classes, self.knows_classes = num_classes, True
         self.journal = None if self.journal is None else Journal(self.capacity, self.num_classes)
         self._start()
 
@@ -115,7 +116,7 @@ class Memory:
     def notes(self) -> list[str]:
         """What a reader of this memory's results should know about its setting."""
         found = self.policy.notes(self.num_classes)
-        if self.capacity >= self.num_classes:
+        if self.capacity >= self.num_classes or not self.lasts:
             return found
         share = self.capacity / self.num_classes
         return [f"capacity={self.capacity} gives each of {self.num_classes} classes {share:.3g} of a slot.", *found]
@@ -123,7 +124,7 @@ class Memory:
     @property
     def slots(self) -> IntArray:
         """The slots of the rows of `batch()`, in its order."""
-        return self._table.rows()
+        return self._table.rows() if self.lasts else self._table.order.copy()
 
     @property
     def ids(self) -> IntArray:
@@ -182,8 +183,8 @@ class Memory:
         """The same rows as `batch()`, without counting as a reading: for metrics and for looking on."""
         table, rows = self._table, self.slots
         device = self._storage.device
-        embedding = table.embedding[rows].astype(self._dtype)
-        given = (table.label[rows], table.uncertainty[rows], embedding, self._age(rows))
+        embedding, ages = table.embedding[rows].astype(self._dtype), table.age(rows) * self.lasts
+        given = (table.label[rows], table.uncertainty[rows], embedding, ages)
         label, uncertainty, embeddings, age = (torch.from_numpy(column).to(device) for column in given)
         x = self._storage.read(torch.from_numpy(rows))
         return MemoryBatch(x, label, uncertainty, embeddings, age, self.capacity)
@@ -198,19 +199,15 @@ class Memory:
             new = predict(x)
             given = {"label": new.label, "uncertainty": new.uncertainty, "embedding": new.embedding}
             _, columns = intake.receive(x, given, self.num_classes)
-        table, label, uncertainty = self._table, columns.label, columns.uncertainty
-        embedding = columns.embedding if table.embedding.shape[1] else table.embedding[rows]
-        assert label is not None
-        assert uncertainty is not None
-        assert embedding is not None
-        if embedding.shape[1] != table.embedding.shape[1]:
-            raise GottaError(
-                f"refresh predicts embeddings of {embedding.shape[1]} numbers, stored are {table.embedding.shape[1]}."
-            )
+        table = self._table
+        embedding = table.embedding[rows]
+        if embedding.shape[1]:
+            embedding = columns["embedding"].astype(self._dtype)
+            self._check_width(embedding)
         if LOG.isEnabledFor(logging.DEBUG):
-            moved = int((label != table.label[rows]).sum())
+            moved = int((columns["label"] != table.label[rows]).sum())
             LOG.debug("predicted %d rows anew: %d have another class", len(rows), moved)
-        table.relabel(rows, label, uncertainty, embedding.astype(self._dtype))
+        table.relabel(rows, columns["label"], columns["uncertainty"], embedding)
         if self.journal is not None:
             self.journal.note_refresh(table.born[rows], columns)
 
@@ -241,54 +238,55 @@ class Memory:
         self._fields = None
         self._dtype = np.dtype(np.float32)  # of embeddings as they were given and are read
 
-    def _capacity(self, given: int | None) -> int:
-        if given is None:
-            raise GottaError(
-                f"memory '{type(self.policy).__name__.lower()}' needs to know how many samples it may hold. "
-                f"Say it, for example capacity=64."
-            )
-        return at_least_one("capacity", given)
-
-    def _age(self, rows: IntArray) -> IntArray:
-        return self._table.age(rows)
-
     def _begin(self, columns: Columns, size: int) -> None:
         """Raises unless the columns are there that the policy needs and that earlier batches had."""
+        if not self.lasts:  # an empty table of the size of this batch; clock and counts go on
+            clock, stats = self._table.clock, self._stats
+            self._start(size)
+            self._table.clock, self._stats = clock, stats
         given = list_given_fields(columns)
         for name in self.policy.needs:
             if not given[name]:
                 raise GottaError(
-                    f"this policy decides by {', '.join(self.policy.needs)}; {name} is missing. Pass {name}=..."
+                    f"{name} is missing: this policy decides by {', '.join(self.policy.needs)}. Pass {name}=..."
                 )
-        if self.policy.needs_probs:
-            check_probs(columns.embedding)
+        if self.policy.needs_probs and "embedding" in columns:
+            check_probs(columns["embedding"])
         if self._fields is None:
             return
         if given != self._fields:
             names = ", ".join(name for name, there in self._fields.items() if there) or "no columns"
             raise GottaError(f"earlier batches came with {names}; give the same ones each time, or call reset().")
-        size = self._table.embedding.shape[1]
-        if columns.embedding is not None and columns.embedding.shape[1] != size:
-            raise GottaError(f"embeddings of {columns.embedding.shape[1]} numbers do not fit stored ones of {size}.")
+        if "embedding" in columns:
+            self._check_width(columns["embedding"])
+
+    def _check_width(self, embedding: NDArray[Any]) -> None:
+        width, stored = embedding.shape[1], self._table.embedding.shape[1]
+        if width != stored:
+            raise GottaError(f"embeddings of {width} numbers do not fit stored ones of {stored}.")
 
     def _adopt(self, columns: Columns) -> None:
         """The first batch decides which columns there are."""
         self._fields = list_given_fields(columns)
-        if columns.embedding is not None:
-            self._dtype = columns.embedding.dtype
-            self._table.embedding = _room(self._table.capacity, columns.embedding.shape[1])
-            if "mean" in self.policy.keeps:
-                self._table.mean = np.zeros((self.num_classes + 1, columns.embedding.shape[1]))
-        if columns.descriptor is not None:
-            self._table.descriptor = np.zeros((self._table.capacity, columns.descriptor.shape[1]))
+        if "embedding" in columns:
+            self._dtype = columns["embedding"].dtype
+        widths = [columns[name].shape[1] if name in columns else 0 for name in ("embedding", "descriptor")]
+        try:
+            self._table.make_room(*widths)
+        except MemoryError:
+            rows, width = self._table.capacity, widths[0]
+            raise GottaError(
+                f"{rows:,} samples with embeddings of {width:,} numbers need {8e-9 * rows * width:,.0f} GB, which this "
+                "machine cannot give. Use a smaller capacity, or embedding='features', which are shorter."
+            ) from None
 
     def _decide(self, columns: Columns, size: int) -> list[int]:
         """Let the policy place each sample, and write its row. No pixel is touched."""
         table, place, rng = self._table, self.policy.place, self._rng
-        labels = [-1] * size if columns.label is None else columns.label.tolist()
-        uncertainties = [np.nan] * size if columns.uncertainty is None else columns.uncertainty.tolist()
-        embeddings = self._round(columns.embedding, size)
-        descriptors = [NO_DESCRIPTOR] * size if columns.descriptor is None else columns.descriptor
+        labels = columns["label"].tolist() if "label" in columns else [-1] * size
+        uncertainties = columns["uncertainty"].tolist() if "uncertainty" in columns else [np.nan] * size
+        embeddings = self._round(columns.get("embedding", np.zeros((size, 0))))
+        descriptors = columns.get("descriptor", [NO_DESCRIPTOR] * size)
         slots: list[int] = []
         left: list[int] = []
         reasons: list[str] = []
@@ -318,15 +316,13 @@ class Memory:
             if decision.join is not None:
                 table.join(*decision.join)
             return table.put(slot, new.label, new.uncertainty, new.embedding, new.descriptor, decision.group)
-        raise GottaError(
-            f"{self.policy!r} chose slot {slot} and to clear {clear}. Expected a slot in 0..{table.capacity - 1}, or "
-            f"{REJECT}; only with {REJECT} may a filled slot be cleared."
-        )
+        expected = f"a slot in 0..{table.capacity - 1}, or {REJECT}; only with {REJECT} may a filled one be cleared"
+        raise GottaError(f"{self.policy!r} chose slot {slot} and to clear {clear}. Expected {expected}.")
 
-    def _round(self, embedding: NDArray[Any] | None, size: int) -> NDArray[np.float64]:
+    def _round(self, embedding: NDArray[Any]) -> Floats:
         """Embeddings as they will be stored, in float64 for exact arithmetic; read-only, and never the user's array."""
         with np.errstate(over="ignore"):
-            values = np.zeros((size, 0)) if embedding is None else embedding.astype(self._dtype).astype(np.float64)
+            values = embedding.astype(self._dtype).astype(np.float64)
         if not np.isfinite(values).all():
             raise GottaError(f"an embedding is too large for the {self._dtype} that earlier batches came in.")
         values.flags.writeable = False
@@ -343,36 +339,12 @@ class Memory:
         self._stats = dict(stats)
 
 
-def check_probs(embedding: NDArray[Any] | None) -> None:
+def check_probs(embedding: NDArray[Any]) -> None:
     """Raises if these cannot be probabilities; logits and features hardly ever keep within 0 and 1."""
-    if embedding is not None and not -0.01 <= embedding.min() <= embedding.max() <= 1.01:
-        raise GottaError(
-            f"this policy reads confidence from the embedding. Expected class probabilities, from 0 to 1 (got "
-            f"{embedding.min():.3g} to {embedding.max():.3g})."
-        )
-
-
-def at_least_one(name: str, value: Any) -> int:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or float(value) % 1
-        or float(value) < 1
-    ):
-        raise GottaError(f"{name} must be a whole number >= 1, got {value}.")
-    return int(value)
+    if not -0.01 <= embedding.min() <= embedding.max() <= 1.01:
+        got = f"{embedding.min():.3g} to {embedding.max():.3g}"
+        raise GottaError(f"this policy reads confidence. Expected class probabilities as embedding (got {got}).")
 
 
 def list_given_fields(columns: Columns) -> dict[str, bool]:
-    return {name: getattr(columns, name) is not None for name in ("label", "uncertainty", "embedding")}
-
-
-def _room(rows: int, numbers: int) -> Floats:
-    """Room for embeddings. The system provides it as rows are filled, unless all of it is more than it ever could."""
-    try:
-        return np.zeros((rows, numbers))
-    except MemoryError:
-        raise GottaError(
-            f"{rows:,} samples with embeddings of {numbers:,} numbers may need {8e-9 * rows * numbers:,.0f} GB, which "
-            "this machine cannot give. Use a smaller capacity, or embedding='features', which are shorter."
-        ) from None
+    return {name: name in columns for name in state.GIVEN}

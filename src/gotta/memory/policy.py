@@ -1,9 +1,10 @@
 """What a policy is: hyper-parameters, and one method that decides where a new sample goes."""
 
-from collections.abc import Mapping
-from dataclasses import is_dataclass
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, is_dataclass
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from gotta.limits import check_fields
 from gotta.memory.table import Table as Table
 from gotta.registry import Registry, has_method
 
+T = TypeVar("T")
 policies: Registry[Any] = Registry(
     "memory",
     "gotta.memory.builtin",
@@ -20,8 +22,16 @@ policies: Registry[Any] = Registry(
     "a class with place(self, table, new, rng)",
 )
 
+
+@dataclass_transform(frozen_default=True)
+def register(name: str) -> Callable[[type[T]], type[T]]:
+    """For a class of `policies`: it becomes a frozen dataclass of hyper-parameters."""
+    return lambda cls: policies.register(name)(dataclass(frozen=True)(cls))
+
+
 Rng = np.random.Generator
 REJECT = NOTHING = -1
+OF_EVERY_MEMORY = ("capacity", "refresh_every", "storage")  # arguments
 NO_DESCRIPTOR: NDArray[np.float64] = np.empty(0)
 
 
@@ -107,14 +117,26 @@ class Policy:
         return []
 
 
+def check_owner(hyper: Mapping[str, Any], method: str, known: Iterable[str], memory: str | None) -> None:
+    """Complain of an argument given to a method that it does not know and a memory does."""
+    for name in hyper.keys() - known:
+        own = [other for other in policies.names() if not policies.is_user_part(other)]
+        takers = [other for other in own if name in inspect.signature(policies.get(other)).parameters]
+        if takers or name in OF_EVERY_MEMORY:
+            taker = memory if memory in takers or not takers else takers[0]
+            raise GottaError(
+                f"'{name}' is an argument of memories ({', '.join(takers) or 'all'}), not of method '{method}'. Give "
+                f"it to one of them: memory=gotta.Memory('{taker}', ..., {name}={hyper[name]!r})."
+            )
+
+
 class Adopted(Policy):
     """A policy written without the base class: whatever has `place`, with the defaults for the rest."""
 
     def __init__(self, policy: Any) -> None:
-        for name in ("needs", "needs_probs", "vectors", "keeps", "refresh_every", "holds_batch", "after_read", "notes"):
-            if hasattr(policy, name):
+        for name in vars(Policy):
+            if not name.startswith("_") and hasattr(policy, name):
                 setattr(self, name, getattr(policy, name))
-        self.place = policy.place  # type: ignore[method-assign]
         self._name = repr(policy) if is_dataclass(policy) else f"{type(policy).__qualname__}()"
 
     def __repr__(self) -> str:
@@ -127,9 +149,7 @@ def make_policy(policy: Any, arguments: dict[str, Any]) -> Policy:
         policies.take(policy)
         policy = policies.build(policy, **arguments)
     elif arguments:
-        raise GottaError(
-            f"arguments {sorted(arguments)} given with a finished policy. Set them when building the policy."
-        )
+        raise GottaError(f"{sorted(arguments)} given with a finished policy. Set them when building the policy.")
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, type) or not callable(getattr(policy, "place", None)):

@@ -24,7 +24,6 @@ def replay(
     /,
     *,
     capacity: int | None = None,
-    num_classes: int | None = None,
     seed: int = 0,
     **arguments: Any,
 ) -> Replay:
@@ -32,13 +31,9 @@ def replay(
 
     Recorded refreshes are not repeated: they belong to rows that this memory may not hold.
     """
-    capacity, num_classes = capacity or journal.capacity, num_classes or journal.num_classes
-    memory = Memory(policy, capacity=capacity, num_classes=num_classes, seed=seed, **arguments)
+    memory = Memory(policy, capacity or journal.capacity, journal.num_classes, seed, **arguments)
     if "descriptor" in memory.policy.keeps and journal.batches and "descriptor" not in journal.batches[0]:
-        raise GottaError(
-            f"{memory.policy!r} decides by descriptors of pixels, and this journal, of an earlier version, has none. "
-            "Record it again."
-        )
+        raise GottaError(f"{memory.policy!r} decides by descriptors of pixels. This journal has none: record it again.")
     batches = iter(journal.batches)
     seconds = 0.0
     for kind, _ in journal.events:

@@ -1,6 +1,6 @@
 """The state of a memory: as a flat dictionary of tensors and of values that JSON can hold, and as it was a call ago."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -9,20 +9,27 @@ import numpy as np
 import torch
 
 from gotta.errors import GottaError
-from gotta.memory.storage import Replaced
-from gotta.memory.table import FURTHER, Logged, Table
+from gotta.memory.table import Logged, Table
+from gotta.state import Back, count, flag, read_each
 
 if TYPE_CHECKING:
     from gotta.memory.memory import Memory
 
 GIVEN = ("label", "uncertainty", "embedding")  # or not, with each sample
-COLUMNS = (*GIVEN, "born")
 
 
 def of_memory(memory: "Memory") -> dict[str, Any]:
+    """The filled rows with their slots; what the table derives from them is left out."""
+    table = memory._table
+    slots = np.flatnonzero(table.filled)
+    arrays = {name: getattr(table, name)[slots] for name in table.columns}
+    arrays |= {name.lstrip("_"): getattr(table, name).copy() for name in table.counted}
+    arrays |= {f"vector.{name}": value.copy() for name, value in table.vectors.items()}
     return {
-        **of_table(memory._table),
-        "x": memory._storage.read(torch.from_numpy(np.flatnonzero(memory._table.filled))),
+        **{name: torch.from_numpy(values) for name, values in {**arrays, "slots": slots}.items()},
+        "clock": table.clock,
+        "rows": table.capacity,
+        "x": memory._storage.read(torch.from_numpy(slots)),
         "capacity": memory.capacity,
         "num_classes": memory.num_classes,
         "policy": repr(memory.policy),
@@ -39,77 +46,54 @@ def to_memory(memory: "Memory", saved: dict[str, Any]) -> None:
         if saved.get(name) != mine:
             raise GottaError(f"the saved state has {name}={saved.get(name)}, this memory {mine}. Build it alike.")
     try:
-        table = to_table(saved, memory.num_classes, memory.capacity, memory.policy.keeps)
+        table = to_table(memory, saved)
+        fields = None if saved["fields"] is None else read_each(dict.fromkeys(GIVEN, flag), saved["fields"])
+        stats = {str(reason): count(times) for reason, times in saved["stats"].items()}
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, MemoryError) as error:
         raise GottaError(f"the saved state of the memory is damaged: {type(error).__name__}: {error}.") from None
     memory._start(table.capacity)
     memory._table = table
-    memory._fields, memory._dtype = saved["fields"], np.dtype(saved["dtype"])
-    memory._stats = {**memory._stats, **saved["stats"]}
+    memory._fields, memory._dtype, memory._stats = fields, np.dtype(saved["dtype"]), {**memory._stats, **stats}
     set_generator(memory._rng, saved["rng"])
     if len(table):
-        rows = torch.arange(len(table))
         memory._storage.prepare(saved["x"])
-        memory._storage.write(torch.from_numpy(np.flatnonzero(table.filled)), rows, saved["x"])
+        memory._storage.write(torch.from_numpy(np.flatnonzero(table.filled)), torch.arange(len(table)), saved["x"])
 
 
-def of_table(table: Table) -> dict[str, Any]:
-    """The filled rows with their slots; what the table derives from them is left out."""
-    slots = np.flatnonzero(table.filled)
-    further = [name for name in FURTHER if name in table.keeps]
-    columns = {name: torch.from_numpy(getattr(table, name)[slots]) for name in (*COLUMNS, *further)}
-    if "mean" in table.keeps:
-        columns["mean"] = torch.from_numpy(table.mean.copy())
-    vectors = {f"vector.{name}": torch.from_numpy(value.copy()) for name, value in table.vectors.items()}
-    seen = torch.from_numpy(table._seen.copy())
-    size = {"slots": torch.from_numpy(slots), "seen": seen, "clock": table.clock, "rows": table.capacity}
-    return {**columns, **vectors, **size}
-
-
-def to_table(saved: dict[str, Any], num_classes: int, capacity: int, keeps: tuple[str, ...] = ()) -> Table:
-    further = tuple(name for name in FURTHER if name in keeps)
-    _check_sizes(saved, num_classes, capacity, further)
+def to_table(memory: "Memory", saved: dict[str, Any]) -> Table:
+    columns = memory._table.columns
+    _check_sizes(memory, saved, columns)
     vectors = {name[len("vector.") :]: array(value) for name, value in saved.items() if name.startswith("vector.")}
-    table = Table(saved["rows"], num_classes, tuple(vectors), saved["embedding"].shape[1], keeps)
-    if "descriptor" in keeps:
-        table.descriptor = np.zeros((table.capacity, saved["descriptor"].shape[1]))
-    if "mean" in keeps:
-        table.mean[:] = array(saved["mean"])
+    table = Table(saved["rows"], memory.num_classes, tuple(vectors), keeps=memory.policy.keeps)
+    table.make_room(*(saved[name].shape[1] if name in columns else 0 for name in ("embedding", "descriptor")))
     table.vectors.update(vectors)
     slots = array(saved["slots"])
-    for name in (*COLUMNS, *further):
+    for name in columns:
         getattr(table, name)[slots] = array(saved[name])
+    for name in table.counted:
+        getattr(table, name)[:] = array(saved[name.lstrip("_")])
     table.filled[slots] = True
-    table._seen[:] = array(saved["seen"])
     table.clock = saved["clock"]
     table.rebuild()
     return table
 
 
-def _check_sizes(saved: dict[str, Any], num_classes: int, capacity: int, further: tuple[str, ...]) -> None:
+def _check_sizes(memory: "Memory", saved: dict[str, Any], columns: Sequence[str]) -> None:
     """Raises ValueError unless the columns go together, before room is made for what they ask for."""
-    slots, rows, clock = array(saved["slots"]), saved["rows"], saved["clock"]
+    slots, rows, clock, num_classes = array(saved["slots"]), saved["rows"], saved["clock"], memory.num_classes
     stored = len(slots)
-    if type(rows) is not int or not 1 <= rows <= max(capacity, stored) or type(clock) is not int or clock < 0:
+    if type(rows) is not int or not 1 <= rows <= max(memory.capacity, stored) or count(clock) != clock:
         raise ValueError("its size or its clock is damaged")
-    if (
-        slots.dtype != np.int64
-        or len(np.unique(slots)) < stored
-        or (stored and not 0 <= slots.min() <= slots.max() < rows)
-    ):
+    inside = not stored or 0 <= slots.min() <= slots.max() < rows
+    if slots.dtype != np.int64 or len(np.unique(slots)) < stored or not inside:
         raise ValueError("its slots are damaged")
-    lengths = {name: len(saved[name]) for name in (*COLUMNS, *further, "x")}
-    wrong = [name for name, length in lengths.items() if length != stored and not (name == "x" and not stored)]
-    wrong += [name for name in saved if name.startswith("vector.") and len(saved[name]) != num_classes]
-    wrong += [] if len(saved["seen"]) == num_classes + 1 else ["seen"]
+    lengths = {**dict.fromkeys((*columns, "x"), stored), "seen": num_classes + 1}
+    lengths |= {name: num_classes for name in saved if name.startswith("vector.")}
+    wrong = [name for name, length in lengths.items() if len(saved[name]) != length]
     if wrong:
         raise ValueError(f"{', '.join(wrong)} do not have the length of the other columns")
-    given = saved["fields"]
-    known = given is None or (given.keys() == {*GIVEN} and all(type(there) is bool for there in given.values()))
-    if np.dtype(saved["dtype"]).kind != "f" or not known:
+    if np.dtype(saved["dtype"]).kind != "f":
         raise ValueError("what it says of its columns is damaged")
-    if not all(type(count) is int and count >= 0 for count in saved["stats"].values()):
-        raise ValueError("what it has counted is damaged")
     label = array(saved["label"])
     if stored and not -1 <= label.min() <= label.max() < num_classes:
         raise ValueError(f"labels go from {label.min()} to {label.max()}, and there are {num_classes} classes")
@@ -134,7 +118,7 @@ class Rewind:
     """A memory as it is now. `back` brings that back, bit for bit and as often as it is called, until `stop`.
 
     What is exchanged needs only its old place (`exchanged` of memory, table and storage), what is counted is copied
-    (`counted` of the table), lists are cut (`lists` of the journal), and rows that are overwritten are logged.
+    (`counted` of the table), lists of the journal are cut, and rows that are overwritten are logged.
     """
 
     def __init__(self, memory: "Memory") -> None:
@@ -145,10 +129,11 @@ class Rewind:
             (holder, name, getattr(holder, name)) for holder in holders for name in holder.exchanged
         ]
         self._counts = [(name, getattr(table, name).copy()) for name in table.counted]
-        self._lengths = [] if journal is None else [(held, len(held)) for held in journal.lists]
+        grown: list[list[Any]] = [] if journal is None else [journal.events, journal.batches, journal.refreshes]
+        self._lengths = [(held, len(held)) for held in grown]
         self._rng = of_generator(memory._rng)
         self._rows: list[Logged] = []
-        self._pixels: list[Replaced] = []
+        self._pixels: list[Back] = []
         table.log, storage.log = self._rows, self._pixels
 
     def stop(self) -> None:
@@ -164,7 +149,8 @@ class Rewind:
         for held, length in self._lengths:
             del held[length:]
         set_generator(self._memory._rng, self._rng)
-        self._storage.take_back(self._pixels)  # last: torch can read types of numbers that it cannot write
+        for call in reversed(self._pixels):  # last: torch can read types of numbers that it cannot write
+            call()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Where the pixels of a memory live: on the samples' device, on another one, or in a memory-mapped file."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -8,10 +9,9 @@ import torch
 from torch import Tensor
 
 from gotta.errors import GottaError
+from gotta.state import Back
 
 DEVICE = re.compile(r"(cpu|cuda|mps|xpu|hpu|mtia)(:\d+)?")
-
-Replaced = tuple[Tensor, Tensor, Tensor]  # where pixels are, slots, and what was in them
 
 
 def is_device(where: str | Path | None) -> bool:
@@ -27,7 +27,7 @@ class Storage:
     def __init__(self, capacity: int, where: str | Path | None = None) -> None:
         self.capacity, self.where = capacity, where
         self.pixels: Tensor | None = None
-        self.log: list[Replaced] | None = None  # while somebody may want pixels back
+        self.log: list[Back] | None = None  # calls that bring pixels back, while somebody may want that
         self.device = torch.device("cpu")  # where samples come from and where they are read to
 
     def prepare(self, x: Tensor) -> None:
@@ -49,13 +49,8 @@ class Storage:
         chosen = x if len(rows) == len(x) else x.index_select(0, rows.to(x.device))
         slots = slots.to(self.pixels.device)
         if self.log is not None:  # before anything changes
-            self.log.append((self.pixels, slots, self._look_up(slots, self.pixels)))
+            self.log.append(partial(self.pixels.index_copy_, 0, slots, self._look_up(slots, self.pixels)))
         self.pixels.index_copy_(0, slots, chosen.to(self.pixels.device))
-
-    def take_back(self, log: list[Replaced]) -> None:
-        """Write replaced pixels back, the latest first."""
-        for pixels, slots, replaced in reversed(log):
-            pixels.index_copy_(0, slots, replaced)
 
     def read(self, slots: Tensor) -> Tensor:
         """A copy of these samples, on the device that samples come from."""
@@ -69,10 +64,8 @@ class Storage:
 
     def _allocate(self, x: Tensor) -> Tensor:
         shape = (self.capacity, *x.shape[1:])
-        if self.where is None:
-            return torch.empty(shape, dtype=x.dtype, device=x.device)
         if is_device(self.where):
-            return torch.empty(shape, dtype=x.dtype, device=str(self.where))
+            return torch.empty(shape, dtype=x.dtype, device=x.device if self.where is None else str(self.where))
         size = torch.Size(shape).numel()
         try:
             return torch.from_file(str(self.where), shared=True, size=size, dtype=x.dtype).reshape(shape)

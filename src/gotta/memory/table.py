@@ -11,7 +11,7 @@ IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Logged = tuple[int | IntArray, list[tuple[Any, Any]]]  # rows, and of each column what they were in it
 
-COLUMNS = ("label", "uncertainty", "embedding", "born", "filled")
+COLUMNS = ("label", "uncertainty", "embedding", "born")
 FURTHER = ("descriptor", "group")  # columns that are kept where a policy asks for them
 
 NO_ROWS: IntArray = np.empty(0, np.int64)
@@ -101,12 +101,10 @@ class Table:
         self.clock = 0
         self.label: IntArray = np.full(capacity, -1, np.int64)
         self.uncertainty: Floats = np.full(capacity, np.nan)
-        self.embedding: Floats = np.zeros((capacity, dimensions))
         self.born: IntArray = np.full(capacity, -1, np.int64)
         self.filled: NDArray[np.bool_] = np.zeros(capacity, bool)
-        self.descriptor: Floats = np.zeros((capacity, 0))
         self.group: IntArray = np.full(capacity, -1, np.int64)
-        self.mean: Floats = np.zeros((num_classes + 1, dimensions) if "mean" in keeps else (0, 0))
+        self.make_room(dimensions, 0)
         self.vectors: dict[str, Floats] = {name: np.zeros(num_classes) for name in vectors}
         # One place more than classes, so that label -1 has a place to be counted in.
         self._count: IntArray = np.zeros(num_classes + 1, np.int64)
@@ -114,9 +112,15 @@ class Table:
         self._size = 0
         self._members: defaultdict[int, Order] = defaultdict(Order)
         self._classes_with = [num_classes + 1] + [0] * capacity  # how many classes hold k rows
-        self._largest = 0
+        self.most = 0  # rows that the largest class holds
         self._indexes: dict[type[Any], Any] = {}
         self.log: list[Logged] | None = None  # while somebody may want changes back
+
+    def make_room(self, embedding: int, descriptor: int) -> None:
+        """For so many numbers of each row. The system provides it as rows are filled."""
+        self.embedding: Floats = np.zeros((self.capacity, embedding))
+        self.descriptor: Floats = np.zeros((self.capacity, descriptor))
+        self.mean: Floats = np.zeros((self.num_classes + 1, embedding) if "mean" in self.keeps else (0, 0))
 
     def __len__(self) -> int:
         return self._size
@@ -159,11 +163,6 @@ class Table:
             return self._size
         return int(self.filled.argmin())
 
-    @property
-    def most(self) -> int:
-        """How many rows the largest class holds."""
-        return self._largest
-
     def rows_of(self, classes: list[int]) -> IntArray:
         """The slots of some classes, in no order that means anything."""
         wanted = np.zeros(len(self._count), bool)
@@ -172,7 +171,7 @@ class Table:
 
     def largest(self) -> list[int]:
         """The classes that hold the most rows, ascending; none of them when the table is empty."""
-        return (self.count == self._largest).nonzero()[0].tolist() if self._size else []
+        return (self.count == self.most).nonzero()[0].tolist() if self._size else []
 
     def age(self, rows: IntArray) -> IntArray:
         return self.clock - self.born[rows]
@@ -258,13 +257,13 @@ class Table:
         self._members = defaultdict(Order, {label: Order(part) for label, part in parts})
         self._count[:] = np.bincount(label % len(self._count), minlength=len(self._count))
         self._classes_with = np.bincount(self._count, minlength=self.capacity + 1).tolist()
-        self._largest = int(self._count.max())
+        self.most = int(self._count.max())
         self._indexes = {}
 
     def _log(self, rows: int | IntArray) -> int:
         """Tell the log what some rows are before they change. Returns the birth of no row, -1."""
         if self.log is not None:
-            columns = [getattr(self, name) for name in self.columns]
+            columns = [self.filled, *(getattr(self, name) for name in self.columns)]
             self.log.append((rows, [(column, column[rows].copy()) for column in columns]))
         return -1
 
@@ -289,8 +288,8 @@ class Table:
         self._count[label] = after
         self._classes_with[before] -= 1
         self._classes_with[after] += 1
-        if after > self._largest or (before == self._largest and not self._classes_with[before]):
-            self._largest = after
+        if after > self.most or (before == self.most and not self._classes_with[before]):
+            self.most = after
 
 
 class Insertion:

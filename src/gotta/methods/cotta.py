@@ -11,8 +11,7 @@ from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment_copy
 from gotta.methods.parts.losses import soft_cross_entropy
 from gotta.methods.parts.params import train_weights_and_biases
-from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.trained import Taught
+from gotta.methods.trained import Taught, frozen_copy
 from gotta.state import count
 from gotta.types import MemoryBatch, Prediction
 

@@ -12,6 +12,7 @@ from gotta.errors import GottaError
 from gotta.methods.method import Method, Preset, methods
 from gotta.methods.parts import cma
 from gotta.methods.parts.cma import Search
+from gotta.methods.parts.features import measured_or_given
 from gotta.methods.parts.losses import entropy
 from gotta.state import Sized, count, set_values, tensor
 from gotta.statistics.normalization import moments
@@ -68,14 +69,12 @@ class Foa(Method):
         drawn = self.drawn("start", lambda: (2 * torch.rand(shape, generator=rng) - 1) * reach)
         self.best = drawn.reshape(shape).float()
         set_values(self, cma.begin(prod(shape), self.hyper.spread)._asdict())
-        self.source: tuple[Tensor, Tensor] | None = None
-        if self.hyper.source_features is not None:
-            mean, std = (torch.as_tensor(self.hyper.source_features[name]) for name in ("mean", "std"))
-            self.source = mean, std
-        elif self.hyper.source_data is not None:
-            seen = [self.see(part, None)[1] for part in torch.split(self.hyper.source_data, 256)]
-            mean, var = moments(torch.cat(seen), (0,), unbiased=True)
-            self.source = mean, var.sqrt()
+        self.source = measured_or_given(self.hyper, ("mean", "std"), self.measure)
+
+    def measure(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and deviation of the features of all layers."""
+        mean, var = moments(torch.cat([self.see(part, None)[1] for part in torch.split(x, 256)]), (0,), unbiased=True)
+        return mean, var.sqrt()
 
     def predict(self, x: Tensor) -> Prediction:
         output, layers = self.see(x, self.best)
@@ -147,10 +146,8 @@ def find_transformer(model: nn.Module) -> Any:
         by_token = getattr(module, "global_pool", "token") == "token"
         if by_token and all(hasattr(block, "norm1") for block in parts[2]):  # type: ignore[union-attr]
             return module
-    raise GottaError(
-        "method 'foa' puts prompts among the tokens of a vision transformer, and this model is none that it knows. "
-        "Expected one like 'vit-mini': cls_token, pos_embed, blocks with norm1, norm, linear head on the class token."
-    )
+    expected = "cls_token, pos_embed, blocks with norm1, norm, linear head on the class token"
+    raise GottaError(f"method 'foa' is for a vision transformer like 'vit-mini'. Expected {expected}.")
 
 
 def patch_side(vit: Any) -> int:

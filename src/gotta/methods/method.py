@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gotta import seeds
 from gotta.cost import Cost
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.heads import find_width
 from gotta.limits import Count, require
 from gotta.methods import settings
@@ -116,8 +116,7 @@ class Method(Stateful):
         self.statistics = deepcopy(statistics or self.usual_statistics(False, preset))
         self.prior = make_prior(prior or self.native_prior, order_in_batch)
         self.labels = labels or self.native_labels
-        if self.labels not in LABELS:
-            raise unknown("labels", self.labels, LABELS)
+        check_known("labels", self.labels, LABELS)
         self.reset_every = settings.choose_reset_every(self, reset_every)
         self.generators = {name: seeds.torch_generator(seed, name) for name in ("augment", "method")}
         self.cost = Cost()
@@ -127,7 +126,7 @@ class Method(Stateful):
         self.undo_log: list[Callable[[], object]] | None = None  # there while somebody may want changes back
         self.peek: Callable[[], MemoryBatch] | None = None  # at the memory it is joined with, if one lasts
         self.ahead: Ahead | None = None  # the next forward, where it was made together with that of other streams
-        self._kept: Tensor | None = None
+        self._kept: Tensor | None = None  # of the forward that `predict_to_adapt` kept
         self.check(model)
         model.eval().requires_grad_(False)
         shield_group_norms(model)
@@ -199,7 +198,7 @@ class Method(Stateful):
             self.statistics.note(self.ahead.seen)
         prediction = self.statistics.watch(self.predictor, x, once)
         if made and prediction is not made[0]:
-            self.drop_graph()  # which is that of a trial
+            self._kept = None  # which is that of a trial
         return prediction
 
     def follow(self, raw: Prediction, starts: Starts | None = None) -> Prediction:
@@ -230,8 +229,7 @@ class Method(Stateful):
 
     def record(self) -> Back:
         """A call that brings back what is now, but for tensors that are changed in place and not told to `undo_log`."""
-        log: list[Callable[[], object]] = []
-        self.undo_log = log
+        self.undo_log = log = list[Callable[[], object]]()
         values = {name: getattr(self, name) for name in (*self.remembers, *self.passing)}
         states = {name: generator.get_state() for name, generator in self.generators.items()}
         bring_parts_back = super().record()
@@ -243,7 +241,7 @@ class Method(Stateful):
             for name, state in states.items():
                 self.generators[name].set_state(state)
             bring_parts_back()
-            self.drop_graph()
+            self._kept = None
 
         return back
 
@@ -286,10 +284,6 @@ class Method(Stateful):
         plain = cls.predict is Method.predict and cls._prediction_mode is Method._prediction_mode
         return plain and self.optimizer is None
 
-    def drop_graph(self) -> None:
-        """Forget the forward that `predict_to_adapt` kept."""
-        self._kept = None
-
     def adapt(self, batch: MemoryBatch) -> dict[str, float]:
         """One adaptation on what the memory holds. What was measured on the way, by name.
 
@@ -329,7 +323,7 @@ class Method(Stateful):
         return deepcopy(now)
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        self.drop_graph()
+        self._kept = None
         state = deepcopy(dict(saved))
         for name, net in self.networks().items():
             load_network(net, state[name])

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gotta.errors import GottaError
 from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
+from gotta.methods.parts.features import measured_or_given
 from gotta.methods.parts.losses import soft_cross_entropy
-from gotta.methods.parts.teacher import frozen_copy
 from gotta.methods.rotta import Rotta
+from gotta.methods.trained import frozen_copy
 from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction
 
@@ -48,11 +48,7 @@ class Petta(Rotta):
     def configure(self) -> torch.optim.Optimizer | None:
         optimizer = super().configure()
         self.anchor = frozen_copy(self.model)
-        self.mean = self.var = None
-        if self.hyper.source_features is not None:
-            self.mean, self.var = (torch.as_tensor(self.hyper.source_features[name]) for name in ("mean", "var"))
-        elif self.hyper.source_data is not None:
-            self.mean, self.var = self.measure(self.hyper.source_data)
+        self.source = measured_or_given(self.hyper, ("mean", "var"), self.measure)
         return optimizer
 
     def predict(self, x: Tensor) -> Prediction:
@@ -87,10 +83,10 @@ class Petta(Rotta):
     @torch.no_grad()
     def stray(self) -> float | None:
         """How far the classes of the last batch have strayed, from 0 to 1, before it moves their centres."""
-        if self.mean is None or self._seen is None or self._seen.features is None:
+        if self.source is None or self._seen is None or self._seen.features is None:
             return None
         features, label = self._seen.features, self._seen.label
-        mean, var = self.mean.to(features), self.var.to(features)  # type: ignore[union-attr]
+        mean, var = (value.to(features) for value in self.source)
         centres = mean.nan_to_num() if self.centres is None else self.centres.to(features)
         classes = torch.bincount(label).nonzero().flatten()
         off = (centres - mean)[classes] ** 2 / (var[classes] + 1e-6)
@@ -106,8 +102,6 @@ class Petta(Rotta):
         """Mean and variance of the features of each class, by the network's own labels; NaN for a class without."""
         said = [self.forward(part, self.model) for part in torch.split(x, 256)]
         logits, features = torch.cat([a for a, _ in said]), torch.cat([b for _, b in said if b is not None])
-        if len(features) != len(x):
-            raise GottaError("method 'petta' needs features of the clean samples, and the model gives none.")
         found = [features[logits.argmax(1) == c] for c in range(logits.shape[1])]
         unknown = torch.full_like(features[0], torch.nan)
         means = torch.stack([rows.mean(0) if len(rows) > 1 else unknown for rows in found])
@@ -116,4 +110,4 @@ class Petta(Rotta):
     @property
     def notes(self) -> list[str]:
         told = "petta without clean samples (source_data) holds the model at a fixed strength."
-        return [told] if self.mean is None else []
+        return [told] if self.source is None else []

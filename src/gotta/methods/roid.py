@@ -7,8 +7,7 @@ from torch.nn import functional as F
 from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, soft_cross_entropy, soft_likelihood_ratio
-from gotta.methods.parts.teacher import follow
-from gotta.methods.trained import Trained
+from gotta.methods.trained import Trained, follow
 from gotta.state import Sized
 from gotta.types import MemoryBatch, Prediction
 

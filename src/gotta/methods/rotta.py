@@ -8,11 +8,10 @@ from torch import Tensor, nn
 from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import soft_cross_entropy
-from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.trained import Taught
+from gotta.methods.trained import Taught, frozen_copy
 from gotta.statistics import Running
 from gotta.statistics.interface import Lent
-from gotta.statistics.normalization import ReplacedBatchNorm, replace_batch_norms, widen
+from gotta.statistics.normalization import ReplacedBatchNorm, replace_batch_norms
 from gotta.types import MemoryBatch
 
 
@@ -22,26 +21,18 @@ class RobustBN(ReplacedBatchNorm):
     The gradient flows through the batch's share of them. Where nothing may move, the batch alone normalises.
     """
 
-    through_statistics = foldable = True
+    foldable = True
 
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.sees_batch:
-            return self.with_running_statistics(x)
-        seen = x if self.through_statistics else x.detach()
-        mean, var = self.batch_moments(widen(seen))
-        if self.moves:
-            (old_mean, old_var), rate = self.running, self.rate
-            mean = (1 - rate) * old_mean + rate * mean
-            var = (1 - rate) * old_var + rate * var
-            self.keep(mean, var)
-        scale = (var + self.eps).rsqrt()
-        return self.scaled(x, scale, -mean * scale)
+    def move(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        (old_mean, old_var), (mean, var), rate = self.running, self.batch_moments(x), self.rate
+        return (1 - rate) * old_mean + rate * mean, (1 - rate) * old_var + rate * var
 
 
 class SteadyBN(RobustBN):
     """RobustBN as ResiTTA has it: no gradient flows through the statistics."""
 
-    through_statistics = False
+    def batch_moments(self, x: Tensor, unbiased: bool = False) -> tuple[Tensor, Tensor]:
+        return super().batch_moments(x.detach(), unbiased)
 
 
 @methods.register("rotta")

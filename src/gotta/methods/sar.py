@@ -6,8 +6,7 @@ import torch
 
 from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import margin
-from gotta.methods.parts.params import load_plain_state
-from gotta.methods.parts.sam import displace
+from gotta.methods.parts.params import displace, load_plain_state
 from gotta.methods.trained import Trained
 from gotta.state import number, optional
 from gotta.types import MemoryBatch

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.limits import Count, NotNegative, require
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ class Preset(Values):
 
 def preset_of(cls: type["Method"], preset: str) -> Values:
     """Every setting of a preset. What it does not name is as in `official`."""
-    if not isinstance(preset, str) or preset not in cls.presets:
-        raise unknown(f"preset of method '{cls.name}'", preset, cls.presets)
+    check_known(f"preset of method '{cls.name}'", preset, [*cls.presets])
     return {**cls.presets["official"], **cls.presets[preset]}
 
 
@@ -39,12 +38,11 @@ def hyper_parameters(cls: type["Method"], preset: str = "official", given: Mappi
     chosen = {name: value for name, value in preset_of(cls, preset).items() if name != "statistics"}
     known = {**chosen, **dict.fromkeys(cls.inputs)}
     for name, value in (given or {}).items():
-        if name not in known:
-            raise unknown(f"argument of method '{cls.name}'", name, known)
+        check_known(f"argument of method '{cls.name}'", name, known)
         if name in chosen:
             _check(name, value, chosen[name])
-        if name in cls.choices and value not in cls.choices[name]:
-            raise unknown(name, value, cls.choices[name])
+        if name in cls.choices:
+            check_known(name, value, [*cls.choices[name]])
         known[name] = value
     return known
 
@@ -53,11 +51,9 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     """The names asked for; `published` stands for all that the method has."""
     if quirks == "published":
         return frozenset(cls.known_quirks)
-    several = not isinstance(quirks, str) and isinstance(quirks or (), Iterable)
-    names: list[Any] = list(quirks or ()) if several else [quirks]
+    names = [quirks] if isinstance(quirks, str) else list(quirks or ())
     for name in names:
-        if not isinstance(name, str) or name not in cls.known_quirks:
-            raise unknown(f"quirk of method '{cls.name}'", name, [*cls.known_quirks, "published"])
+        check_known(f"quirk of method '{cls.name}'", name, [*cls.known_quirks])
     return frozenset(names)
 
 

@@ -4,7 +4,7 @@ import torch
 
 from gotta.methods.method import Preset, methods
 from gotta.methods.parts.losses import softened_entropy
-from gotta.methods.parts.sam import displace
+from gotta.methods.parts.params import displace
 from gotta.methods.trained import Trained
 from gotta.statistics import Running
 from gotta.types import MemoryBatch

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from gotta.errors import GottaError
 from gotta.heads import find_head
 from gotta.methods.method import Method
-from gotta.methods.parts.features import has_features
+from gotta.methods.parts.features import check_features
 from gotta.statistics.normalization import widen
 from gotta.types import MemoryBatch, Prediction
 
@@ -20,11 +20,7 @@ class OfFeatures(Method):
     needs_features = True
 
     def check(self, model: nn.Module) -> None:
-        if not has_features(model):
-            raise GottaError(
-                f"method '{self.name}' needs features, and this model has none to take: expected "
-                "features(x) and classify(features), or a linear layer at its end."
-            )
+        check_features(model, self.name)
 
     @torch.no_grad()
     def classify(self, features: Tensor) -> Tensor:

@@ -44,10 +44,8 @@ class T3a(Reader):
         if weight is None or weight.shape != shape:
             raise GottaError(f"method 't3a' needs a linear classifier at the end, with a weight of {list(shape)}.")
         if shape[0] > MOST_CLASSES:
-            raise GottaError(
-                f"method 't3a' compares each of {shape[0]:,} classes with each other one. Expected at most "
-                f"{MOST_CLASSES:,}: use a method that does not, such as 'cache' or 'lame'."
-            )
+            told = f"compares each of {shape[0]:,} classes with each other one. Expected at most {MOST_CLASSES:,}"
+            raise GottaError(f"method 't3a' {told}: use a method that does not, such as 'cache' or 'lame'.")
         weight = weight.detach()
         said = (self.classify(rows).to(own.logits) for rows in torch.split(weight, AT_ONCE))
         label, unsure = zip(*((logits.argmax(1), entropy(logits)) for logits in said), strict=True)

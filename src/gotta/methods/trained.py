@@ -1,15 +1,16 @@
 """What methods that train share: which parameters, by which loss, and a teacher that predicts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from copy import deepcopy
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from gotta.methods.method import Method
 from gotta.methods.parts.losses import ENTROPIES
 from gotta.methods.parts.params import near_the_top, train_affine
-from gotta.methods.parts.teacher import follow
 from gotta.statistics import Batch, Statistics
 
 
@@ -54,3 +55,15 @@ class Taught(Trained):
         """Towards the student, by that share."""
         names = self.trained
         follow((self.teacher.get_parameter(name) for name in names), names.values(), share)
+
+
+def frozen_copy(model: nn.Module) -> nn.Module:
+    """A copy that is not trained: a teacher that follows slowly, an anchor that stays."""
+    return deepcopy(model).requires_grad_(False)
+
+
+@torch.no_grad()
+def follow(teacher: Iterable[Tensor], student: Iterable[Tensor], share: float) -> None:
+    """teacher = (1 - share) teacher + share student, parameter by parameter. Buffers are left alone."""
+    for slow, fast in zip(teacher, student, strict=True):
+        slow.mul_(1 - share).add_(fast, alpha=share)

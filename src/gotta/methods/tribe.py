@@ -10,10 +10,9 @@ from gotta.heads import find_head
 from gotta.methods.method import Preset, methods
 from gotta.methods.parts.augment import augment
 from gotta.methods.parts.losses import entropy, margin
-from gotta.methods.parts.teacher import frozen_copy
-from gotta.methods.trained import Taught
+from gotta.methods.trained import Taught, frozen_copy
 from gotta.statistics import Running
-from gotta.statistics.normalization import ReplacedBatchNorm, has_batch_norm, replace_batch_norms, sample_moments, widen
+from gotta.statistics.normalization import ReplacedBatchNorm, has_batch_norm, replace_batch_norms, sample_moments
 from gotta.types import MemoryBatch
 
 
@@ -37,9 +36,7 @@ class Tribe(Taught):
     def configure(self) -> torch.optim.Optimizer | None:
         head = find_head(self.model)
         if head is None and has_batch_norm(self.model):
-            raise GottaError(
-                "method 'tribe' keeps statistics by class, and this model has no linear layer that tells how many."
-            )
+            raise GottaError("method 'tribe' needs a linear layer at the end that tells how many classes there are.")
         classes = 1 if head is None else len(head.weight)  # type: ignore[arg-type]
         replace_batch_norms(self.model, lambda layer: BalancedBN(layer, classes, self.hyper.share))
         optimizer = super().configure()
@@ -96,21 +93,15 @@ class BalancedBN(ReplacedBatchNorm):
     class_var: Tensor
 
     def forward(self, x: Tensor) -> Tensor:
-        label, self.label = self.label, None
-        if not self.sees_batch:
-            return self.with_running_statistics(x)
-        if not self.moves:
-            mean, var = self.batch_moments(widen(x))
-        else:
-            mean, var = self.move_classes(widen(x), label) if label is not None else self.move(widen(x))
-            self.keep(mean, var)
-        scale = (var + self.eps).rsqrt()
-        return self.scaled(x, scale, -mean * scale)
+        try:
+            return super().forward(x)
+        finally:
+            self.label = None
 
     def move(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The running statistics, moved to the batch."""
-        mean, var = self.batch_moments(x)
-        (old_mean, old_var), rate = self.running, self.rate
+        if self.label is not None:
+            return self.move_classes(x, self.label)
+        (old_mean, old_var), (mean, var), rate = self.running, self.batch_moments(x), self.rate
         return torch.lerp(old_mean, mean, rate), torch.lerp(old_var, var, rate)
 
     def move_classes(self, x: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:

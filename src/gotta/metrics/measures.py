@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from gotta.types import IntArray
+from gotta.types import Floats, IntArray
 
-FloatArray = NDArray[np.float64]
 UNKNOWN = -2  # a foreign sample is -1
+NEAR = 0.005  # rows of a class that lie within this of one another are duplicates, as in the paper
 CHUNK = 1 << 20  # distances held at a time
 
 
@@ -24,12 +23,11 @@ class Held:
 
     label: IntArray  # [rows], as stored
     truth: IntArray  # [rows], UNKNOWN where nobody knows
-    age: FloatArray  # [rows]
-    points: FloatArray  # [rows, D]
-    recent: FloatArray  # [samples, D]
+    age: Floats  # [rows]
+    points: Floats  # [rows, D]
+    recent: Floats  # [samples, D]
     capacity: int
     num_classes: int
-    duplicate_epsilon: float
 
     @cached_property
     def counts(self) -> IntArray:
@@ -37,7 +35,7 @@ class Held:
         return np.bincount(self.label, minlength=self.num_classes)
 
     @cached_property
-    def neighbour(self) -> FloatArray:
+    def neighbour(self) -> Floats:
         """Of each row, the distance to the nearest other one of its class."""
         return nearest_in_class(self.points, self.label)
 
@@ -77,7 +75,7 @@ MEASURES = {
     "age_mean": Measure(lambda held: mean(held.age), "mean age", 0),
     "age_max": Measure(lambda held: int(held.age.max()) if len(held.age) else None),
     "near_duplicates": Measure(
-        lambda held: mean((held.neighbour <= held.duplicate_epsilon).astype(np.float64)),
+        lambda held: mean((held.neighbour <= NEAR).astype(np.float64)),
         "near-duplicates",
         3,
         "Near-duplicates: share of rows with another of their class within 0.005.",
@@ -117,7 +115,7 @@ def purity(label: IntArray, truth: IntArray) -> float | None:
     return mean((label == truth)[known].astype(np.float64))
 
 
-def nearest_in_class(points: FloatArray, label: IntArray) -> FloatArray:
+def nearest_in_class(points: Floats, label: IntArray) -> Floats:
     """For each row the distance to the nearest other row of its class; inf if there is none."""
     result = np.full(len(points), np.inf)
     for name in np.unique(label):
@@ -127,7 +125,7 @@ def nearest_in_class(points: FloatArray, label: IntArray) -> FloatArray:
     return result
 
 
-def coverage(stream: FloatArray, stored: FloatArray) -> float | None:
+def coverage(stream: Floats, stored: Floats) -> float | None:
     """Mean distance of the stream's samples to their nearest stored row."""
     if not len(stream) or not len(stored):
         return None
@@ -135,7 +133,7 @@ def coverage(stream: FloatArray, stored: FloatArray) -> float | None:
     return mean(nearest(stream, stored)) if len(stored) else None
 
 
-def nearest(points: FloatArray, others: FloatArray, skip_self: bool = False) -> FloatArray:
+def nearest(points: Floats, others: Floats, skip_self: bool = False) -> Floats:
     """For each point the Euclidean distance to the nearest of `others`, a bounded block of distances at a time."""
     result = np.empty(len(points))
     rows = max(1, CHUNK // len(others))
@@ -148,11 +146,11 @@ def nearest(points: FloatArray, others: FloatArray, skip_self: bool = False) -> 
     return result
 
 
-def mean(values: FloatArray) -> float | None:
+def mean(values: Floats) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def principal_plane(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+def principal_plane(points: Floats) -> tuple[Floats, Floats]:
     """The first two principal components `[N, 2]` of `points[N, D]`, and the share of the variance that each has.
 
     Which side of a component is positive is left to chance: a direction and its opposite are equally principal.

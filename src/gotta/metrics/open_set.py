@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import rankdata
 
-from gotta.metrics.online import FloatArray, entropies, log_softmax
-from gotta.types import FOREIGN, Truth
+from gotta.metrics.online import entropies, log_softmax
+from gotta.types import FOREIGN, Floats, Truth
 
 AREAS = ("auc_probability", "auc_energy", "auc_entropy")  # a sample counts as known the larger the probability, ...
 
@@ -19,7 +19,7 @@ class OpenSet:
 
     def __init__(self, domains: Sequence[str]) -> None:
         self.domains = tuple(domains)
-        self._scores: list[FloatArray] = []  # [B, 3]
+        self._scores: list[Floats] = []  # [B, 3]
         self._truth: list[NDArray[np.int64]] = []  # [B, 3]: domain, foreign, right
 
     def update(
@@ -60,7 +60,7 @@ class OpenSet:
         self._scores, self._truth = [np.array(state["scores"])], [np.array(state["truth"]).astype(np.int64)]
 
 
-def auc(score: FloatArray, known: NDArray[np.bool_]) -> float:
+def auc(score: Floats, known: NDArray[np.bool_]) -> float:
     """How often a known sample scores above a foreign one, ties counting half."""
     ranks, many, few = rankdata(score), int(known.sum()), int((~known).sum())
     return float((ranks[known].sum() - many * (many + 1) / 2) / (many * few))

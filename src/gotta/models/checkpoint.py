@@ -9,10 +9,10 @@ from pickle import UnpicklingError
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from torch import Tensor
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, one_error
 from gotta.files import HEAD, not_data
 from gotta.json_yaml import parse_json
 
@@ -58,11 +58,8 @@ def _torch_load(path: Path) -> Any:
 
 def read_safetensors(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """The metadata and the tensors of a safetensors file."""
-    try:
-        with safe_open(path, "pt") as file:
-            return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise GottaError(f"{path} is not a readable safetensors file: {error}. Fetch it again.") from None
+    with one_error(f"{path} is not a readable safetensors file"), safe_open(path, "pt") as file:
+        return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 def _reject_what_is_no_weights(path: Path) -> None:
@@ -79,10 +76,8 @@ def _reject_what_is_no_weights(path: Path) -> None:
 def _why_unreadable(path: Path, error: Exception) -> str:
     names = re.findall(r"(?:GLOBAL|global|class) ([\w.]*\w)", str(error))
     if isinstance(error, UnpicklingError) and names and "nsupported" in str(error):
-        return (
-            f"{path} holds more than tensors ({names[0]}), and reading that would run code from the file. Where you "
-            "trust it, save its state_dict alone with torch.save."
-        )
+        told = f"{path} holds more than tensors ({names[0]}), and reading that would run code from the file"
+        return f"{told}. Where you trust it, save its state_dict alone with torch.save."
     return f"{path} is damaged or no torch file ({type(error).__name__}). Fetch it again, and compare its size."
 
 
@@ -94,10 +89,8 @@ def _tensors(found: Any, path: Path) -> dict[str, Tensor]:
         found = inner
     if not isinstance(found, Mapping) or not any(isinstance(value, Tensor) for value in found.values()):
         held = ", ".join(map(str, list(found)[:SHOWN])) if isinstance(found, Mapping) else type(found).__name__
-        raise GottaError(
-            f"{path} holds no tensors by name (found: {held or 'nothing'}). Expected a state_dict, plain or under one "
-            f"of {', '.join(NESTS)}."
-        )
+        expected = f"a state_dict, plain or under one of {', '.join(NESTS)}"
+        raise GottaError(f"{path} holds no tensors by name (found: {held or 'nothing'}). Expected {expected}.")
     return {str(name): value for name, value in found.items() if isinstance(value, Tensor)}
 
 

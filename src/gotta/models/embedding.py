@@ -7,12 +7,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, one_error
 from gotta.limits import Positive, require
 from gotta.models.backbone import Backbone, Input
 from gotta.models.checkpoint import read_safetensors
 from gotta.models.foreign import Foreign
 
+FEATURES = ("features", "image_features", "image_embeds")  # what networks that give a dict call them
 CLASSIFIER = "classifier"  # the name of a head: the rows of the network's own last layer
 
 
@@ -60,10 +61,8 @@ class Embedding(Backbone):
             if inside.shape[1] == width:
                 self.from_inside = True
                 return inside
-        raise GottaError(
-            f"the model gives {None if given is None else list(given.shape)}, and the head has class embeddings of "
-            f"{width} numbers. Expected features [B, {width}]."
-        )
+        got = None if given is None else list(given.shape)
+        raise GottaError(f"the model gives {got}. Expected features [B, {width}], as wide as the head's embeddings.")
 
     def give(self, x: Tensor) -> Tensor:
         """What the network itself makes of images."""
@@ -72,30 +71,22 @@ class Embedding(Backbone):
             network, x = network.model, network.normalize(x)
         output = getattr(network, "encode_image", network)(x)
         if isinstance(output, dict):
-            output = next(
-                (output[name] for name in ("features", "image_features", "image_embeds") if name in output), None
-            )
+            output = next((output[name] for name in FEATURES if name in output), None)
         elif isinstance(output, tuple | list):
             output = output[0]
         if not isinstance(output, Tensor):
-            raise GottaError(
-                "the model gives no features. Expected a tensor [B, D], a tuple that begins with one, or a dict with "
-                "'features', 'image_features' or 'image_embeds'."
-            )
+            expected = f"a tensor [B, D], a tuple that begins with one, or a dict with {' or '.join(FEATURES)}"
+            raise GottaError(f"the model gives no features. Expected {expected}.")
         return output
 
 
 def check_head(head: Any, scale: float | None) -> Tensor:
     """Class embeddings as a tensor of their own."""
-    try:
+    with one_error("head must be a matrix of class embeddings [C, D]"):
         weight = torch.as_tensor(head).detach().clone()
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise GottaError(f"head must be a matrix of class embeddings [C, D]: {error}.") from None
     if weight.ndim != 2 or not weight.is_floating_point() or not len(weight) or not weight.isfinite().all():
-        raise GottaError(
-            f"head must be a matrix of finite numbers, a class embedding [D] in each row (got {list(weight.shape)} of "
-            f"{weight.dtype})."
-        )
+        told = "head must be a matrix of finite numbers, a class embedding [D] in each row"
+        raise GottaError(f"{told} (got {list(weight.shape)} of {weight.dtype}).")
     require("scale", scale, Positive | None)
     return weight
 
@@ -107,15 +98,10 @@ def read_head(name: str, path: Path, model: Backbone) -> Tensor:
         if not isinstance(last, nn.Linear):
             raise GottaError("head='classifier' takes the rows of the network's last layer, and it has no linear one.")
         return last.weight.detach()
-    if not path.is_file():
-        raise GottaError(f"no class embeddings at {path}. Expected a .safetensors file with a matrix.")
     found = {key: value for key, value in read_safetensors(path)[1].items() if value.ndim == 2}
     if len(found) != 1:
-        raise GottaError(
-            f"{path} holds {len(found)} matrices ({', '.join(found)}). Expected one, a row for each class."
-        )
-    matrix: Tensor = next(iter(found.values()))
-    return matrix
+        raise GottaError(f"{path} holds {len(found)} matrices. Expected one, with a row for each class.")
+    return next(iter(found.values()))
 
 
 def check_names(head: str | None, scale: float | None) -> None:
@@ -124,7 +110,7 @@ def check_names(head: str | None, scale: float | None) -> None:
         raise GottaError(f"scale={scale} is for a head of class embeddings, and there is none. Give head=FILE.")
     require("scale", scale, Positive | None)
     if head is not None and head != CLASSIFIER and not head.endswith(".safetensors"):
-        raise GottaError(
-            f"head='{head}' is not a head. Expected a .safetensors file with a matrix of class embeddings, or "
-            f"'{CLASSIFIER}' for the rows of the network's own last layer."
+        expected = (
+            f"a .safetensors file of class embeddings, or '{CLASSIFIER}' for the rows of the network's last layer"
         )
+        raise GottaError(f"head='{head}' is not a head. Expected {expected}.")

@@ -47,8 +47,7 @@ class Foreign(Backbone):
 
 
 def is_foreign(name: str) -> bool:
-    library, colon, _ = name.partition(":")
-    return bool(colon) and library in (*LIBRARIES, HUB)
+    return name.startswith(tuple(f"{library}:" for library in (*LIBRARIES, HUB)))
 
 
 def check(name: str) -> None:
@@ -63,7 +62,6 @@ def check(name: str) -> None:
 
 def build(name: str, num_classes: int | None) -> Foreign:
     """An untrained network of that library, with as many classes as its published weights unless told otherwise."""
-    check(name)
     library, _, model = name.partition(":")
     makers = {"timm": _from_timm, "torchvision": _from_torchvision, EFFICIENTNET: _from_efficientnet_lite}
     return makers[library](model, num_classes)
@@ -73,8 +71,7 @@ def _list_known(library: str) -> list[str]:
     if library == EFFICIENTNET:
         import_library(library)
         return list(LITE_NAMES)
-    names: list[str] = import_library("timm" if library == "timm" else "torchvision.models").list_models()
-    return names
+    return list(import_library("timm" if library == "timm" else "torchvision.models").list_models())
 
 
 def _from_timm(name: str, num_classes: int | None) -> Foreign:
@@ -124,10 +121,8 @@ def import_library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         extra = "hub" if library in ("transformers", "huggingface_hub") else library
-        raise GottaError(
-            f"models of {library} need it installed ({error}). Install it with pip install gotta-tta[{extra}], or use "
-            "an architecture of gotta's own."
-        ) from None
+        way_out = f"Install it with pip install gotta-tta[{extra}], or use an architecture of gotta's own."
+        raise GottaError(f"models of {library} need it installed ({error}). {way_out}") from None
 
 
 def _import_torchvision() -> None:

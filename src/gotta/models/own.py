@@ -46,9 +46,8 @@ def find(name: str) -> Any:
     """What the name stands for, imported and not yet called: a network, a class of networks, or a function."""
     with drawing(0):  # a module may draw weights when it is imported, in whichever process that is
         found = import_named("model", name)
-    is_other_class = isinstance(found, type) and not issubclass(found, nn.Module)
-    if is_other_class or not callable(found):
-        raise _gives_none(name, TypeError(f"it is the {'class' if is_other_class else 'value'} {found!r}"))
+    if not callable(found) or (isinstance(found, type) and not issubclass(found, nn.Module)):
+        raise _gives_none(name, TypeError(f"it is {found!r}"))
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, one_error
 from gotta.json_yaml import read_json
 from gotta.models.backbone import PREPROCESSING, Input
 from gotta.models.foreign import Foreign, import_library, last_linear, wrap_timm
@@ -39,23 +39,15 @@ def check(name: str, weights: str) -> None:
     if not colon or library not in LIBRARIES:
         raise GottaError(f"weights '{weights}' are for networks of timm: and hf:, not for '{name}'.")
     if not weights.partition("@")[2] and not _is_folder(model):
-        raise GottaError(
-            f"'{name}' may change where it is published. Name a revision, which the run keeps: "
-            f"weights={PRETRAINED}@COMMIT (or {PRETRAINED}@main)."
-        )
+        told = f"'{name}' may change where it is published. Name a revision, which the run keeps"
+        raise GottaError(f"{told}: weights={PRETRAINED}@COMMIT (or {PRETRAINED}@main).")
 
 
 def load_pretrained(name: str, weights: str) -> Foreign:
     """The network with its published weights, and the input that its own record names."""
-    check(name, weights)
     library, _, model = name.partition(":")
-    try:
+    with one_error(f"the weights of '{name}' cannot be had"):  # no connection, no such name, no safetensors
         return (_from_timm if library == "timm" else _from_hugging_face)(model, weights.partition("@")[2])
-    except GottaError:
-        raise
-    except Exception as error:  # of libraries that are not ours: no network, no such name, no safetensors
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise GottaError(f"the weights of '{name}' cannot be had: {reason}") from error
 
 
 def _is_folder(model: str) -> bool:

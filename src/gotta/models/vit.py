@@ -44,16 +44,6 @@ class Layer(nn.Module):
         return out
 
 
-class PatchEmbed(nn.Module):
-    def __init__(self, patch: int, width: int) -> None:
-        super().__init__()
-        self.proj = nn.Conv2d(3, width, patch, patch)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.proj(x).flatten(2).transpose(1, 2)
-        return out
-
-
 class ConvStem(nn.Module):
     """Three overlapping convolutions of stride 2 instead of one of stride 8: a small transformer learns faster so."""
 
@@ -67,7 +57,7 @@ class ConvStem(nn.Module):
         x = first(x)
         for conv in others:
             x = conv(F.gelu(x))
-        return x.flatten(2).transpose(1, 2)
+        return x
 
 
 class VisionTransformer(Backbone):
@@ -81,9 +71,9 @@ class VisionTransformer(Backbone):
         super().__init__(input, num_classes)
         if input.size % patch:
             raise GottaError(
-                f"images of side {input.size} are not made of patches of {patch}. Use a multiple of {patch}."
+                f"images of side {input.size} are not whole patches of {patch}. Use a multiple of {patch}."
             )
-        self.patch_embed: nn.Module = PatchEmbed(patch, width)
+        self.patch_embed: nn.Module = nn.Sequential(OrderedDict(proj=nn.Conv2d(3, width, patch, patch)))
         tokens = (input.size // patch) ** 2 + 1
         self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
         self.pos_embed = nn.Parameter(torch.zeros(1, tokens, width))
@@ -100,7 +90,7 @@ class VisionTransformer(Backbone):
         side = self.input.size
         if x.shape[2:] != (side, side):
             raise GottaError(f"images are {x.shape[2]} x {x.shape[3]}. This transformer takes {side} x {side}.")
-        tokens = self.patch_embed(self.normalize(x))
+        tokens = self.patch_embed(self.normalize(x)).flatten(2).transpose(1, 2)
         tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], 1) + self.pos_embed
         out: Tensor = self.norm(self.blocks(tokens))[:, 0]
         return out

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save
 from torch.overrides import TorchFunctionMode
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known, one_error, unknown
 from gotta.files import write_atomically
 from gotta.json_yaml import parse_json
 from gotta.models import foreign, own, pretrained
@@ -22,6 +22,7 @@ from gotta.models.embedding import Embedding, check_names, read_head
 log = logging.getLogger(__name__)
 WEIGHTS = Path(__file__).parent / "weights"
 RANDOM = "random"
+Tensors = Mapping[str, torch.Tensor]
 
 
 def bundled() -> list[str]:
@@ -54,10 +55,7 @@ def load(
     if given is not None and pretrained.is_pretrained(given):
         model: Backbone = pretrained.load_pretrained(name, given)
     elif given is None and not own.is_own(name):
-        path = _find(name_or_path)
-        record, state = read(path)
-        model = _from_record(record, path, num_classes, state)
-        _fill(model, Checkpoint(state), path, f"the architecture '{record['architecture']}' it names")
+        model = _read_network(_find(name_or_path), num_classes)
     else:
         if own.is_own(name):
             own.find(name)
@@ -66,7 +64,10 @@ def load(
         with own.drawing(seed):
             model = _make_sized(name, num_classes, found)
         if found is not None:
-            _fill(model, found, str(given), f"'{name}'")
+            net = model.model if isinstance(model, foreign.Foreign) else model
+            net.load_state_dict(_fit(found.state, net.state_dict(), model.aliases, str(given), f"'{name}'"))
+            if found.mean is not None and found.std is not None:
+                model = _preprocess(model, replace(model.input, mean=found.mean, std=found.std))
     model = _preprocess(model, preprocessing).eval()
     return model if head is None else Embedding(model, read_head(str(head), Path(head), model), scale).eval()
 
@@ -80,32 +81,28 @@ def check(
 ) -> None:
     """Complain of what `load` could not make sense of, without reading any weights."""
     check_names(head, scale)
-    if isinstance(preprocessing, str) and preprocessing not in PREPROCESSING:
-        raise unknown("preprocessing", preprocessing, PREPROCESSING)
-    is_file = name.endswith(".safetensors")
-    if weights is not None and is_file:
-        raise GottaError(f"'{name}' is a network of its own, and weights='{weights}' is another. Name an architecture.")
-    if is_file or (weights is None and name in bundled()):
-        return
-    if own.is_own(name):
+    if isinstance(preprocessing, str):
+        check_known("preprocessing", preprocessing, PREPROCESSING)
+    if name.endswith(".safetensors"):
+        if weights is not None:
+            raise GottaError(f"'{name}' has weights, and weights='{weights}' are others. Name an architecture.")
+    elif own.is_own(name):
         own.check(name)
-        return
-    if weights is not None and pretrained.is_pretrained(weights):
-        return pretrained.check(name, weights)
-    if foreign.is_foreign(name):
+    elif weights is not None and pretrained.is_pretrained(weights):
+        pretrained.check(name, weights)
+    elif foreign.is_foreign(name):
         foreign.check(name)
     elif weights is not None:
         architectures.get(name)
-    if weights is None:
-        if name in architectures.names() or foreign.is_foreign(name):
-            raise GottaError(
-                f"model '{name}' comes without weights. Give it weights=FILE with a checkpoint of yours, or "
-                f"weights={RANDOM} for untrained ones."
-            )
+    elif name in bundled():
+        return
+    elif name not in architectures.names():
         known = {*bundled(), *architectures.names()}
-        raise GottaError(
-            f"{unknown('model', name, known)} A network of yours: its .safetensors file, or module:function."
-        )
+        way_out = "A network of yours: its .safetensors file, or module:function."
+        raise GottaError(f"{unknown('model', name, known)} {way_out}")
+    if weights is None and (foreign.is_foreign(name) or name in architectures.names()):
+        way_out = f"Give it weights=FILE with a checkpoint of yours, or weights={RANDOM} for untrained ones."
+        raise GottaError(f"model '{name}' comes without weights. {way_out}")
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
@@ -146,17 +143,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise GottaError(f"no network at {path}. Bundled ones: {', '.join(bundled())}.")
     metadata, state = read_safetensors(path)
     if "gotta" not in metadata:
-        raise GottaError(
-            f"{path} has no gotta record, so its architecture is unknown. Name the architecture and give the file as "
-            "its weights."
-        )
-    try:
-        record = parse_json(metadata["gotta"])
-        if not isinstance(record, dict):
-            raise ValueError("it is not a JSON object")
-    except ValueError as error:
-        raise GottaError(f"the gotta record of {path} is damaged: {error}. Fetch or train it again.") from None
-    return record, state
+        raise GottaError(f"{path} has no gotta record. Name its architecture and give the file as its weights.")
+    with one_error(f"the gotta record of {path} is damaged"):
+        return {**parse_json(metadata["gotta"])}, state
 
 
 def _find(name_or_path: str | Path) -> Path:
@@ -164,30 +153,22 @@ def _find(name_or_path: str | Path) -> Path:
     return path if path.suffix == ".safetensors" else WEIGHTS / f"{name_or_path}.safetensors"
 
 
-def _from_record(
-    record: dict[str, Any], path: Path, num_classes: int | None, state: Mapping[str, torch.Tensor]
-) -> Backbone:
-    missing = {"architecture", "num_classes", "input"} - record.keys()
-    if missing:
-        raise GottaError(f"the record of {path} has no {', '.join(sorted(missing))}. Expected a file of 'gotta train'.")
-    name, classes = record["architecture"], record["num_classes"] if num_classes is None else num_classes
+def _read_network(path: Path, num_classes: int | None) -> Backbone:
+    """The network of a file of ours, which says what it is."""
+    record, state = read(path)
+    name = record.get("architecture")
     if not isinstance(name, str) or (":" in name and not architectures.is_permitted(name)):
-        raise GottaError(
-            f"{path} names the architecture '{name}', which is not registered, so it was not imported. "
-            "If you trust it, name it yourself and give the file as its weights."
-        )
-    try:
+        told = f"{path} names the architecture '{name}', which is not registered, so it was not imported"
+        raise GottaError(f"{told}. If you trust it, name it yourself and give the file as its weights.")
+    with one_error(f"the record of {path} describes no network"):
+        classes = record["num_classes"] if num_classes is None else num_classes
         expects = Input(record["input"]["size"], tuple(record["input"]["mean"]), tuple(record["input"]["std"]))
         with torch.device("meta"):  # so that a size nobody can hold costs nothing
             wanted = architectures.build(name, num_classes=classes, input=expects).state_dict()
-    except GottaError:
-        raise
-    except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
-        raise GottaError(f"the record of {path} describes no network: {type(error).__name__}: {error}.") from None
-    if wrong := misfits(wanted, fit_names(state, wanted, architectures.get(name).aliases)):
-        raise GottaError(f"{path} does not fit the architecture '{name}' it names: {wrong}. Of {len(wanted)} tensors.")
+    fitting = _fit(state, wanted, architectures.get(name).aliases, path, f"the architecture '{name}' it names")
     with own.drawing(0):
         model: Backbone = architectures.build(name, num_classes=classes, input=expects)
+    model.load_state_dict(fitting)
     return model
 
 
@@ -209,17 +190,14 @@ def _make_sized(name: str, num_classes: int | None, found: Checkpoint | None) ->
     return _build(name, None if rows is None or rows.ndim != 2 else len(rows))
 
 
-def _fill(model: Backbone, found: Checkpoint, path: str | Path, what: str) -> None:
-    """Put the tensors of a file into a network, all of them, or say which do not fit."""
-    net = model.model if isinstance(model, foreign.Foreign) else model
-    wanted = net.state_dict()
-    state = fit_names(found.state, wanted, model.aliases)
-    wrong = misfits(wanted, state)
-    if wrong:
+def _fit(
+    state: Tensors, wanted: Tensors, aliases: Mapping[str, str], path: str | Path, what: str
+) -> dict[str, torch.Tensor]:
+    """The tensors of a file under the names of a network, or an error that says which do not fit."""
+    fitting = fit_names(state, wanted, aliases)
+    if wrong := misfits(wanted, fitting):
         raise GottaError(f"{path} does not fit {what}: {wrong}. Of {len(wanted)} tensors.")
-    net.load_state_dict(state)
-    if found.mean is not None and found.std is not None:
-        _preprocess(model, replace(model.input, mean=found.mean, std=found.std))
+    return fitting
 
 
 def _preprocess(model: Backbone, preprocessing: str | Input | None) -> Backbone:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gotta.hidden_markov import HiddenMarkov, Room, Weighing
+from gotta.hidden_markov import HiddenMarkov, Weighing, make_room
 from gotta.limits import require
 from gotta.priors.prior import Floats, Foreseen, Prior, Starts, priors
 from gotta.types import Prediction
@@ -123,10 +123,7 @@ class Sticky(HiddenMarkov, Filter):
     """
 
     loud = 0.9  # above it one warning is given
-
-    def __init__(self, order_in_batch: Any = "time") -> None:
-        super().__init__(order_in_batch)
-        self.told = False
+    _told = False
 
     @property
     def stickiness(self) -> float | None:
@@ -135,8 +132,8 @@ class Sticky(HiddenMarkov, Filter):
     def follow(self, raw: Prediction, starts: Starts | None = None, counts: Tensor | None = None) -> Prediction:
         prediction = super().follow(raw, starts, counts)
         stay = self.stickiness
-        if not self.told and stay is not None and stay > self.loud:
-            self.told = True
+        if not self._told and stay is not None and stay > self.loud:
+            self._told = True
             warnings.warn(
                 f"successive samples share their class so often (stickiness {stay:.2f}) that predictions "
                 "lean on the order of the samples. Right for video and other streams; on a test set sorted by class "
@@ -156,7 +153,7 @@ class Sticky(HiddenMarkov, Filter):
                 shares, last, marginal, stay, probs, together=True
             )
         else:
-            last, marginal, stay, room = last.copy(), marginal.copy(), stay.copy(), Room.of(*probs.shape[1:])
+            last, marginal, stay, room = last.copy(), marginal.copy(), stay.copy(), make_room(*probs.shape[1:])
             for at, begins in enumerate(starts.tolist()):
                 if begins:
                     last[:] = marginal

@@ -4,15 +4,14 @@ The first is about memories; where there are none, about the best entry. All int
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil
 
 from gotta.report.pairs import Difference, difference, fair_difference
-from gotta.report.panel import Entries, Entry, Panel, running_at_best, without_memory
-from gotta.report.rows import RUNNING, Column, list_in_words
-from gotta.report.statistics import PAIRS, SEEDS, Estimate
+from gotta.report.panel import Entries, Entry, Panel, at_best
+from gotta.report.rows import NO_MEMORY, RUNNING, SAME_SAMPLES, Column, list_in_words
+from gotta.report.statistics import PAIRS, Estimate, enough_for_a_verdict
 from gotta.report.tables.gains import find_twins
 from gotta.safe_text import tell_number
 
@@ -24,48 +23,22 @@ USES_ORDER = ", which uses the order of samples"
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What one method says of memories: the best one against none, against the others, and against the control.
+    """What one method says of memories: the best one less each other one, less none, and less the control.
 
-    `control` and `at_best` are pairs of the memory and the control, at the usual rates and each at its best one.
+    `at_best` are the memory and the control, each at its best rate.
     """
 
     best: Entry
-    others: tuple[Entry, ...]
+    gaps: Mapping[Entry, Difference]
     none: Entry | None
-    control: Entry | None
+    gain: Difference | None
+    over_control: Difference | None
     at_best: tuple[Entry, Entry] | None
-
-    @property
-    def method(self) -> str:
-        return self.best.column.label
-
-    @cached_property
-    def gaps(self) -> dict[Entry, Difference]:
-        """The best memory less each other one."""
-        return {entry: fair_difference(self.best.runs, entry.runs) for entry in self.others}
-
-    @cached_property
-    def gain(self) -> Difference | None:
-        return None if self.none is None else fair_difference(self.best.runs, self.none.runs)
-
-    @cached_property
-    def over_control(self) -> Difference | None:
-        return None if self.control is None else fair_difference(self.best.runs, self.control.runs)
-
-    @property
-    def helps(self) -> bool:
-        """Is the best memory significantly better than none?"""
-        return self.gain is not None and self.gain.verdict == 1
-
-    @property
-    def tied(self) -> list[Entry]:
-        """The other memories from which the best does not differ significantly."""
-        return [entry for entry, gap in self.gaps.items() if gap.tied]
 
     @property
     def stands_out(self) -> bool:
         """Is the best memory significantly better than every other one?"""
-        return bool(self.gaps) and all(gap.distinguishable for gap in self.gaps.values())
+        return bool(self.gaps) and all(gap.verdict for gap in self.gaps.values())
 
     @property
     def told_gain(self) -> str:
@@ -79,10 +52,10 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        parts = [f"{self.best.row.label} is the best of {len(self.others) + 1} memories at {self.best.shown}"]
-        parts[0] = parts[0] if self.others else f"the memory is {self.best.row.label} at {self.best.shown}"
-        parts[0] += self.told_gain
-        it = self.best.row.label if self.gain is not None and self.gain.estimate is None else "it"
+        name, shown = self.best.row.label, self.best.shown
+        most = f"{name} is the best of {len(self.gaps) + 1} memories at {shown}"
+        parts = [(most if self.gaps else f"the memory is {name} at {shown}") + self.told_gain]
+        it = name if self.gain is not None and self.gain.estimate is None else "it"
         parts += [f"{it} is {tell_difference(self.over_control, CONTROL)}"] if self.over_control else []
         if self.at_best is not None:
             ours, theirs = self.at_best
@@ -90,7 +63,7 @@ class Finding:
             rates = [f"{entry.rate:g}" for entry in self.at_best]
             against = tell_difference(gap, f"that control ({rates[1]})")
             parts.append(f"each at its best rate, {ours.row.usual.label} ({rates[0]}) is {against}")
-        return f"{self.method}: {'; '.join(parts)}."
+        return f"{self.best.column.label}: {'; '.join(parts)}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,33 +87,24 @@ def answer(panel: Panel) -> Answer:
     """Computed from the runs of one table."""
     if not panel.runs:
         return Answer()
-    found = findings(panel)
+    found = [one for column, rows in panel.methods.items() if (one := _finding(column, rows)) is not None]
     ranked = [entry for entry in panel.entries if entry.is_ranked and entry.accuracy.value is not None]
     top = max(ranked, key=lambda entry: entry.mean, default=None)
     best = tuple(entry for entry in ranked if top is not None and entry.shown == top.shown)
     headline = _tell_memories(found) if found else _tell_best(panel, best, len(ranked))
-    lines = [
-        _tell_controls(found),
-        _tell_certainty(panel, found, best, ranked),
-        _tell_others(panel, found, best, ranked),
-    ]
+    lines = [_tell_controls(found), _tell_certainty(panel, found, ranked), _tell_others(panel, found, best, ranked)]
     details = [*(finding.sentence for finding in found), *_tell_cause(panel, best)]
     return Answer(headline, tuple(filter(None, lines)), tuple(details), tuple(found), best)
 
 
-def findings(panel: Panel) -> list[Finding]:
-    """One for each method that has a memory beside something to compare it with: none, or another one."""
-    return [found for column, rows in panel.methods.items() if (found := _finding(column, rows)) is not None]
-
-
 def overall(answers: Sequence[Answer]) -> str:
     """Several set-ups in a sentence; empty where one speaks for itself or there is nothing to count."""
-    found = [finding for one in answers for finding in one.findings if finding.gain is not None and finding.gain.judged]
-    if len(answers) < 2 or len(found) < 2:
+    verdicts = [finding.gain.verdict for one in answers for finding in one.findings if finding.gain is not None]
+    judged = [verdict for verdict in verdicts if verdict is not None]
+    if len(answers) < 2 or len(judged) < 2:
         return ""
-    helped = sum(finding.helps for finding in found)
-    where = f"{len(found)} comparisons over {len(answers)} set-ups"
-    return f"A memory is significantly better than none in {helped} of {where}."
+    where = f"{len(judged)} comparisons over {len(answers)} set-ups"
+    return f"A memory is significantly better than none in {judged.count(1)} of {where}."
 
 
 def tell_difference(found: Difference, than: str) -> str:
@@ -150,7 +114,7 @@ def tell_difference(found: Difference, than: str) -> str:
         return f"not comparable with {than}: {'; '.join(found.refused[:1])}"
     if gap.mean == 0 and gap.range == (0.0, 0.0):
         return f"equal to {than} in every domain"
-    if found.judged and not found.distinguishable:
+    if found.verdict == 0:
         return f"not significantly different from {than} ({tell_signed(gap)})"
     return f"{tell_points(gap)} {'above' if gap.mean > 0 else 'below'} {than}"
 
@@ -164,21 +128,39 @@ def tell_signed(found: Estimate) -> str:
 
 
 def _finding(column: Column, rows: Entries) -> Finding | None:
+    """Where a method has a memory beside something to compare it with: none, or another one."""
     memories = [entry for row, entry in rows.items() if row.is_memory and entry.accuracy.value is not None]
     usual = [entry for entry in memories if not entry.row.best_rates] or memories
     if column.uses_order or not usual:
         return None
     best = max(usual, key=lambda entry: entry.mean)
-    none = without_memory(rows, best)
+    none = _without_memory(rows, best)
     if none is None and len(usual) == 1:
         return None
-    others = tuple(entry for entry in usual if entry is not best)
-    return Finding(best, others, none, rows.get(RUNNING), _pair_at_best(memories, rows))
+
+    def less(entry: Entry | None) -> Difference | None:
+        return fair_difference(best.runs, entry.runs) if entry else None
+
+    gaps = {entry: fair_difference(best.runs, entry.runs) for entry in usual if entry is not best}
+    return Finding(best, gaps, none, less(none), less(rows.get(RUNNING)), _pair_at_best(memories, rows))
+
+
+def _without_memory(rows: Entries, memory: Entry) -> Entry | None:
+    """What to compare a memory with: the row without one, or the control that takes as many samples per step.
+
+    A row that takes other steps would say what the size of a step does, so the control goes before it.
+    """
+    known = [rows[row] for row in (NO_MEMORY, SAME_SAMPLES) if row in rows]
+    return next((entry for entry in known if entry.steps == memory.steps), rows.get(NO_MEMORY))
 
 
 def _pair_at_best(memories: Sequence[Entry], rows: Entries) -> tuple[Entry, Entry] | None:
-    """The best memory and the control, each at its best rate; nothing where the table has no such rows."""
-    control = running_at_best(rows)
+    """The best memory and the control, each at its best rate; nothing where the table has no such rows.
+
+    The best rate of the control may be the usual one.
+    """
+    usual = rows.get(RUNNING)
+    control = at_best(rows, RUNNING) or (usual if usual and usual.at_best_rate else None)
     tuned = [entry for entry in memories if entry.at_best_rate]
     if control is None or not tuned or not any(row.best_rates for row in rows):
         return None
@@ -188,21 +170,18 @@ def _pair_at_best(memories: Sequence[Entry], rows: Entries) -> tuple[Entry, Entr
 def _tell_memories(found: Sequence[Finding]) -> str:
     rates = " at the default rate" if any(finding.at_best for finding in found) else ""
     if len(found) <= NAMED:
-        told = [f"{one.best.row.label} for {one.method} ({one.best.shown}{one.told_gain})" for one in found]
+        told = [f"{one.best.row.label} for {one.best.column.label} ({one.best.shown}{one.told_gain})" for one in found]
         return f"Best memory{rates}: {'; '.join(told)}."
     often, times = Counter(finding.best.row.label for finding in found).most_common(1)[0]
     best = f"{often} ({times} of {len(found)} methods)"
-    gains = [finding.gain for finding in found if finding.gain is not None and finding.gain.estimate is not None]
-    judged = [gap for gap in gains if gap.judged]
-    above = [gap for gap in judged or gains if gap.estimate is not None and gap.estimate.mean > 0]
-    count = sum(gap.distinguishable for gap in above) if judged else len(above)
+    gains = [one.gain.estimate for one in found if one.gain is not None and one.gain.estimate is not None]
+    verdicts = [gap.verdict for gap in gains if gap.verdict is not None]
     if not gains:
         return f"Most often the best memory{rates}: {best}."
-    surely = "significantly " if judged else ""
-    return (
-        f"A memory is {surely}better than none for {count} of {len(judged or gains)} methods; "
-        f"most often the best{rates}: {best}."
-    )
+    better = f"significantly better than none for {verdicts.count(1)} of {len(verdicts)}"
+    if not verdicts:
+        better = f"better than none for {sum(gap.mean > 0 for gap in gains)} of {len(gains)}"
+    return f"A memory is {better} methods; most often the best{rates}: {best}."
 
 
 def _tell_best(panel: Panel, best: Sequence[Entry], count: int) -> str:
@@ -228,22 +207,23 @@ def _tell_controls(found: Sequence[Finding]) -> str:
     return f"{'; '.join(told)}."
 
 
-def _tell_certainty(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], ranked: Sequence[Entry]) -> str:
+def _tell_certainty(panel: Panel, found: Sequence[Finding], ranked: Sequence[Entry]) -> str:
     """Which differences are significant; said once if the runs are too few to tell."""
     domains, seeds = max(len(run.domains) for run in panel.runs), len({run.seed for run in panel.runs})
     if len(ranked) < 2:
         return ""
-    if seeds < SEEDS or seeds * domains < PAIRS:
+    if not enough_for_a_verdict(seeds, domains):
         few = f"{tell_number(seeds, 'seed')} and {tell_number(domains, 'domain')}"
         return f"Too few to tell differences from chance ({few}).{_tell_command(panel, domains, seeds)}"
-    clear = [f"{one.best.row.label} for {one.method}" for one in found if one.stands_out]
+    clear = [f"{one.best.row.label} for {one.best.column.label}" for one in found if one.stands_out]
     told = [f"Significantly better than every other memory: {list_in_words(clear)}."] if clear else []
     for one in found if len(found) <= NAMED else ():
-        tied = [entry.row.label for entry in one.tied]
+        tied = [entry.row.label for entry, gap in one.gaps.items() if gap.tied]
         told += [f"Not significantly different from {one.best.name}: {_list(tied, 'memories')}."] if tied else []
-    wide = [gap.estimate.half for one in found for gap in one.gaps.values() if gap.undecided and gap.estimate]
+    open_gaps = [gap for one in found for gap in one.gaps.values() if not gap.verdict and not gap.tied]
+    wide = [gap.estimate.half or 0.0 for gap in open_gaps if gap.estimate]
     if wide:
-        half = f" (intervals up to ± {max(half or 0.0 for half in wide):.0f})" if domains >= DOMAINS else ""
+        half = f" (intervals up to ± {max(wide):.0f})" if domains >= DOMAINS else ""
         told.append(f"Undecided: {len(wide)} other {'memory' if len(wide) == 1 else 'memories'}{half}.")
     return " ".join(told) + (_tell_command(panel, domains, seeds) if wide else "")
 
@@ -260,16 +240,16 @@ def _tell_command(panel: Panel, domains: int, seeds: int) -> str:
 
 def _tell_others(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], ranked: Sequence[Entry]) -> str:
     """The best of the whole table if it is not a memory, and the source model if nothing reaches it."""
-    told = []
-    if found and best and best[0].mean > max(one.best.mean for one in found):
+    told: list[str] = []
+    if not best:
+        return ""
+    if found and best[0].mean > max(one.best.mean for one in found):
         order = USES_ORDER if all(one.column.uses_order for one in best) else ""
         told.append(f"{_lead(best, f'of all {len(ranked)} entries')}{order}.")
-    elif not found and best and best[0].column.uses_order:
+    elif not found and best[0].column.uses_order:
         bare = max((one for one in ranked if not one.column.uses_order), key=lambda one: one.mean, default=None)
         told += [f"Best without using the order of samples: {bare.name} ({bare.shown})."] if bare else []
-    above = [
-        e for e in panel.entries if best and not e.is_ranked and not e.accuracy.no_effect and e.mean > best[0].mean
-    ]
+    above = [e for e in panel.entries if not e.is_ranked and not e.accuracy.no_effect and e.mean > best[0].mean]
     controls = [f"{e.column.label} + {e.row.short} ({e.shown})" for e in above if e.row.is_control]
     told += [f"Higher, but a control: {_list(controls, 'controls')}."] if controls else []
     source = [entry for entry in above if entry.column.is_source]
@@ -279,12 +259,11 @@ def _tell_others(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], 
 
 def _tell_cause(panel: Panel, best: Sequence[Entry]) -> list[str]:
     """How much of the best entry's margin over running statistics comes from its statistics, and from its prior."""
-    entry = best[0] if best and best[0].column.prior != "none" else None
-    alone = find_twins(panel).get(entry) if entry is not None else None
+    alone = find_twins(panel).get(best[0]) if best else None
     controls = [rows[RUNNING] for rows in panel.methods.values() if RUNNING in rows]
-    control = max(controls, key=lambda one: one.mean, default=None)
-    if entry is None or alone is None or control is None:
+    if alone is None or not controls:
         return []
+    entry, control = best[0], max(controls, key=lambda one: one.mean)
     pairs = ((entry.runs, control.runs), (entry.runs, alone), (alone, control.runs))
     whole, *gaps = (fair_difference(*pair) for pair in pairs)
     known = [tell_signed(gap.estimate) for gap in gaps if gap.estimate is not None]

@@ -13,16 +13,15 @@ from gotta.experiment.sweep.kept import OTHER, VERIFIED, read_verified
 from gotta.files import write_atomically
 from gotta.report.cells import BEST, Cell, Line, Table, Value, measure, number
 from gotta.report.groups import group
-from gotta.report.page.webpage import curves, render, run_facts
-from gotta.report.pairs import fair_difference
+from gotta.report.page.webpage import render, run_facts
 from gotta.report.panel import Entry, Panel, place
-from gotta.report.paper.numbers import Published
 from gotta.report.paper.side_by_side import printed_of, rank_in
 from gotta.report.results import Results
 from gotta.report.rows import Row
 from gotta.report.statistics import FOR_A_CELL
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines
+from gotta.report.tables.comparison import beside_best
 
 SHORTEST = 1000  # samples of a cost
 PARTIAL = ("per_class", "limit", "clips", "frames", "classes")  # settings that take a part of the data
@@ -53,26 +52,22 @@ class Place:
     verified: bool = False  # a run of it was run again, and gave the same
 
     @property
-    def published(self) -> Published | None:
-        return printed_of(self.entry, self.entry.runs[0].spec.memory.capacity)
-
-    @property
     def can_be_ranked(self) -> bool:
         return not (self.row.is_control or self.variant or self.entry.column.is_bare_source)
 
     @property
     def line(self) -> Line:
         """As a table shows it."""
-        runs, published = self.entry.runs, self.published
+        runs = self.entry.runs
+        published = printed_of(self.entry, runs[0].spec.memory.capacity)
         costs = (("cost.total.samples", 1, 1), ("cost.total.seconds", SHORTEST, 2))
-        forwards, seconds = (measure(runs, _per_sample(name, times), digits, False) for name, times, digits in costs)
+        measured = [measure(runs, _per_sample(name, times), digits, False) for name, times, digits in costs]
         cells = [
             Cell(absent=str(self.rank or "–")),
             replace(self.score, mark=BEST if self.rank == 1 else ""),
             Cell(absent=str(self.score.seeds)),
             Cell(absent=" and ".join(map(str, self.entry.steps))),
-            replace(forwards, uses_order=False),
-            replace(seconds, uses_order=False),
+            *(replace(cost, uses_order=False) for cost in measured),
             Cell(published.value, None, self.score.seeds, published.decimals) if published else Cell(),
             Cell(absent="yes" if self.verified else ""),
         ]
@@ -112,25 +107,19 @@ class Board:
     @property
     def tables(self) -> list[Table]:
         """A table for each section, and one with the variants."""
-        shown = [
-            (SECTIONS[order], [p for p in self.places if _uses_order(p) == order and not p.variant])
-            for order in SECTIONS
-        ]
-        shown.append(("Variants: memories with other arguments", [place for place in self.places if place.variant]))
+        variants = "Variants: memories with other arguments"
+        shown = group(self.places, lambda place: variants if place.variant else SECTIONS[_uses_order(place)])
         return [
-            Table(title, ("method", "memory"), COLUMNS, tuple(place.line for place in places), self._notes)
-            for title, places in shown
-            if places
+            Table(title, ("method", "memory"), COLUMNS, tuple(place.line for place in shown[title]), self._notes)
+            for title in (*SECTIONS.values(), variants)
+            if title in shown
         ]
 
     @property
     def _notes(self) -> tuple[str, ...]:
-        part = () if self.whole else ("A part of the data, so nothing is ranked.",)
-        seeds = max(place.score.seeds for place in self.places)
-        return (
-            *part,
-            "± is the 95 % interval over other seeds." if seeds >= FOR_A_CELL else "Too few seeds for an interval.",
-        )
+        few = max(place.score.seeds for place in self.places) < FOR_A_CELL
+        told = "Too few seeds for an interval." if few else "± is the 95 % interval over other seeds."
+        return (told,) if self.whole else ("A part of the data, so nothing is ranked.", told)
 
 
 def rank_runs(runs: Sequence[Run], verified: Collection[str] = ()) -> tuple[list[Board], int]:
@@ -141,21 +130,17 @@ def rank_runs(runs: Sequence[Run], verified: Collection[str] = ()) -> tuple[list
     members = group(runs, lambda run: protocol.name if (protocol := find_protocol(run.spec)) else "")
     others = members.pop("", [])
     found = []
-    for name in sorted(members, key=lambda name: (not any(map(_is_whole, members[name])), -len(members[name]), name)):
+    for name in sorted(members, key=lambda name: (not any(map(is_whole, members[name])), -len(members[name]), name)):
         panels = sorted(place(members[name]).panels, key=_size, reverse=True)
         protocol = load_protocol(name)
         for k, panel in enumerate(panels, 1):
-            whole = is_whole(panel.runs)
+            whole = all(map(is_whole, panel.runs))
             found.append(Board(protocol, panel, _places(protocol, panel, whole, verified), k, whole))
     return found, len(others)
 
 
-def is_whole(runs: Sequence[Run]) -> bool:
-    """Did all of these runs meet every image of their data in each domain?"""
-    return all(_is_whole(run) for run in runs)
-
-
-def _is_whole(run: Run) -> bool:
+def is_whole(run: Run) -> bool:
+    """Did it meet every image of its data in each domain?"""
     if all(run.settings.get(f"stream.{name}") is None for name in PARTIAL):
         return True
     images = WHOLE.get(run.spec.data.name)
@@ -190,17 +175,11 @@ def collapse_variants(places: Sequence[Place]) -> list[Place]:
 
     found = []
     for alike in group(places, apart_from_arguments).values():
-        first = min(alike, key=lambda place: (len(own_arguments(place.entry.runs[0])), place.row.label))
+        first = min(alike, key=lambda place: (len(place.entry.runs[0].own_of_memory), place.row.label))
         found += [replace(place, variant=True) for place in alike if place is not first]
-        usual = len(alike) > 1 and not own_arguments(first.entry.runs[0])
+        usual = len(alike) > 1 and not first.entry.runs[0].own_of_memory
         found.append(replace(first, row=replace(first.row, settings=())) if usual else first)
     return found
-
-
-def own_arguments(run: Run) -> dict[str, Any]:
-    """The settings of the memory that are not the usual ones, whatever its capacity."""
-    chosen = run.identity.settings.get("memory", {})
-    return {name: value for name, value in chosen.items() if name not in ("name", "capacity")}
 
 
 def _ranked(place: Place, contest: Sequence[Place], protocol: Protocol) -> Place:
@@ -211,9 +190,7 @@ def _ranked(place: Place, contest: Sequence[Place], protocol: Protocol) -> Place
     first = max(contest, key=lambda other: other.score.value or 0.0)
     if rank == 1 or protocol.score.number != "accuracy":  # differences are known of the accuracy alone
         return replace(place, rank=rank)
-    tied = fair_difference(place.entry.runs, first.entry.runs).tied
-    other_steps = place.entry.steps != first.entry.steps
-    return replace(place, rank=rank, score=replace(place.score, tied=tied, other_steps=other_steps))
+    return replace(place, rank=rank, score=beside_best(place.score, place.entry, first.entry))
 
 
 def _uses_order(place: Place) -> bool:
@@ -223,15 +200,14 @@ def _uses_order(place: Place) -> bool:
 def _per_sample(name: str, times: int) -> Value:
     def value(run: Run) -> float | None:
         samples = sum(domain.samples for domain in run.summary.online.domains)
-        found = run.numbers.get(name)
-        return None if found is None or not samples else times * found / samples
+        return times * run.numbers[name] / samples if samples and name in run.numbers else None
 
     return value
 
 
 def _size(panel: Panel) -> tuple[bool, int, int]:
     return (
-        is_whole(panel.runs),
+        all(map(is_whole, panel.runs)),
         max(sum(domain.samples for domain in run.summary.online.domains) for run in panel.runs),
         len(panel.runs),
     )
@@ -250,9 +226,7 @@ def write_leaderboard(results: Results, to: Path) -> Path:
     """Write index.html, specs/ and protocols/; the path of the page."""
     boards, others = rank_runs(results.runs, find_verified(results))
     if not boards:
-        raise GottaError(
-            f"no run in '{results.root}' is of a protocol, so there is nothing to rank. See `gotta ls protocols`."
-        )
+        raise GottaError(f"no run in '{results.root}' is of a protocol, as a rank needs. See `gotta ls protocols`.")
     shown = [run for board in boards for run in board.panel.runs]
     for run in shown:
         write_atomically(to / SPECS / f"{run.id}.yaml", dump(run.stored.spec))
@@ -279,21 +253,8 @@ def board_page(results: Results, boards: Sequence[Board], others: int) -> str:
     shown = {run.id: run for board in boards for run in board.panel.runs}
     facts = run_facts(place(shown.values()).whole)
     for id, run in shown.items():
-        facts[id] |= {
-            "spec": f"{SPECS}/{id}.yaml",
-            "text": dump(run.stored.spec),
-            "command": f"gotta run {SPECS}/{id}.yaml",
-        }
-    context = {
-        "name": results.root.resolve().name,
-        "count": len(shown),
-        "boards": boards,
-        "protocols": list({board.protocol.name: board.protocol for board in boards}.values()),
-        "hashes": {board.protocol.name: content_hash(board.protocol.name)[:12] for board in boards},
-        "others": others,
-        "damaged": results.damaged,
-        "data": {"runs": facts, "recorded": [], "inside": [], "curves": curves()},
-        "live": False,
-        "records": {},
-    }
-    return render(context, "board.html.j2")
+        path = f"{SPECS}/{id}.yaml"
+        facts[id] |= {"spec": path, "text": dump(run.stored.spec), "command": f"gotta run {path}"}
+    by_protocol = group(boards, lambda board: board.protocol.name).values()
+    context = {"boards": boards, "by_protocol": by_protocol, "hash_of": content_hash, "others": others}
+    return render("board.html.j2", results, facts, context)

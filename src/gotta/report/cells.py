@@ -168,15 +168,12 @@ def rank(cells: Sequence[Cell], ranked: Sequence[bool], higher: bool) -> list[Ce
 
     What uses the order of samples is ranked apart from what does not.
     """
-    both = zip(cells, ranked, strict=True)
-    competes = [wins and cell.value is not None and not cell.no_effect for cell, wins in both]
-    marks: dict[tuple[bool, float], str] = {}
+    found = list(cells)
+    able = [k for k, cell in enumerate(cells) if ranked[k] and cell.value is not None and not cell.no_effect]
     for order in (False, True):
-        contest = [cell for cell, takes_part in zip(cells, competes, strict=True) if takes_part]
-        contest = [cell for cell in contest if cell.uses_order == order]
-        places = sorted({float(cell.number) for cell in contest}, reverse=higher)[:2]
-        marks |= {(order, place): mark for place, mark in zip(places, (BEST, SECOND), strict=False) if len(contest) > 1}
-    return [
-        replace(cell, mark=marks.get((cell.uses_order, float(cell.number)), "")) if takes_part else cell
-        for cell, takes_part in zip(cells, competes, strict=True)
-    ]
+        numbers = {k: float(cells[k].number) for k in able if cells[k].uses_order == order}
+        places = sorted(set(numbers.values()), reverse=higher)[:2] if len(numbers) > 1 else []
+        for k, number in numbers.items():
+            if number in places:
+                found[k] = replace(cells[k], mark=(BEST, SECOND)[places.index(number)])
+    return found

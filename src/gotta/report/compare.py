@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from gotta.errors import GottaError, unknown
 from gotta.report.answer import tell_difference
 from gotta.report.pairs import Difference, fair_difference, pair_by_seed
 from gotta.report.panel import Entry, Panel
-from gotta.report.statistics import PAIRS, SEEDS, predict_half
+from gotta.report.statistics import PAIRS, SEEDS, Estimate, predict_half
 from gotta.safe_text import tell_number
 
 MOST = 1000  # seeds or domains that anybody would add
@@ -26,44 +25,30 @@ class Comparison:
     where: str = ""
 
     @property
-    def mean(self) -> float:
+    def gap(self) -> Estimate:
+        """With its 95 % interval, uncorrected."""
         assert self.found.estimate is not None
-        return self.found.estimate.mean
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval, uncorrected; None where the pairs are too few."""
-        return None if self.found.estimate is None else self.found.estimate.interval
-
-    @property
-    def pairs(self) -> int:
-        """Of seed and domain."""
-        return 0 if self.found.estimate is None else self.found.estimate.pairs
-
-    @property
-    def is_significant(self) -> bool:
-        return self.found.distinguishable
+        return self.found.estimate
 
     def to_settle(self) -> dict[str, int]:
         """How many more seeds, or how many more domains, would make this difference significant if it is real.
 
         A guess from the spread so far; what would take more than a thousand is left out.
         """
-        gap = self.found.estimate
-        if gap is None or gap.distinguishable or gap.mean == 0:
+        gap = self.gap
+        found: dict[str, int] = {}
+        if self.found.verdict or gap.mean == 0:
             return {}
         table = np.array(pair_by_seed(self.first.runs, self.second.runs)[0])
-        seeds, domains = table.shape
-        enough = {
-            "seed": next((s for s in range(seeds + 1, MOST) if _settles(table, s, domains, gap.mean)), None),
-            "domain": next((d for d in range(domains + 1, MOST) if _settles(table, seeds, d, gap.mean)), None),
-        }
-        have = {"seed": seeds, "domain": domains}
-        return {what: number - have[what] for what, number in enough.items() if number is not None}
+        for what, seed, domain in (("seed", 1, 0), ("domain", 0, 1)):
+            for more in range(1, MOST):
+                if predict_half(table, gap.seeds + more * seed, gap.domains + more * domain) < abs(gap.mean):
+                    found[what] = more
+                    break
+        return found
 
     def __str__(self) -> str:
-        gap = self.found.estimate
-        assert gap is not None
+        gap = self.gap
         told = f"{self.first.name} is {tell_difference(self.found, self.second.name)}"
         counted = (
             f"{tell_number(gap.pairs, 'pair')}: {tell_number(gap.seeds, 'seed')} x {tell_number(gap.domains, 'domain')}"
@@ -72,7 +57,7 @@ class Comparison:
         text = f"{f'{self.where}: ' if self.where else ''}{told} ({counted}{span})."
         more = " or ".join(tell_number(number, f"more {what}") for what, number in self.to_settle().items())
         few = "" if gap.half is not None else f" Too few for a verdict, which needs {PAIRS} pairs from {SEEDS} seeds."
-        return text + few + (f" About {more} would settle it." if more and not self.is_significant else "")
+        return text + few + (f" About {more} would settle it." if more else "")
 
 
 class Comparisons(tuple[Comparison, ...]):
@@ -107,11 +92,11 @@ def compare(panels: Sequence[Panel], first: str, second: str) -> Comparisons:
         told = f"{first} and {second} are not comparable in these runs. The nearest pair, {min(refused)[1]}"
         raise GottaError(f"{told}. Whole names, such as 'norm + fps', may differ in more than one part.")
     known = {name for panel in panels for entry in panel.entries for name in _names(entry)}
-    missing = [name for name in (first, second) if not any(_find(panel, name) for panel in panels)]
-    if missing:
-        raise unknown("entry", missing[0], known)
+    for name in (first, second):
+        if not any(_find(panel, name) for panel in panels):
+            raise unknown("entry", name, known)
     raise GottaError(
-        f"{first} and {second} were not run on the same data, network and stream, so nothing can be compared."
+        f"{first} and {second} are not comparable: they were not run on the same data, network and stream."
     )
 
 
@@ -137,8 +122,3 @@ def _differs(a: Entry, b: Entry, first: str, second: str) -> list[str]:
     if bool(a.row.best_rates) != bool(b.row.best_rates):
         told.append(f"rates {a.rate:g} and {b.rate:g}")
     return told
-
-
-def _settles(table: np.ndarray[Any, Any], seeds: int, domains: int, mean: float) -> bool:
-    enough = seeds >= SEEDS and seeds * domains >= PAIRS
-    return enough and abs(mean) > predict_half(table, seeds, domains)

@@ -1,12 +1,11 @@
 """Tables as LaTeX in the paper's layout: proper names, best bold, second underlined, a short caption."""
 
-import re
-
 from gotta.report.cells import BEST, ORDER, OTHER_STEPS, SECOND, TIED, Cell, Table
 from gotta.report.results import Results
 
-SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 SYMBOLS = {
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"},
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{TIED: r"$\approx$", OTHER_STEPS: r"$\neq$", ORDER: r"$\gg$", "†": r"$^\dagger$"},
     **{"±": r"$\pm$", "·": "--", "−": "$-$", "–": "--"},
 }
@@ -29,22 +28,18 @@ HEAD = r"""% Made by gotta report. To use one table, copy it with these packages
 def tex(results: Results) -> str:
     """A document with the tables of each set-up and reading, seconds left out."""
     parts = []
-    for number, chapter in enumerate(results.chapters, 1):
+    for chapter in results.chapters:
         for view in chapter.views:
             if view.key != "seconds":
                 for block, table in enumerate(view.tables, 1):
-                    label = f"tab:{number}-{view.key.replace('_', '-')}{f'-{block}' if block > 1 else ''}"
+                    label = f"tab:{chapter.number}-{view.key.replace('_', '-')}{f'-{block}' if block > 1 else ''}"
                     parts.append(_table(table, chapter.panel.title, label))
     return HEAD + "\n\\clearpage\n".join(parts) + "\\end{document}\n"
 
 
 def escape(text: str) -> str:
     """Any text as LaTeX would print it; what LaTeX's default fonts lack becomes a question mark."""
-    escaped = re.sub(
-        r"[&%$#_{}]", r"\\\g<0>", re.sub(r"[\\~^]", lambda found: SPECIAL[found[0]].replace("{}", "\0"), text)
-    )
-    escaped = escaped.replace("\0", "{}").replace("<", "$<$").replace(">", "$>$")
-    return "".join(SYMBOLS.get(c, c if c.isascii() and c.isprintable() else "?") for c in escaped)
+    return "".join(SYMBOLS.get(c, c if c.isascii() and c.isprintable() else "?") for c in text)
 
 
 def proper(name: str) -> str:

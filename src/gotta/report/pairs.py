@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gotta.report.statistics import Estimate, estimate
+from gotta.report.statistics import WIDE, Estimate, estimate
 from gotta.report.stored_run import Run, samples_per_step
 
 
@@ -21,23 +21,10 @@ class Difference:
         return None if self.estimate is None else self.estimate.verdict
 
     @property
-    def judged(self) -> bool:
-        """Is there an interval to judge by?"""
-        return self.verdict is not None
-
-    @property
-    def distinguishable(self) -> bool:
-        return bool(self.verdict)
-
-    @property
     def tied(self) -> bool:
         """Is it not significant, though a difference that matters would be?"""
-        return self.estimate is not None and self.estimate.is_narrow and not self.distinguishable
-
-    @property
-    def undecided(self) -> bool:
-        """Is it not significant because the runs are too few?"""
-        return self.estimate is not None and not self.estimate.is_narrow and not self.distinguishable
+        half = None if self.estimate is None else self.estimate.half
+        return half is not None and half <= WIDE and not self.verdict
 
 
 def difference(ours: Sequence[Run], baseline: Sequence[Run]) -> Difference:

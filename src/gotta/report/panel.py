@@ -13,20 +13,7 @@ from gotta.experiment.spec.dotted import tell_apart
 from gotta.methods import methods
 from gotta.report.cells import Cell, measure, number
 from gotta.report.groups import group
-from gotta.report.rows import (
-    BOUNDARIES,
-    BY_LEVEL,
-    NO_MEMORY,
-    RUNNING,
-    SAME_SAMPLES,
-    Column,
-    Row,
-    Settings,
-    column_of,
-    name_cell,
-    row_of,
-    sortable,
-)
+from gotta.report.rows import BOUNDARIES, BY_LEVEL, Column, Row, Settings, column_of, name_cell, row_of, sortable
 from gotta.report.setting_words import describe
 from gotta.report.stored_run import Run, samples_per_step
 
@@ -125,11 +112,8 @@ class Panel:
     @cached_property
     def methods(self) -> dict[Column, dict[Row, Entry]]:
         """In the order of the table, without the source model."""
-        found: dict[Column, dict[Row, Entry]] = {}
-        for entry in self.entries:
-            if not entry.column.is_source:
-                found.setdefault(entry.column, {})[entry.row] = entry
-        return found
+        columns = group((entry for entry in self.entries if not entry.column.is_source), lambda entry: entry.column)
+        return {column: {entry.row: entry for entry in entries} for column, entries in columns.items()}
 
     @property
     def source(self) -> Entry | None:
@@ -156,25 +140,12 @@ def place(runs: Iterable[Run]) -> Placed:
         found += [((*shared, *setting), members) for setting, members in _split(alike)]
     found.sort(key=lambda panel: [sortable(value) for _, value in panel[0]])
     whole = _panel((), listed)
-    if found == [((), listed)]:
-        return Placed(whole, (whole,))
-    return Placed(whole, tuple(_panel(*panel) for panel in found))
+    return Placed(whole, (whole,) if found == [((), listed)] else tuple(_panel(*panel) for panel in found))
 
 
-def without_memory(rows: Entries, memory: Entry) -> Entry | None:
-    """What to compare a memory with: the row without one, or the control that takes as many samples per step.
-
-    A row that takes other steps would say what the size of a step does, so the control goes before it.
-    """
-    known = [rows[row] for row in (NO_MEMORY, SAME_SAMPLES) if row in rows]
-    return next((entry for entry in known if entry.steps == memory.steps), rows.get(NO_MEMORY))
-
-
-def running_at_best(rows: Entries) -> Entry | None:
-    """Running statistics without a memory at their best rate, which may be the usual one."""
-    own = [entry for row, entry in rows.items() if row.usual == RUNNING and row.best_rates]
-    usual = [rows[RUNNING]] if RUNNING in rows and rows[RUNNING].at_best_rate else []
-    return next(iter([*own, *usual]), None)
+def at_best(rows: Entries, row: Row) -> Entry | None:
+    """The row at its best rate, where it has one beside that at the default rate."""
+    return next((entry for other, entry in rows.items() if other.best_rates and other.usual == row), None)
 
 
 def _panel(settings: Settings, runs: Runs) -> Panel:
@@ -194,12 +165,11 @@ def _panel(settings: Settings, runs: Runs) -> Panel:
 
 def _rows(runs: Runs) -> dict[str, Row]:
     """The rows by the ids of the runs; those at their best rate are apart from the same at the default rate."""
-    rows, apart = {run.id: row_of(run) for run in runs}, beside_usual(runs)
-    rates: dict[Row, dict[tuple[str, float], None]] = defaultdict(dict)
-    for run in runs:
-        if run.id in apart:
-            rates[rows[run.id]][run.spec.method.name, run.spec.method.rate or 0.0] = None
-    return rows | {id: replace(rows[id], best_rates=tuple(rates[rows[id]])) for id in apart}
+    rows = {run.id: row_of(run) for run in runs}
+    for row, members in group(beside_usual(runs), row_of).items():
+        rates = dict.fromkeys((run.spec.method.name, run.spec.method.rate or 0.0) for run in members)
+        rows |= {run.id: replace(row, best_rates=tuple(rates)) for run in members}
+    return rows
 
 
 def _setups(runs: Runs) -> list[Runs]:
@@ -242,13 +212,9 @@ def _split(runs: Runs) -> list[tuple[Settings, Runs]]:
     told = dict.fromkeys(axis for _, _, axes in _rivals(runs, _rows(runs)) for axis in axes)
     axes = [axis for axis in told if axis.startswith(TABLE_AXES)]
     values = [sorted({_value(run, axis) for run in runs if not _indifferent(run, axis)}, key=sortable) for axis in axes]
-    found = []
-    for combination in product(*values):
-        setting = tuple(zip(axes, combination, strict=True))
-        members = _members(runs, setting)
-        if any(all(_value(run, axis) == value for axis, value in setting) for run in members):
-            found.append((setting, members))
-    return found
+    known = {tuple(_value(run, axis) for axis in axes) for run in runs}
+    settings = [tuple(zip(axes, chosen, strict=True)) for chosen in product(*values) if chosen in known]
+    return [(setting, _members(runs, setting)) for setting in settings]
 
 
 def _members(runs: Runs, setting: Settings) -> Runs:
@@ -317,12 +283,11 @@ def is_best(run: Run) -> bool:
     return run.spec.method.rate is not None and run.spec.method.rate == find_best(run)
 
 
-def beside_usual(runs: Iterable[Run]) -> frozenset[str]:
-    """The ids of the runs that have a row of their own, at their best rate, beside those at the default rate.
+def beside_usual(runs: Iterable[Run]) -> list[Run]:
+    """The runs that have a row of their own, at their best rate, beside those at the default rate.
 
     Where the rate of a table is something else, swept or chosen by hand, there are no such rows.
     """
     known = [run for run in runs if run.spec.method.rate is not None and find_best(run) is not None]
-    if not all(is_usual(run) or is_best(run) for run in known):
-        return frozenset()
-    return frozenset(run.id for run in known if not is_usual(run))
+    by_hand = any(not is_usual(run) and not is_best(run) for run in known)
+    return [] if by_hand else [run for run in known if not is_usual(run)]

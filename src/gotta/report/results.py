@@ -73,11 +73,6 @@ class Chapter:
         """The chart that stands beside the table."""
         return next((figure for figure in self.figures if figure.kind in EXPLAINING), None)
 
-    @property
-    def more_figures(self) -> list[Figure]:
-        """All others."""
-        return [figure for figure in self.figures if figure is not self.explaining]
-
     @cached_property
     def setup(self) -> list[str]:
         return setup_lines(self.panel)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gotta.methods import methods
-from gotta.report.stored_run import Run
+from gotta.report.stored_run import Run, is_number
 
 SOURCE, NORM = "source", "norm"
 MEMORIES = ("none", "fifo", "cbfifo", "reservoir", "pbrs", "cstu", "cds", "fps", "fpsd")  # in this order, then others
@@ -187,5 +187,4 @@ def _place(name: str, known: Sequence[str]) -> int:
 
 def sortable(value: Any) -> tuple[int, float, str]:
     """Numbers by their size, before texts."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (0, float(value), "") if number else (1, 0.0, str(value))
+    return (0, float(value), "") if is_number(value) else (1, 0.0, str(value))

@@ -7,12 +7,12 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gotta.experiment.sweep.store import STEPS, unreadable_steps
 from gotta.json_yaml import parse_json, read_bytes
 from gotta.metrics.measures import MEASURES
-from gotta.report.stored_run import Run
+from gotta.report.stored_run import Run, is_number
 
 BINS = 96
 HEAD = re.compile(
@@ -58,7 +58,8 @@ class Series:
 def series(run: Run, bins: int = BINS) -> Series:
     """At most `bins` values, evenly over the samples; a run without records of its steps has none."""
     # finished runs do not change, and several figures ask for the same one
-    return _read(run.folder, bins) if run.folder is not None else _bin([], bins)
+    folder = run.stored.folder
+    return _read(folder, bins) if folder is not None else _bin([], bins)
 
 
 @lru_cache(maxsize=2048)
@@ -108,7 +109,7 @@ def _bin(lines: Sequence[bytes], bins: int) -> Series:
     samples, right = (tuple(b - a for a, b in pairwise([0, *counts])) for counts in (at, right_until))
     rows = [parse_json(steps[k][1]).get("memory") or {} for k in ends]
     curves = [name for name, measure in MEASURES.items() if measure.curve]
-    state = {name: tuple(_number(row.get(name)) for row in rows) for name in curves}
+    state = {name: tuple(row.get(name) if is_number(row.get(name)) else None for row in rows) for name in curves}
     known = {name: values for name, values in state.items() if any(value is not None for value in values)}
     met = tuple(visits(count.domains for count, _ in steps))
     return Series(tuple(at), samples, right, known, met, len(steps))
@@ -127,7 +128,3 @@ def visits(steps: Iterable[Mapping[str, int]]) -> list[Visit]:
         return []
     edges = [*(start for _, start in spans), position]
     return [Visit(name, start, end) for (name, _), (start, end) in zip(spans, pairwise(edges), strict=True)]
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

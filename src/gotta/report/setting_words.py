@@ -39,4 +39,4 @@ def show_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         shown = list(map(show_value, value))
         return " ".join(shown) if len(shown) <= SHOWN else f"{shown[0]} ... {shown[-1]} ({len(shown)})"
-    return str(value)
+    return "none" if value is None else str(value)

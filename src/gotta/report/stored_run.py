@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,6 +14,7 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import FIELDS
+from gotta.experiment.spec.spec_errors import describe
 from gotta.experiment.sweep.kept import Runs
 from gotta.experiment.sweep.store import Run as StoredRun
 from gotta.methods import methods
@@ -22,7 +22,6 @@ from gotta.metrics.online import visit_names
 from gotta.streams import StreamSpec
 
 SHOWN = 8  # digits of a hash
-IN_STREAM = {"order": "stream", "schedule": "stream"}  # other parts are called as their section of a spec
 CODE, VERSION = "code", "version"  # what tells apart what parts were, by the names of settings
 Damaged = tuple[str, str]  # the id of a run and why it cannot be read
 
@@ -93,7 +92,8 @@ class Run:
             _ = spec.regime.exposure  # which raises where no run can have been so
             stream = StreamSpec(**spec.stream)  # names of parts are not looked up: they may be somebody else's
         except (ValidationError, TypeError) as error:
-            raise GottaError(f"it does not fit this version of gotta: {_first(error)}") from None
+            told = describe(error.errors()[0], RunSpec) if isinstance(error, ValidationError) else error
+            raise GottaError(f"it does not fit this version of gotta: {told}") from None
         return cls(stored.id, spec, stream, summary, identity, stored)
 
     @property
@@ -103,10 +103,6 @@ class Run:
     @property
     def environment(self) -> Mapping[str, Any]:
         return self.stored.environment
-
-    @property
-    def folder(self) -> Path | None:
-        return self.stored.folder
 
     @property
     def recipe(self) -> str:
@@ -132,10 +128,11 @@ class Run:
             found[section] = {name: value for name, value in found[section].items() if name in named}
         return flatten(found)
 
-    def own_arguments(self, section: str) -> dict[str, Any]:
-        """The arguments of data set, memory or method that are not the usual ones."""
-        chosen = self.identity.settings.get(section, {})
-        return {name: value for name, value in chosen.items() if name not in FIELDS[section]}
+    @property
+    def own_of_memory(self) -> dict[str, Any]:
+        """The settings of its memory that are not the usual ones, whatever its capacity."""
+        chosen = self.identity.settings.get("memory", {})
+        return {name: value for name, value in chosen.items() if name not in ("name", "capacity")}
 
     def section(self, *names: str) -> dict[str, Any]:
         """The settings of these sections of the spec, one section after the other."""
@@ -149,7 +146,7 @@ class Run:
     def numbers(self) -> dict[str, float]:
         """The finite numbers of the results by their dotted names: `online.ece`."""
         found = flatten(self.stored.summary)
-        return {name: float(value) for name, value in found.items() if _is_number(value)}
+        return {name: float(value) for name, value in found.items() if is_number(value)}
 
     @property
     def prior(self) -> str:
@@ -202,15 +199,8 @@ def _pick(settings: Mapping[str, Any], sections: Sequence[str]) -> dict[str, Any
     return {name: value for section in sections for name, value in settings.items() if name.split(".")[0] == section}
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _first(error: ValidationError | TypeError) -> str:
-    if isinstance(error, TypeError):
-        return str(error)
-    problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
 
 
 def list_origins(run: Run) -> dict[str, Any]:
@@ -218,13 +208,11 @@ def list_origins(run: Run) -> dict[str, Any]:
 
     The hashes of data and weights, the versions of gotta's parts, and the code of the user's own.
     """
-    found: dict[str, Any] = {}
     hashes = {"data.data_hash": run.summary.data_sha256, "model.weights_hash": run.summary.weights_sha256}
-    found |= {name: value[:SHOWN] for name, value in hashes.items() if value}
+    found: dict[str, Any] = {name: value[:SHOWN] for name, value in hashes.items() if value}
     for name, part in run.identity.parts.items():
-        section = IN_STREAM.get(name, name)
-        prefix = f"{section}." if section == name else f"{section}.{name}_"
-        found[prefix + (CODE if part.files else VERSION)] = _short(part.files) if part.files else part.version
+        prefix = f"stream.{name}_" if name in ("order", "schedule") else f"{name}."  # others have a section of a spec
+        found |= {prefix + CODE: _short(part.files)} if part.files else {prefix + VERSION: part.version}
     return found
 
 

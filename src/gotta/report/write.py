@@ -91,10 +91,9 @@ def table_csv(results: Results) -> str:
 def report_markdown(results: Results) -> str:
     """Every set-up with its tables, then the environment and the runs that could not be read."""
     parts = ["# Report", f"{len(results.runs)} finished runs."]
-    for number, part in enumerate(results.chapters, 1):
+    for part in results.chapters:
         title = part.panel.recipe or "runs"
-        several = len(results.chapters) > 1
-        parts.append(prose(f"## Set-up {number}: {title} ({part.panel.title})" if several else f"## {title}"))
+        parts.append(prose(f"## Set-up {part.number}: {title} ({part.panel.title})" if part.of > 1 else f"## {title}"))
         parts += [*answer_markdown(part.answer), *map(markdown, part.all_tables)]
     parts += [markdown(results.choices)] if results.choices.rows else []
     parts += ["## Environment", _bullets(environment_lines(results.placed.whole) or ["no finished runs"])]

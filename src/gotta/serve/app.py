@@ -3,62 +3,64 @@
 import asyncio
 import contextvars
 import os
+import sys
 import time
-from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.sweep.engines.ray import connect, import_ray
+from gotta.experiment.sweep.engines.ray import SETTINGS, connect, import_ray
 from gotta.models.own import find as check_model
 from gotta.serve.gate import TOKEN, Asked, Gate, Replicas
 from gotta.serve.grpc_calls import add_calls, predict
 from gotta.serve.meters import Meters
 from gotta.serve.owned_streams import StreamStore
-from gotta.serve.predictor import Answer, Owned, Predictor
-from gotta.serve.requests import Inputs, Later, Limits, tell
+from gotta.serve.predictor import Owned, Predictor
+from gotta.serve.requests import Answer, Inputs, Refused, tell
+from gotta.serve.settings import Limits, Settings
 
 MODES = {"promote": "live", "demote": "shadow"}
-PATIENT = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "50"}  # where a busy machine starts a proxy; Serve would wait 5
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Of a service."""
-
-    model: str  # module:function
-    state: Path  # a folder that all nodes see
-    replicas: int = 1
-    gates: int = 1
-    streams: int = 100  # at most, of one replica; the least recently used ones are saved and let go
-    batch: int = 16  # requests that are predicted together
-    wait: float = 0.005  # seconds that a request waits for others
-    save_every: float = 5.0  # seconds of a stream that a kill may lose
-    takeover: float = 10.0  # seconds without a heartbeat after which an owner on another machine counts as dead
-    shadow: bool = False  # the source answers until the adapted model is promoted
-    waiting: int = 200  # requests that may wait at each gate
-    cpus: float = 1.0  # of a replica
-    gpus: float = 0.0
-    size: int | None = None  # to which images are fitted
-    limits: Limits = field(default_factory=Limits)
 
 
 def make_app(settings: Settings) -> Any:
     """The application, to be run by `serve.run` or named in a configuration of Ray Serve."""
     serve = import_serve()
 
-    class Replica(Served):
+    class Replica(Predictor):
+        """The streams that it owns, for Serve to call."""
+
+        def __init__(self, settings: Settings) -> None:
+            store = StreamStore(settings.state, limit=settings.takeover)
+            super().__init__(settings, store, Meters(import_module("ray.util.metrics")))
+
         @serve.multiplexed(max_num_models_per_replica=settings.streams)  # type: ignore[untyped-decorator]
-        async def hold(self, stream: str) -> "Hold":
+        async def hold(self, stream: str) -> Hold:
             return Hold(self, await asyncio.to_thread(self.open, stream))
 
         @serve.batch(max_batch_size=settings.batch, batch_wait_timeout_s=settings.wait)  # type: ignore[untyped-decorator]
         async def batched(self, requests: list[tuple[Owned, Inputs]]) -> list[Answer]:
             return await asyncio.to_thread(self.predict, requests)
 
-    resources = {"num_cpus": settings.cpus, "num_gpus": settings.gpus}
-    environment = {"env_vars": {TOKEN: os.environ.get(TOKEN, "")}}
+        async def call(self, stream: str, call: str, *given: Any) -> Any:
+            """Do something for a stream. What goes wrong with it is an answer too."""
+            try:
+                if call in MODES:
+                    return await asyncio.to_thread(self.set_mode, MODES[call])
+                if call == "forget":
+                    return await asyncio.to_thread(self.forget, stream)
+                hold = await self.hold(stream)
+                owned = await asyncio.to_thread(hold.owned_now)
+                if call != "predict":
+                    return await asyncio.to_thread(self.do, call, owned, *given)
+                # Serve would not mix streams in a batch: without the context of this request it does not see any.
+                return await asyncio.create_task(self.batched((owned, *given)), context=contextvars.Context())
+            except GottaError as error:
+                return tell(error)
+
+        def __del__(self) -> None:
+            if hasattr(self, "keeper"):
+                self.close_all()
+
     replica = serve.deployment(
         Replica,
         name="Replica",
@@ -67,7 +69,7 @@ def make_app(settings: Settings) -> Any:
         max_queued_requests=settings.waiting,
         health_check_period_s=2,
         graceful_shutdown_timeout_s=30,
-        ray_actor_options=resources,
+        ray_actor_options={"num_cpus": settings.cpus, "num_gpus": settings.gpus},
     )
     gate = serve.deployment(
         Door,
@@ -75,39 +77,9 @@ def make_app(settings: Settings) -> Any:
         num_replicas=settings.gates,
         max_ongoing_requests=2 * settings.waiting,
         max_queued_requests=settings.waiting,
-        ray_actor_options={"num_cpus": 0, "runtime_env": environment},
+        ray_actor_options={"num_cpus": 0, "runtime_env": {"env_vars": {TOKEN: os.environ.get(TOKEN, "")}}},
     )
     return gate.bind(replica.bind(settings), settings)
-
-
-class Served(Predictor):
-    """A replica: the streams it owns, for Serve to call."""
-
-    def __init__(self, settings: Settings) -> None:
-        store, meters = StreamStore(settings.state, limit=settings.takeover), Meters(import_module("ray.util.metrics"))
-        super().__init__(settings.model, store, meters, settings.save_every, settings.shadow, settings.streams)
-
-    async def call(self, stream: str, call: str, *given: Any) -> Answer:
-        """Do something for a stream. What goes wrong with it is an answer too."""
-        try:
-            if call in MODES:
-                return await asyncio.to_thread(self.set_mode, MODES[call])
-            if call == "forget":
-                return await asyncio.to_thread(self.forget, stream)
-            hold = await self.hold(stream)  # type: ignore[attr-defined]
-            owned = await asyncio.to_thread(hold.owned_now)
-            if call == "predict":
-                # Serve would not mix streams in a batch: without the context of this request it does not see any.
-                task = asyncio.create_task(self.batched((owned, *given)), context=contextvars.Context())  # type: ignore[attr-defined]
-                answer: Answer = await task
-                return answer
-            return await asyncio.to_thread(getattr(self, call), owned, *given)
-        except GottaError as error:
-            return tell(error)
-
-    def __del__(self) -> None:
-        if hasattr(self, "keeper"):
-            self.close_all()
 
 
 class Hold:
@@ -139,9 +111,7 @@ class Door(Gate):
         respond = import_module("starlette.responses").JSONResponse
         return respond(said, status, {"Retry-After": "1"} if status == 503 else None)
 
-    async def Predict(self, request: Any, grpc_context: Any) -> Any:
-        """Over gRPC, by the name that it has there."""
-        return await predict(self, request, grpc_context)
+    Predict = predict  # over gRPC, by the name that it has there
 
 
 def way_to(handle: Any) -> Replicas:
@@ -150,22 +120,18 @@ def way_to(handle: Any) -> Replicas:
 
     gone = (exceptions.RayActorError, exceptions.NodeDiedError, exceptions.ObjectLostError)
 
-    async def ask(stream: str, call: str, *given: Any) -> Answer:
-        routed = handle.options(multiplexed_model_id=stream)
+    async def ask(stream: str, call: str, *given: Any) -> Any:
         try:
-            answer: Answer = await routed.call.remote(stream, call, *given)
+            return await handle.options(multiplexed_model_id=stream).call.remote(stream, call, *given)
         except serve.exceptions.BackPressureError:
-            raise Later("more requests wait than may. Try again in a moment.") from None
+            raise Refused("more requests wait than may. Try again in a moment.", 503) from None
         except gone as error:  # another one is asked
             return {"error": str(error), "status": 503}
-        return answer
 
     return ask
 
 
 def import_serve() -> Any:
-    for name, value in PATIENT.items():  # Serve reads it when it is imported
-        os.environ.setdefault(name, value)
     return import_ray("ray.serve", "gotta serve needs Ray Serve", "serve")
 
 
@@ -180,15 +146,12 @@ def start_proxies(host: str, port: int, grpc_port: int | None, limits: Limits, e
     )
 
 
-def run(settings: Settings, host: str, port: int, grpc_port: int | None, address: str, path: list[str]) -> None:
-    """Serve until interrupted. `path` is where replicas find the caller's module."""
+def run(settings: Settings, host: str, port: int, grpc_port: int | None, address: str) -> None:
+    """Serve until interrupted."""
     serve, ray = import_serve(), import_module("ray")
     check_model(settings.model)
-    variables = {
-        **PATIENT,
-        "PYTHONPATH": os.pathsep.join(filter(None, path)),
-        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
-    }
+    path = os.pathsep.join([os.getcwd(), *filter(None, sys.path)])  # where replicas find the caller's module
+    variables = {**SETTINGS, "PYTHONPATH": path, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     connect(ray, address, runtime_env={"env_vars": variables})
     start_proxies(host, port, grpc_port, settings.limits)
     serve.run(make_app(settings), name="gotta", blocking=False)

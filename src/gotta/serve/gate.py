@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, one_error
 from gotta.json_yaml import parse_json
 from gotta.serve.meters import Meters
 from gotta.serve.owned_streams import DEFAULT, check_stream
-from gotta.serve.requests import Limits, Refused, read_body, read_inputs, tell
+from gotta.serve.requests import Answer, Refused, read_body, read_inputs, tell
+from gotta.serve.settings import Limits
 
 LOG = logging.getLogger(__name__)
 TOKEN = "GOTTA_ADMIN_TOKEN"
 PAUSE = 0.1  # seconds before a stream is looked for again whose owner was not found or died
-Answer = dict[str, Any]  # with a status where something went wrong
 Replicas = Callable[..., Awaitable[Answer]]  # asks the owner of a stream: the stream, the call, what it is given
 ADMIN = "admin/"
 CALLS = {"predict": "POST", "feedback": "POST", "report": "GET", "health": "GET"} | {
@@ -70,21 +70,21 @@ class Gate:
         stream = check_stream(asked.query.get("stream", DEFAULT))
         if call == "health":
             return {"healthy": True}
-        body = await read_body(asked.body, asked.headers.get("content-length"), self.limits)
+        body, given = await read_body(asked.body, self.limits), tuple[Any, ...]()
         async with asyncio.timeout(self.limits.seconds):
-            given = await self._read(asked, call, body)
+            if call == "predict":
+                kind = asked.headers.get("content-type", "")
+                given = (await asyncio.to_thread(read_inputs, body, kind, self.limits, self.size),)
+            elif call == "feedback":
+                with one_error("feedback is not readable, an object with lists ids and labels"):
+                    told = parse_json(body)
+                    given = list(told["ids"]), list(told["labels"])  # which the shadow checks
+            elif call == "admin/rollback":
+                with one_error("that is not the number of a snapshot. Expected rollback?n=1"):
+                    given = (int(asked.query["n"]),)
             while (said := await self.replicas(stream, call.removeprefix(ADMIN), *given)).get("status") == 503:
                 await asyncio.sleep(PAUSE)  # the stream changes hands
             return said
-
-    async def _read(self, asked: Asked, call: str, body: bytes) -> tuple[Any, ...]:
-        """What a call is given."""
-        if call == "predict":
-            kind = asked.headers.get("content-type", "")
-            return (await asyncio.to_thread(read_inputs, body, kind, self.limits, self.size),)
-        if call == "feedback":
-            return read_feedback(body)
-        return (read_number(asked.query.get("n")),) if call == "admin/rollback" else ()
 
 
 def check_token(headers: Mapping[str, str]) -> None:
@@ -95,21 +95,3 @@ def check_token(headers: Mapping[str, str]) -> None:
     said = headers.get("authorization", "")
     if not hmac.compare_digest(said.encode(), f"Bearer {token}".encode()):  # in the same time, right or wrong
         raise Refused(f"the token is missing or wrong. Send 'Authorization: Bearer ...' with that of {TOKEN}.", 401)
-
-
-def read_number(text: str | None) -> int:
-    if text is None or not text.isdecimal() or len(text) > 9:
-        raise GottaError(f"n={text!r} is not the number of a snapshot. Expected rollback?n=1.")
-    return int(text)
-
-
-def read_feedback(body: bytes) -> tuple[list[str], list[int]]:
-    try:
-        said = parse_json(body)
-        ids, labels = said["ids"], said["labels"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise GottaError(f"feedback is not readable: {error}. Expected an object with ids and labels.") from None
-    alike = isinstance(ids, list) and isinstance(labels, list) and len(ids) == len(labels)
-    if not alike or not all(isinstance(id, str) for id in ids) or not all(type(label) is int for label in labels):
-        raise GottaError("feedback has lists ids (texts) and labels (whole numbers), equally long.")
-    return ids, labels

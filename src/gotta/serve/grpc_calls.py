@@ -29,8 +29,7 @@ async def predict(gate: Gate, request: Any, context: Any) -> Any:
     """The gate's answer, with its status as a code of gRPC."""
     said = dict(context.invocation_metadata())
     headers = {"content-type": str(said.get("content-kind", "application/x-npy"))}
-    query = {"stream": str(said["stream"])} if "stream" in said else {}
-    status, answer = await gate.answer(Asked("POST", "/predict", headers, query, whole(request.value)))
+    status, answer = await gate.answer(Asked("POST", "/predict", headers, said, whole(request.value)))
     if status != 200:
         context.set_code(getattr(import_module("grpc").StatusCode, CODES.get(status, "INTERNAL")))
         context.set_details(answer["error"])

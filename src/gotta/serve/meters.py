@@ -1,34 +1,27 @@
 """What a service measures, by Ray's own metrics, which Prometheus reads. No tag is a stream's name: those are many."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0]  # seconds
 MOST_CLASSES = 100  # of more classes only the first ones have a line of their own
 
 
-@dataclass(frozen=True)
-class Meter:
-    kind: str  # Counter, Gauge or Histogram, as in ray.util.metrics
-    description: str
-    tags: tuple[str, ...] = ()
-
-
-METERS = {
-    "gotta_requests": Meter("Counter", "Requests answered, by call and status.", ("call", "status")),
-    "gotta_latency_seconds": Meter("Histogram", "Seconds from a request's arrival to its answer.", ("call",)),
-    "gotta_samples": Meter("Counter", "Samples predicted, by the class that was answered.", ("label",)),
-    "gotta_agreement": Meter("Gauge", "Share of samples on which the adapted model and its source agree."),
-    "gotta_stickiness": Meter("Gauge", "How often a class is thought to stay: mean of the streams held."),
-    "gotta_jumps": Meter("Counter", "Changes of domain that were found."),
-    "gotta_undone_steps": Meter("Counter", "Steps that were taken back because they would have ruined the model."),
-    "gotta_guard_active": Meter("Gauge", "Streams for which the guard lets the source predict."),
-    "gotta_memory_occupancy": Meter("Gauge", "Rows in memories over their capacity."),
-    "gotta_drops": Meter("Counter", "Work that was not done, by reason.", ("reason",)),
-    "gotta_streams": Meter("Gauge", "Streams held."),
-    "gotta_unsaved_seconds": Meter("Gauge", "Age of the oldest change that is not saved: what a kill would lose."),
-    "gotta_live": Meter("Gauge", "1 if the adapted model answers, 0 in shadow."),
+# By name: what it is in ray.util.metrics, what it says, and its tags.
+METERS: dict[str, tuple[str, ...]] = {
+    "gotta_requests": ("Counter", "Requests answered, by call and status.", "call", "status"),
+    "gotta_latency_seconds": ("Histogram", "Seconds from a request's arrival to its answer.", "call"),
+    "gotta_samples": ("Counter", "Samples predicted, by the class that was answered.", "label"),
+    "gotta_agreement": ("Gauge", "Share of samples on which the adapted model and its source agree."),
+    "gotta_stickiness": ("Gauge", "How often a class is thought to stay: mean of the streams held."),
+    "gotta_jumps": ("Counter", "Changes of domain that were found."),
+    "gotta_undone_steps": ("Counter", "Steps that were taken back because they would have ruined the model."),
+    "gotta_guard_active": ("Gauge", "Streams for which the guard lets the source predict."),
+    "gotta_memory_occupancy": ("Gauge", "Rows in memories over their capacity."),
+    "gotta_drops": ("Counter", "Work that was not done, by reason.", "reason"),
+    "gotta_streams": ("Gauge", "Streams held."),
+    "gotta_unsaved_seconds": ("Gauge", "Age of the oldest change that is not saved: what a kill would lose."),
+    "gotta_live": ("Gauge", "1 if the adapted model answers, 0 in shadow."),
 }
 
 
@@ -37,17 +30,13 @@ class Meters:
 
     def __init__(self, maker: Any) -> None:
         self.by_name = {}
-        for name, meter in METERS.items():
-            more = {"boundaries": BUCKETS} if meter.kind == "Histogram" else {}
-            made = getattr(maker, meter.kind)(name, description=meter.description, tag_keys=meter.tags, **more)
-            self.by_name[name] = made
+        for name, (kind, description, *tags) in METERS.items():
+            more = {"boundaries": BUCKETS} if kind == "Histogram" else {}
+            self.by_name[name] = getattr(maker, kind)(name, description=description, tag_keys=tuple(tags), **more)
 
     def add(self, name: str, amount: float = 1.0, **tags: str) -> None:
         if amount > 0:  # Ray refuses to count nothing
             self.by_name[name].inc(amount, tags=tags)
-
-    def set(self, name: str, value: float) -> None:
-        self.by_name[name].set(value)
 
     def note_request(self, call: str, status: int, seconds: float) -> None:
         self.add("gotta_requests", call=call, status=str(status))

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from gotta.core.adapted import Adapted
-from gotta.core.aside import load_stream, save_stream
 from gotta.core.background import Background
+from gotta.core.resume import load_stream, save_stream
 from gotta.core.streams import Held, begin
 from gotta.memory import Memory
 
@@ -42,3 +42,6 @@ class OneStream:
     def _held(self) -> Held:
         found = self.model.held_streams.get(self.stream)
         return begin(self.model) if found is None else found
+
+
+Model = Adapted | OneStream  # what adapts to a stream: a model of its own, or its part of one for all

@@ -7,13 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import asdict, dataclass, field
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from gotta.core.adapted import Adapted
 from gotta.core.build import adapt
@@ -23,20 +22,19 @@ from gotta.experiment.sweep.leases import Lease
 from gotta.models.own import build_network
 from gotta.serve.meters import Meters
 from gotta.serve.one_stream import OneStream, can_share
-from gotta.serve.owned_streams import StaleOwner, StreamStore, check_owner
-from gotta.serve.requests import Inputs, tell
-from gotta.types import Outcome
+from gotta.serve.owned_streams import StreamStore, check_held, check_owner
+from gotta.serve.requests import Answer, Inputs, tell
+from gotta.serve.settings import Settings
 
 LOG = logging.getLogger(__name__)
-Answer = dict[str, Any]  # what is sent back; with "error" and "status" where something went wrong
 
 
 @dataclass
 class Owned:
-    """A stream that this replica owns, and what adapts to it: a model of its own, or its part of one for all."""
+    """A stream that this replica owns, and what adapts to it."""
 
     lease: Lease
-    model: Adapted | OneStream
+    model: Any  # an adapted one of its own, or OneStream
     samples: int  # seen, by all its owners
     lock: threading.Lock = field(default_factory=threading.Lock)  # of its state: steps and saves
     changed: float | None = None  # since when there is something to save
@@ -46,19 +44,11 @@ class Owned:
 class Predictor:
     """The streams of one replica. Every call may come from any thread."""
 
-    def __init__(
-        self,
-        name: str,
-        store: StreamStore,
-        meters: Meters,
-        save_every: float,
-        shadow: bool = False,
-        streams: int = 1000,
-    ) -> None:
-        self.source = build_model(name, shadow)
+    def __init__(self, settings: Settings, store: StreamStore, meters: Meters) -> None:
+        self.source = build_model(settings.model, settings.shadow)
         self.shares = can_share(self.source)
-        self.source.limits = Limits(2 * streams)  # Serve lets go of them, one by one
-        self.store, self.meters, self.save_every = store, meters, save_every
+        self.source.limits = Limits(2 * settings.streams)  # Serve lets go of them, one by one
+        self.store, self.meters, self.save_every = store, meters, settings.save_every
         self.owned: dict[str, Owned] = {}
         self.mode = self._read_mode()
         self.stopping = threading.Event()
@@ -71,7 +61,7 @@ class Predictor:
         try:
             model = OneStream(self.source, stream) if self.shares else deepcopy(self.source)
             model.reset()  # of an earlier time as its owner something may be left
-            samples = self.store.restore(lease, model) or 0
+            samples = self.store.restore(lease, model)
         except BaseException:
             self.store.release(lease)
             raise
@@ -81,16 +71,12 @@ class Predictor:
 
     def close(self, owned: Owned) -> None:
         """Save a stream, and let another replica have it."""
-        if self.owned.get(owned.lease.id) is owned:
-            del self.owned[owned.lease.id]
+        self._drop(owned)
         with owned.lock:
             if not owned.lease.held:
                 return
-            try:
-                self._save(owned)
-            except GottaError as error:
-                LOG.warning("%s", error)
-            if isinstance(owned.model, OneStream):
+            self._save(owned)
+            if self.shares:
                 owned.model.reset()
             self.store.release(owned.lease)
 
@@ -118,21 +104,21 @@ class Predictor:
 
     def _predict_alike(self, requests: Sequence[tuple[Owned, Inputs]]) -> list[Answer]:
         """Requests of one model and shape, in one step; where that is refused, one by one."""
-        x = torch.from_numpy(np.concatenate([x for _, x in requests]))  # a copy: what Ray gives cannot be written
+        batch = torch.from_numpy(np.concatenate([x for _, x in requests]))  # a copy: what Ray gives cannot be written
         streams = {owned.lease.id: owned for owned, _ in requests}
         try:
             with ExitStack() as locks:
                 for _, owned in sorted(streams.items()):  # all in one order, so that nobody waits for one another
                     locks.enter_context(owned.lock)
-                    check_held(owned)
-                ids = [name for owned, x in requests for name in name_samples(owned, len(x))]
-                try:
-                    outcome = self._step(requests, x, ids)
-                except GottaError:
-                    for owned, part in requests:
-                        owned.samples -= len(part)
-                    raise
-                for owned in streams.values():
+                    check_held(owned.lease)
+                ids = name_samples(requests)
+                if self.shares:
+                    outcome = self.source.step(batch, stream=[owned.lease.id for owned, x in requests for _ in x])
+                else:
+                    named = {"ids": list(chain.from_iterable(ids))} if self.source.shadow else {}
+                    outcome = requests[0][0].model.step(batch, **named)
+                for owned, x in requests:
+                    owned.samples += len(x)
                     owned.changed = owned.changed or time.monotonic()
         except GottaError as error:
             if len(requests) > 1:
@@ -140,72 +126,67 @@ class Predictor:
             return [tell(error)]
         for stream, owned in streams.items():
             self._measure(owned, outcome.streams.get(stream, outcome.diagnostics))
-        return self._answer(outcome, ids, [len(x) for _, x in requests])
-
-    def _step(self, requests: Sequence[tuple[Owned, Inputs]], x: Tensor, ids: list[str]) -> Outcome:
-        model = requests[0][0].model
-        if isinstance(model, OneStream):
-            return self.source.step(x, stream=[owned.lease.id for owned, part in requests for _ in part])
-        return model.step(x) if shadow_of(model) is None else model.step(x, ids=ids)
-
-    def _answer(self, outcome: Outcome, ids: list[str], sizes: Sequence[int]) -> list[Answer]:
         confidence, labels = outcome.prediction.probs.max(1)
         self.meters.note_labels(Counter(labels.tolist()))
-        columns = {"ids": ids, "labels": labels.tolist(), "confidence": confidence.tolist()}
-        ends = list(accumulate(sizes))
+        sizes = [len(x) for _, x in requests]
         return [
-            {name: column[end - size : end] for name, column in columns.items()}
-            for size, end in zip(sizes, ends, strict=True)
+            {"ids": own, "labels": said.tolist(), "confidence": sure.tolist()}
+            for own, said, sure in zip(ids, torch.split(labels, sizes), torch.split(confidence, sizes), strict=True)
         ]
 
     def _measure(self, owned: Owned, found: Mapping[str, float]) -> None:
+        before = {**found, **owned.measured}  # what was counted before this replica had the stream is not counted here
         self.meters.add("gotta_undone_steps", found.get("undone", 0.0))
-        self.meters.add("gotta_jumps", found.get("jumps", 0.0) - owned.measured.get("jumps", found.get("jumps", 0.0)))
-        dropped = found.get("dropped", 0.0) - owned.measured.get("dropped", 0.0)
-        self.meters.add("gotta_drops", dropped, reason="background")
+        self.meters.add("gotta_jumps", found.get("jumps", 0.0) - before.get("jumps", 0.0))
+        self.meters.add("gotta_drops", found.get("dropped", 0.0) - before.get("dropped", 0.0), reason="background")
         owned.measured = {**owned.measured, **found}
 
-    def feedback(self, owned: Owned, ids: list[str], labels: list[int]) -> Answer:
+    def do(self, call: str, owned: Owned, *given: Any) -> Answer:
+        """One of the calls below, between two steps of the stream."""
         with owned.lock:
             check_owner(owned.lease)
-            need_shadow(owned.model).feedback(ids, labels)
-            owned.changed = owned.changed or time.monotonic()
+            answer: Answer = getattr(self, call)(owned, *given)
+            return answer
+
+    def feedback(self, owned: Owned, ids: list[str], labels: list[int]) -> Answer:
+        self._need_shadow()
+        owned.model.feedback(ids, labels)
+        owned.changed = owned.changed or time.monotonic()
         return {"counted": len(ids)}
 
     def snapshot(self, owned: Owned) -> Answer:
-        with owned.lock:
-            return {"snapshot": self.store.snapshot(owned.lease, owned.model, owned.samples)}
+        return {"snapshot": self.store.snapshot(owned.lease, owned.model, owned.samples)}
 
     def rollback(self, owned: Owned, number: int) -> Answer:
-        with owned.lock:
-            self.store.roll_back(owned.lease, owned.model, number, owned.samples)
-            owned.changed = None
+        self.store.roll_back(owned.lease, owned.model, number, owned.samples)
+        owned.changed = None
         return {"snapshot": number}
 
     def reset(self, owned: Owned) -> Answer:
-        with owned.lock:
-            check_owner(owned.lease)
-            owned.model.reset()
-            self.store.save(owned.lease, owned.model, owned.samples)
+        owned.model.reset()
+        self.store.save(owned.lease, owned.model, owned.samples)
         return {"reset": True}
 
     def report(self, owned: Owned) -> Answer:
-        with owned.lock:
-            told = {"stream": owned.lease.id, "owner": owned.lease.number, "samples": owned.samples, "mode": self.mode}
-            beside = shadow_of(owned.model)
-            shadow = beside.report().to_dict() if beside else None
-            return {
-                **told,
-                "snapshots": self.store.snapshots(owned.lease.id),
-                "measured": owned.measured,
-                "shadow": shadow,
-            }
+        return {
+            "stream": owned.lease.id,
+            "owner": owned.lease.number,
+            "samples": owned.samples,
+            "mode": self.mode,
+            "snapshots": self.store.snapshots(owned.lease.id),
+            "measured": owned.measured,
+            "shadow": asdict(owned.model.report()) if self.source.shadow else None,
+        }
 
     def set_mode(self, mode: str) -> Answer:
         """For all replicas; they follow within a second or two."""
-        need_shadow(self.source)
+        self._need_shadow()
         self.store.set_mode(mode)
         return {"mode": mode}
+
+    def _need_shadow(self) -> None:
+        if not self.source.shadow:
+            raise GottaError("this service has no shadow to compare with. Start it with --shadow.")
 
     def check_health(self) -> None:
         """Raises where this replica should be replaced."""
@@ -225,41 +206,39 @@ class Predictor:
 
     def _read_mode(self) -> str:
         """What was last asked for; until then a model with a shadow answers as its source."""
-        return self.store.mode("live" if shadow_of(self.source) is None else "shadow")
+        return self.store.mode("shadow" if self.source.shadow else "live")
 
     def _follow_mode(self, owned: Owned) -> None:
-        if shadow := shadow_of(owned.model):
-            (shadow.promote if self.mode == "live" else shadow.demote)()
+        if self.source.shadow:
+            (owned.model.promote if self.mode == "live" else owned.model.demote)()
 
     def _save_due(self) -> None:
         """Save what changed half the time ago, so that it is saved when the whole of it has passed."""
         for owned in list(self.owned.values()):
             if owned.changed is not None and time.monotonic() - owned.changed >= self.save_every / 2:
-                try:
-                    with owned.lock:
-                        self._save(owned)
-                except StaleOwner as error:
-                    LOG.warning("%s", error)
-                    self._drop(owned)
-                except GottaError as error:  # a disk that is full for a while; it is tried again
-                    LOG.warning("%s", error)
+                with owned.lock:
+                    self._save(owned)
+            if owned.lease.lost:  # to a newer owner; the next request for the stream here asks for it anew
+                owned.lease.held = False
+                self._drop(owned)
 
     def _save(self, owned: Owned) -> None:
-        """Inside its lock."""
+        """What has changed, inside its lock. Where a disk is full for a while it is tried again."""
         if owned.changed is not None:
-            self.store.save(owned.lease, owned.model, owned.samples)
-            owned.changed = None
+            try:
+                self.store.save(owned.lease, owned.model, owned.samples)
+                owned.changed = None
+            except GottaError as error:
+                LOG.warning("%s", error)
 
     def _drop(self, owned: Owned) -> None:
-        """Let go of a stream that has a newer owner; the next request for it here asks for it anew."""
-        owned.lease.held = False
         if self.owned.get(owned.lease.id) is owned:
             del self.owned[owned.lease.id]
 
     def _show(self) -> None:
         streams, now = list(self.owned.values()), time.monotonic()
         memories = [owned.model.memory for owned in streams]
-        agreed = [shadow.report().agreement for owned in streams if (shadow := shadow_of(owned.model))]
+        agreed = [owned.model.report().agreement for owned in streams if self.source.shadow]
         values = {
             "gotta_streams": len(streams),
             "gotta_live": float(self.mode == "live"),
@@ -271,7 +250,7 @@ class Predictor:
         }
         for name, value in values.items():
             if value is not None:
-                self.meters.set(name, value)
+                self.meters.by_name[name].set(value)
 
 
 def build_model(name: str, shadow: bool = False) -> Adapted:
@@ -279,35 +258,19 @@ def build_model(name: str, shadow: bool = False) -> Adapted:
     network = build_network(name)
     if not isinstance(network, Adapted):
         return adapt(network, shadow=shadow)
-    if shadow and shadow_of(network) is None:
+    if shadow and not network.shadow:
         raise GottaError(f"'{name}' gives an adapted model without a shadow. Build it with adapt(..., shadow=True).")
     return network
 
 
-def shadow_of(model: Adapted | OneStream) -> Adapted | None:
-    """The model as one that runs beside its source, if it does."""
-    return model if isinstance(model, Adapted) and model.shadow is not None else None
-
-
-def need_shadow(model: Adapted | OneStream) -> Adapted:
-    found = shadow_of(model)
-    if found is None:
-        raise GottaError("this service has no shadow to compare with. Start it with --shadow.")
-    return found
-
-
-def name_samples(owned: Owned, count: int) -> list[str]:
-    """Names for the next samples of a stream, that no other sample has."""
-    first, owned.samples = owned.samples, owned.samples + count
-    return [f"{owned.lease.id}/{owned.lease.number}/{number}" for number in range(first, owned.samples)]
+def name_samples(requests: Sequence[tuple[Owned, Inputs]]) -> list[list[str]]:
+    """Names for the next samples of their streams, that no other sample has."""
+    next_of = {owned.lease.id: count(owned.samples) for owned, _ in requests}
+    return [
+        [f"{owned.lease.id}/{owned.lease.number}/{next(next_of[owned.lease.id])}" for _ in x] for owned, x in requests
+    ]
 
 
 def mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def check_held(owned: Owned) -> None:
-    """Raises where the last heartbeat saw a newer owner."""
-    if owned.lease.lost or not owned.lease.held:
-        raise StaleOwner(f"stream '{owned.lease.id}' has moved to another replica. Try again in a moment.")

@@ -2,10 +2,8 @@
 
 import asyncio
 import base64
-import binascii
 import io
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from email.parser import BytesParser
 from email.policy import HTTP
 from math import prod
@@ -17,72 +15,39 @@ from numpy.lib import format as npy
 from PIL import Image
 
 from gotta.data.readers.pictures import FORMATS, decode
-from gotta.errors import GottaError
+from gotta.errors import GottaError, one_error
 from gotta.json_yaml import parse_json
+from gotta.serve.settings import Limits
 
 Inputs = npt.NDArray[np.float32]  # [B, ...]
+Answer = dict[str, Any]  # what is sent back; with "error" and "status" where something went wrong
 
 
 class Refused(GottaError):
     """Why a request is not answered, with its status in HTTP; other errors are a mistake in the request, 400."""
 
-    status = 400
-
-    def __init__(self, why: str, status: int | None = None) -> None:
+    def __init__(self, why: str, status: int) -> None:
         super().__init__(why)
-        self.status = status or self.status
+        self.status = status
 
 
-class TooLarge(Refused):
-    """More than a request may bring."""
-
-    status = 413
-
-
-class TooSlow(Refused):
-    """A request took longer than it may."""
-
-    status = 408
-
-
-class Later(Refused):
-    """It may be asked again in a moment."""
-
-    status = 503
-
-
-def tell(error: GottaError) -> dict[str, Any]:
+def tell(error: GottaError) -> Answer:
     """An error as an answer."""
-    return {"error": str(error), "status": error.status if isinstance(error, Refused) else 400}
+    return {"error": str(error)[:500], "status": error.status if isinstance(error, Refused) else 400}
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Of one request."""
-
-    bytes: int = 8 << 20
-    samples: int = 64
-    pixels: int = 1 << 24  # of all images, before they are fitted
-    read_seconds: float = 10.0  # until the body is here
-    seconds: float = 30.0  # until it is answered
-
-
-async def read_body(parts: AsyncIterator[bytes], told: str | None, limits: Limits) -> bytes:
-    """The body of a request, given up as soon as it is too large or arrives too slowly.
-
-    `told` is the Content-Length. Without one the parts are counted, and with a wrong one too.
-    """
-    if told is not None and (not told.isdigit() or int(told) > limits.bytes):
-        raise TooLarge(f"the request has {told[:20]} bytes, at most {limits.bytes:,} are read. Send fewer samples.")
+async def read_body(parts: AsyncIterator[bytes], limits: Limits) -> bytes:
+    """The body of a request, given up as soon as it is too large or arrives too slowly."""
     body = bytearray()
     try:
         async with asyncio.timeout(limits.read_seconds):
             async for part in parts:
                 body += part
                 if len(body) > limits.bytes:
-                    raise TooLarge(f"the request has more than {limits.bytes:,} bytes. Send fewer samples.")
+                    raise Refused(f"the request has more than {limits.bytes:,} bytes. Send fewer samples.", 413)
     except TimeoutError:
-        raise TooSlow(f"the request did not arrive within {limits.read_seconds:g} s. Send fewer samples.") from None
+        why = f"the request did not arrive within {limits.read_seconds:g} s. Send fewer samples."
+        raise Refused(why, 408) from None
     return bytes(body)
 
 
@@ -96,15 +61,13 @@ def read_inputs(body: bytes, kind: str, limits: Limits, size: int | None = None)
     elif kind == "application/x-npy":
         found = read_npy(body)
     elif kind == "application/json":
-        found = _from_json(body)
+        found = read_json(body)
     else:
-        raise GottaError(
-            f"content type {kind[:80]!r} is unknown. Expected application/json, application/x-npy, image/*, "
-            "multipart/form-data."
-        )
+        expected = "Expected application/json, application/x-npy, image/*, multipart/form-data."
+        raise GottaError(f"content type {kind[:80]!r} is unknown. {expected}")
     count = len(found) if isinstance(found, list) or found.ndim else 1
     if count > limits.samples:
-        raise TooLarge(f"the request has {count:,} samples, at most {limits.samples:,} are taken. Send fewer.")
+        raise Refused(f"the request has {count:,} samples, at most {limits.samples:,} are taken. Send fewer.", 413)
     return read_images(found, limits, size) if isinstance(found, list) else as_inputs(found)
 
 
@@ -119,20 +82,15 @@ def split_form(body: bytes, kind: str) -> list[bytes]:
 def read_npy(data: bytes) -> npt.NDArray[Any]:
     """An array in .npy format that is exactly as long as its header says, of numbers and not of Python objects."""
     stream = io.BytesIO(data)
-    try:
+    with one_error("the array is not in .npy format"):
         version = npy.read_magic(stream)
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, _, kind = read_header(stream)
-    except Exception as error:  # numpy raises anything for a damaged header, KeyError for an unknown version
-        raise GottaError(f"the array is not in .npy format: {type(error).__name__}: {str(error)[:200]}.") from None
     expected = stream.tell() + prod(shape) * kind.itemsize
     if kind.hasobject or expected != len(data):
-        raise GottaError(
-            f"the array of {kind} has {len(data):,} bytes, its header says {expected:,}. Expected numbers as np.save "
-            "writes them."
-        )
-    array: npt.NDArray[Any] = np.load(io.BytesIO(data), allow_pickle=False)
-    return array
+        told = f"the array of {kind} has {len(data):,} bytes, its header says {expected:,}."
+        raise GottaError(f"{told} Expected numbers as np.save writes them.")
+    return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
 
 
 def read_images(found: Sequence[bytes], limits: Limits, size: int | None) -> Inputs:
@@ -140,12 +98,10 @@ def read_images(found: Sequence[bytes], limits: Limits, size: int | None) -> Inp
     sides = [size_of(data, at) for at, data in enumerate(found)]
     pixels = sum(width * height for width, height in sides)
     if pixels > limits.pixels:
-        raise TooLarge(f"the images have {pixels:,} pixels, at most {limits.pixels:,} are decoded.")
+        raise Refused(f"the images have {pixels:,} pixels, at most {limits.pixels:,} are decoded.", 413)
     if not sides or (size is None and len(set(sides)) > 1):
-        raise GottaError(
-            f"the request has images of {len(set(sides))} sizes. Expected one or more of one size, or a service that "
-            "was started with --size."
-        )
+        expected = "Expected one or more of one size, or a service that was started with --size."
+        raise GottaError(f"the request has images of {len(set(sides))} sizes. {expected}")
     images = [decode(io.BytesIO(data), f"image {at}") for at, data in enumerate(found)]
     if size is not None:
         images = [image.resize((size, size), Image.Resampling.BILINEAR) for image in images]
@@ -153,11 +109,9 @@ def read_images(found: Sequence[bytes], limits: Limits, size: int | None) -> Inp
 
 
 def size_of(data: bytes, at: int) -> tuple[int, int]:
-    try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
-            return opened.size
-    except Exception as error:  # Pillow raises anything for a damaged header
-        raise GottaError(f"image {at} of the request is not readable: {str(error)[:200]}.") from None
+    what = f"image {at} of the request is not readable"
+    with one_error(what), Image.open(io.BytesIO(data), formats=FORMATS) as opened:
+        return opened.size
 
 
 def as_inputs(array: npt.NDArray[Any]) -> Inputs:
@@ -169,8 +123,9 @@ def as_inputs(array: npt.NDArray[Any]) -> Inputs:
     return np.ascontiguousarray(array, np.float32)
 
 
-def _from_json(body: bytes) -> npt.NDArray[Any] | list[bytes]:
-    try:
+def read_json(body: bytes) -> npt.NDArray[Any] | list[bytes]:
+    """An array, or the files of images."""
+    with one_error("the request is not readable"):
         said = parse_json(body)
         if not isinstance(said, dict) or len(said.keys() & {"inputs", "npy", "images"}) != 1:
             raise ValueError("expected an object with inputs (nested lists), npy (base64) or images (a list of base64)")
@@ -179,7 +134,3 @@ def _from_json(body: bytes) -> npt.NDArray[Any] | list[bytes]:
         if "images" in said:
             return [base64.b64decode(image, validate=True) for image in said["images"]]
         return np.asarray(said["inputs"], np.float32)
-    except GottaError:
-        raise
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise GottaError(f"the request is not readable: {str(error)[:200]}.") from None

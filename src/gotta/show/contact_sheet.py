@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from gotta.errors import GottaError
 
@@ -20,18 +20,8 @@ WIDTH, MARGIN, HEAD, CAPTION, FRAME, GAP = 1400, 16, 62, 14, 3, 4
 MOST_LABEL, MOST_SIDE, LEAST_SIDE = 220, 96, 24
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers; yellow darkened, grey and brown added.
-FEW: tuple[Rgb, ...] = (
-    (0, 114, 178),
-    (230, 159, 0),
-    (0, 158, 115),
-    (204, 121, 167),
-    (86, 180, 233),
-    (213, 94, 0),
-    (0, 0, 0),
-    (190, 170, 0),
-    (120, 120, 120),
-    (122, 74, 30),
-)
+NAMED = "#0072b2 #e69f00 #009e73 #cc79a7 #56b4e9 #d55e00 #000000 #beaa00 #787878 #7a4a1e"
+FEW = [ImageColor.getrgb(colour) for colour in NAMED.split()]
 # Points of the viridis map up to 0.75; its yellow end is too faint on white.
 MANY = np.array([[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [94, 201, 98]], np.float64)
 

@@ -14,7 +14,7 @@ from gotta.show.contact_sheet import FAINT, INK, Pixels, Rgb, font, palette, sav
 from gotta.streams.order import USUAL_RUN, class_runs
 from gotta.streams.stream import Stream, known_labels
 from gotta.streams.stream_spec import StreamSpec
-from gotta.types import FOREIGN, read_pair
+from gotta.types import FOREIGN, Floats, read_pair
 
 
 def title(spec: StreamSpec) -> str:
@@ -35,8 +35,8 @@ def title(spec: StreamSpec) -> str:
     copies += f", each image {spec.duplicates} times" if spec.duplicates > 1 else ""
     copies += f", {spec.frames} frames of each clip" if spec.frames else ""
     copies += f", {spec.foreign:.0%} foreign" if spec.foreign else ""
-    border = ", reset at each domain" if spec.reset_at_domain else ""
-    return f"{spec.order}{shapes.get(spec.order, '')} x {spec.schedule}{times}{copies}{border}, seed {spec.seed}"
+    copies += ", reset at each domain" if spec.reset_at_domain else ""
+    return f"{spec.order}{shapes.get(spec.order, '')} x {spec.schedule}{times}{copies}, seed {spec.seed}"
 
 
 def interleaved(stream: Stream) -> bool:
@@ -50,59 +50,40 @@ def _chain(stay: float | None) -> str:
 
 def show_text(stream: Stream, exposed: NDArray[np.bool_] | None = None) -> str:
     """The stream in a few lines for a terminal."""
-    known = known_labels(stream.label)
-    runs = class_runs(known)
-    quartile = np.percentile(runs, [25, 50, 75])
-    per_batch = stream.classes_per_batch
+    known, per_batch = known_labels(stream.label), stream.classes_per_batch
     visits = list(dict.fromkeys(stream.domains))
-    shown = ", ".join(visits[:20]) + (", ..." if len(visits) > 20 else "")
     times = f" in {len(stream.domains)} visits" if len(visits) < len(stream.domains) else ""
-    return "\n".join(
-        [
-            f"stream       {title(stream.spec)}",
-            f"hash         {stream.hash}",
-            f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
-            *_clip_lines(stream),
-            f"classes      {len(np.unique(known))} of {stream.num_classes}",
-            *_foreign_lines(stream),
-            f"domains      {len(visits)}{times}: {shown}",
-            f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles "
-            f"{quartile[0]:g} / {quartile[1]:g} / {quartile[2]:g}, longest {runs.max()}",
-            f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
-            *_change_lines(stream),
-            *([] if exposed is None else [f"adapted to   {exposed.sum()} of {len(stream)} batches; all are scored"]),
-            *(f"note         {note}" for note in stream.notes),
-        ]
-    )
-
-
-def _change_lines(stream: Stream) -> list[str]:
-    """Sizes of classes and runs of domains, where they are of interest."""
-    found = []
+    shown = ", ".join(visits[:20]) + (", ..." if len(visits) > 20 else "")
+    runs = class_runs(known)
+    quartiles = " / ".join(f"{length:g}" for length in np.percentile(runs, [25, 50, 75]))
+    lines = [
+        f"stream       {title(stream.spec)}",
+        f"hash         {stream.hash}",
+        f"samples      {stream.num_samples} in {len(stream)} batches of up to {stream.batch_size}",
+    ]
+    if hasattr(stream.dataset, "clips"):
+        frames = np.diff(stream.clip_starts, append=stream.num_samples)
+        lines.append(f"clips        {len(frames)} of {frames.min()} to {frames.max()} frames, one after the other")
+    lines.append(f"classes      {len(np.unique(known))} of {stream.num_classes}")
+    if foreign := stream.num_samples - len(known):
+        lines.append(f"foreign      {foreign} samples of no class, between the others")
+    lines += [
+        f"domains      {len(visits)}{times}: {shown}",
+        f"class runs   {len(runs)}; length mean {runs.mean():.1f}, quartiles {quartiles}, longest {runs.max()}",
+        f"classes in a batch   mean {per_batch.mean():.1f}, fewest {per_batch.min()}, most {per_batch.max()}",
+    ]
     if stream.spec.class_imbalance > 1:
-        sizes = np.bincount(known_labels(stream.label), minlength=stream.num_classes)
-        found.append(f"class sizes  {sizes.max()} at most, {sizes.min()} at least")
+        sizes = np.bincount(known, minlength=stream.num_classes)
+        lines.append(f"class sizes  {sizes.max()} at most, {sizes.min()} at least")
     if interleaved(stream):
-        runs = class_runs(stream.domain)
-        sizes = np.bincount(stream.domain, minlength=len(stream.domains))
-        found.append(f"domain runs  {len(runs)}; length mean {runs.mean():.1f}, longest {runs.max()}")
-        found.append(f"domain sizes {sizes.max()} at most, {sizes.min()} at least")
-    return found
+        runs, sizes = class_runs(stream.domain), np.bincount(stream.domain, minlength=len(stream.domains))
+        lines.append(f"domain runs  {len(runs)}; length mean {runs.mean():.1f}, longest {runs.max()}")
+        lines.append(f"domain sizes {sizes.max()} at most, {sizes.min()} at least")
+    if exposed is not None:
+        lines.append(f"adapted to   {exposed.sum()} of {len(stream)} batches; all are scored")
+    return "\n".join([*lines, *(f"note         {note}" for note in stream.notes)])
 
 
-def _foreign_lines(stream: Stream) -> list[str]:
-    number = int((stream.label == FOREIGN).sum())
-    return [f"foreign      {number} samples of no class, between the others"] if number else []
-
-
-def _clip_lines(stream: Stream) -> list[str]:
-    if not hasattr(stream.dataset, "clips"):
-        return []
-    lengths = np.diff(np.append(stream.clip_starts, stream.num_samples))
-    return [f"clips        {len(lengths)} of {lengths.min()} to {lengths.max()} frames, one after the other"]
-
-
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 WIDTH, LEFT, RIGHT = 1400, 76, 24
@@ -140,28 +121,24 @@ def draw(stream: Stream, path: str | Path, exposed: Flags | None = None) -> Path
     spans = name_spans(stream, plot)
     labels = place_names(spans, stream.num_samples, plot)
     top = TITLE + NAME_ROW * (1 + max(label.row for label in labels)) + 6
-    mixed = interleaved(stream)
-    middle = top + height + GAP
-    domain_height = plot_height(len(stream.domains), DOMAIN_ROW) if mixed else 0
-    below = middle + domain_height + (GAP if mixed else 0)
-    picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
-    band = bands(spans, stream.num_samples, plot)
-    picture.paste(Image.fromarray(class_rows(stream, band, height)), (LEFT, top))
-    if mixed:
-        shown = rows_of(stream.domain, palette(len(stream.domains)), band, domain_height)
-        picture.paste(Image.fromarray(shown), (LEFT, middle))
+    band, domains = bands(spans, stream.num_samples, plot), len(stream.domains)
+    middle = below = top + height + GAP
+    panels = [(top, class_rows(stream, band, height))]
+    if interleaved(stream):
+        panels.append((middle, rows_of(stream.domain, palette(domains), band, plot_height(domains, DOMAIN_ROW))))
+        below += len(panels[1][1]) + GAP
     levels = severities(stream)
-    strip = batch_strip(stream, plot, exposed) if levels is None else severity_strip(stream, levels, plot, STRIP)
-    picture.paste(Image.fromarray(strip), (LEFT, below))
-
+    strip = batch_strip(stream, plot, exposed) if levels is None else severity_strip(stream, levels, plot)
+    picture = Image.new("RGB", (WIDTH, below + STRIP + AXIS), "white")
     pen = ImageDraw.Draw(picture)
     _titles(pen, stream, exposed)
     _names(pen, labels, top)
-    for upper, tall in ((top, height), *([(middle, domain_height)] if mixed else []), (below, STRIP)):
-        pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + tall), outline=FAINT)
+    for upper, pixels in (*panels, (below, strip)):
+        picture.paste(Image.fromarray(pixels), (LEFT, upper))
+        pen.rectangle((LEFT - 1, upper - 1, LEFT + plot, upper + len(pixels)), outline=FAINT)
     _row_axis(pen, "class", classes, top, height, stream.num_classes)
-    if mixed:
-        _row_axis(pen, "domain", len(stream.domains), middle, domain_height, len(stream.domains))
+    if interleaved(stream):
+        _row_axis(pen, "domain", domains, middle, len(panels[1][1]), domains)
     _strip_axis(pen, below, *((_most(stream), "classes\nin a batch") if levels is None else (MOST, "both\nseverities")))
     _time_axis(pen, stream.num_samples, plot, below + STRIP)
     return save(picture, path)
@@ -223,11 +200,17 @@ def batch_strip(stream: Stream, plot: int, exposed: Flags | None = None) -> Pixe
     """The number of distinct classes of the batch that a column's first sample is in, as a bar from the ground."""
     start = np.array([batch.start for batch in stream.batches])
     batch = np.searchsorted(start, _first_sample(stream.num_samples, plot), side="right") - 1
-    top = (stream.classes_per_batch[batch] / _most(stream) * (STRIP - 4)).round()
-    filled = np.arange(STRIP, 0, -1)[:, None] <= top[None]
-    adapted_to = np.ones(len(stream), bool) if exposed is None else exposed
-    colour = np.where(adapted_to[batch][None, :, None], np.array(BAR), np.array(HELD_OUT))
-    return np.where(filled[..., None], colour, 255).astype(np.uint8)
+    height = (stream.classes_per_batch[batch] / _most(stream) * (STRIP - 4)).round()
+    held_out = np.zeros(plot, bool) if exposed is None else ~exposed[batch]
+    return _bars((height, BAR), (height * held_out, HELD_OUT))
+
+
+def _bars(*drawn: tuple[Floats, Rgb]) -> Pixels:
+    """Bars of these heights from the ground on white, each over those before it."""
+    strip = np.full((STRIP, len(drawn[0][0]), 3), 255, np.uint8)
+    for height, colour in drawn:
+        strip[np.arange(STRIP, 0, -1)[:, None] <= height] = colour
+    return strip
 
 
 def name_spans(stream: Stream, plot: int) -> list[Span]:
@@ -283,9 +266,8 @@ def _titles(pen: ImageDraw.ImageDraw, stream: Stream, exposed: Flags | None) -> 
 
 def _names(pen: ImageDraw.ImageDraw, labels: list[Label], top: int) -> None:
     for label in labels:
-        base = top - 8 - NAME_ROW * label.row
         if label.row:
-            pen.line((label.middle, base + 5, label.middle, top - 2), fill=LEADER)
+            pen.line((label.middle, top - 3 - NAME_ROW * label.row, label.middle, top - 2), fill=LEADER)
     for label in labels:
         pen.text((label.middle, top - 8 - NAME_ROW * label.row), label.name, fill=INK, font=font(13), anchor="ms")
 
@@ -327,7 +309,6 @@ def _first_sample(samples: int, plot: int) -> NDArray[np.int64]:
     return np.arange(plot, dtype=np.int64) * samples // plot
 
 
-FIRST: Rgb = (70, 90, 120)
 SECOND: Rgb = (226, 139, 64)
 MOST = 10  # the largest sum of two severities
 
@@ -339,12 +320,8 @@ def severities(stream: Stream) -> NDArray[np.float64] | None:
     return np.array(found) if len(found) == len(pairs) else None
 
 
-def severity_strip(stream: Stream, levels: NDArray[np.float64], plot: int, height: int) -> Pixels:
+def severity_strip(stream: Stream, levels: NDArray[np.float64], plot: int) -> Pixels:
     """The severity of the first corruption as a bar from the ground, that of the second on top of it."""
     at = stream.domain[_first_sample(stream.num_samples, plot)]
-    first, both = (np.round(values * (height - 4) / MOST) for values in (levels[at, 0], levels[at].sum(1)))
-    from_ground = np.arange(height, 0, -1)[:, None]
-    strip = np.full((height, plot, 3), 255, np.uint8)
-    strip[from_ground <= both[None]] = SECOND
-    strip[from_ground <= first[None]] = FIRST
-    return strip
+    first, both = (np.round(values * (STRIP - 4) / MOST) for values in (levels[at, 0], levels[at].sum(1)))
+    return _bars((both, SECOND), (first, BAR))

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from torch import nn
+
 from gotta.limits import require
 from gotta.statistics.interface import statistics
 from gotta.statistics.levels.class_statistics import ClassStatistics
@@ -23,6 +25,6 @@ class Class(ClassStatistics):
         require("signatures", signatures, Signatures)
         self.signatures = signatures
 
-    @property
-    def shared(self) -> tuple[str, ...]:
-        return SHARED if self.signatures == "shared" and self.sizes else ()
+    def attach(self, net: nn.Module) -> None:
+        super().attach(net)
+        self.shared = SHARED if self.signatures == "shared" and self.sizes else ()

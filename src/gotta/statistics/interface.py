@@ -27,17 +27,12 @@ class Statistics(Stateful):
     fed_by: str | None = None  # whose forwards move running statistics in the network: "batch" or "memory"
     rate: float = 0.05  # by which these move with one forward
     keeps_moments: ClassVar[bool] = False  # whether a memory holds what layers saw of samples, and not the samples
+    # Then: a row for each sample that was learned last and counts, [m, D], and where in the batch it was, [m].
+    moments: tuple[Tensor, Tensor]
+    outdated: bool  # whether what the memory holds no longer fits what was learned last
+    shared: tuple[str, ...] = ()  # what of the state belongs to all streams of a model, by name
+    var: Tensor | None = None  # what they divide by, where they keep that: exchanged as a whole when they move
     follow: float = 0.0  # how fast the network's running statistics move with predictions
-
-    @property
-    def shared(self) -> tuple[str, ...]:
-        """What of the state belongs to all streams of a model, by name."""
-        return ()
-
-    @property
-    def variances(self) -> Tensor | None:
-        """What they divide by, where they keep that themselves: exchanged as a whole when they move."""
-        return None
 
     @property
     def domain(self) -> int | None:
@@ -103,13 +98,6 @@ class Statistics(Stateful):
     def learn(self, label: Tensor, num_classes: int) -> None:
         """Count what was watched, now that its labels are known."""
 
-    @property
-    def moments(self) -> tuple[Tensor, Tensor]:
-        """Where a memory keeps moments: a row for each sample that was learned last and counts, [m, D], and where in
-        the batch it was, [m].
-        """
-        return torch.zeros(0, 0), torch.zeros(0, dtype=torch.long)
-
     def offer(self, take_in: Callable[..., Any], columns: Sequence[Tensor], part: slice) -> Tensor:
         """Offer a memory the moments of the samples that count in a part of the batch; the slots."""
         rows, which = self.moments
@@ -120,11 +108,6 @@ class Statistics(Stateful):
             chosen = (column[which.to(column.device)] for column in columns)
             slots[which.cpu()] = torch.as_tensor(take_in(rows, *chosen))
         return slots
-
-    @property
-    def outdated(self) -> bool:
-        """Whether what the memory holds no longer fits what was learned last."""
-        return False
 
     def read(self, held: MemoryBatch) -> None:
         """Move by the moments that a memory holds."""

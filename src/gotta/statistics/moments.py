@@ -32,38 +32,27 @@ class Moments(ClassStatistics):
 
     def attach(self, net: nn.Module) -> None:
         if not tracked_norms(net):
-            raise NoEffect(
-                "statistics='moments' are those of BatchNorm layers, and this model has none with statistics of its "
-                "own. Leave them out: without BatchNorm, deskew is its prior."
-            )
+            way_out = "Leave them out: without BatchNorm, deskew is its prior."
+            raise NoEffect(f"statistics='moments' need BatchNorm layers with statistics of their own. {way_out}")
         super().attach(net)
         self.unread = 0  # samples since the memory was read
         self._forget()
 
     def _forget(self) -> None:
-        # Rows of the samples that were learned last and count, [n, 2 P], and where in their batch they were, [n].
-        self.fresh = self.mean.new_zeros(0, 2 * len(self.mean)), self.mean.new_zeros(0, dtype=torch.long)
-        self._changed = False  # whether earlier rows are of another domain
-
-    @property
-    def moments(self) -> tuple[Tensor, Tensor]:
-        return self.fresh
-
-    @property
-    def outdated(self) -> bool:
-        return self._changed
+        self.moments = self.mean.new_zeros(0, 2 * len(self.mean)), self.mean.new_zeros(0, dtype=torch.long)
+        self.outdated = False
 
     def learn(self, label: Tensor, num_classes: int) -> None:
         before = self.jumps, self.away
         self._forget()
         super().learn(label, num_classes)
-        self._changed = (self.jumps, self.away) != before
+        self.outdated = (self.jumps, self.away) != before  # earlier rows are of another domain
 
     def _follow(self, watched: Watched, found: Tensor, group: Tensor) -> None:
         super()._follow(watched, found, group)
         self.unread += len(group)
         counts = torch.ones_like(group, dtype=torch.bool) if watched.counts is None else watched.counts
-        self.fresh = found.transpose(0, 1).flatten(1), counts.nonzero()[:, 0]
+        self.moments = found.transpose(0, 1).flatten(1), counts.nonzero()[:, 0]
 
     def _move_levels(self, average: Tensor, expected: Tensor, count: int) -> None:
         """They move when the memory is read."""

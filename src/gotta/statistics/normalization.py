@@ -11,6 +11,8 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.utils.parametrize import is_parametrized
 
+from gotta.state import set_values
+
 AFFINE_LAYERS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)  # the first: BatchNorm and InstanceNorm
 CACHED = 2**17  # numbers that a processor's cache holds
 ONE_VALUE = "Expected more than 1 value per channel when training"  # how torch begins the message
@@ -36,12 +38,6 @@ def has_batch_norm(model: nn.Module) -> bool:
     return any(isinstance(module, _BatchNorm) for module in model.modules())
 
 
-def affine_parameters(model: nn.Module, skip: Callable[[str], bool] = lambda name: False) -> list[nn.Parameter]:
-    """Weight and bias of every normalisation layer that has them, each once."""
-    layers = (layer for name, layer in model.named_modules() if isinstance(layer, AFFINE_LAYERS) and not skip(name))
-    return list(dict.fromkeys(parameter for layer in layers for parameter in layer.parameters(recurse=False)))
-
-
 def is_compiled(net: nn.Module) -> bool:
     """Whether a network, or a part of it, may have been traced with its own layers, and without anybody looking on."""
     return any(hasattr(module, "_orig_mod") for module in net.modules())
@@ -52,52 +48,40 @@ def eager_if(compiled: bool) -> AbstractContextManager[Any]:
     return torch.compiler.set_stance("force_eager") if compiled else nullcontext()
 
 
-@contextmanager
-def batch_statistics(model: nn.Module, rate: float) -> Iterator[None]:
+def batch_statistics(model: nn.Module, rate: float) -> AbstractContextManager[None]:
     """BatchNorm normalises with the current batch; running statistics move towards it by `rate`.
 
     Only BatchNorm changes its mode: train() on the whole model would switch dropout on.
     """
-    with _modes_kept(model):
-        for layer in batch_norms(model):
-            layer.training, layer.momentum = True, rate
-            # A rate of 0 must leave the running statistics alone even if the batch's are not finite.
-            layer.track_running_stats = layer.track_running_stats and rate > 0
-        yield
+    # A rate of 0 must leave the running statistics alone even if the batch's are not finite.
+    untracked = {} if rate > 0 else {"track_running_stats": False}
+    return _in_mode(batch_norms(model), training=True, momentum=rate, **untracked)
 
 
-@contextmanager
-def running_statistics(model: nn.Module) -> Iterator[None]:
+def running_statistics(model: nn.Module) -> AbstractContextManager[None]:
     """BatchNorm normalises with its running statistics, which stay."""
-    with _modes_kept(model):
-        for layer in batch_norms(model):
-            layer.training = False
-        yield
+    return _in_mode(batch_norms(model), training=False)
 
 
 @contextmanager
 def source_statistics(model: nn.Module) -> Iterator[None]:
     """Every BatchNorm, also an exchanged one, normalises as the source model does."""
     exchanged = [layer for layer in batch_norms(model) if isinstance(layer, ReplacedBatchNorm)]
-    for layer in exchanged:
-        layer.plain = True
-    try:
-        with running_statistics(model):
-            yield
-    finally:
-        for layer in exchanged:
-            layer.plain = False
+    with running_statistics(model), _in_mode(exchanged, plain=True):
+        yield
 
 
 @contextmanager
-def _modes_kept(model: nn.Module) -> Iterator[None]:
-    layers = batch_norms(model)
-    before = [(layer.training, layer.momentum, layer.track_running_stats) for layer in layers]
+def _in_mode(layers: Sequence[_BatchNorm], **mode: Any) -> Iterator[None]:
+    """Inside, these attributes of the layers have other values."""
+    before = [{name: getattr(layer, name) for name in mode} for layer in layers]
     try:
+        for layer in layers:
+            set_values(layer, mode)
         yield
     finally:
-        for layer, (training, momentum, track) in zip(layers, before, strict=True):
-            layer.training, layer.momentum, layer.track_running_stats = training, momentum, track
+        for layer, own in zip(layers, before, strict=True):
+            set_values(layer, own)
 
 
 class ReplacedBatchNorm(_BatchNorm):
@@ -144,10 +128,23 @@ class ReplacedBatchNorm(_BatchNorm):
         assert self.momentum is not None
         return self.momentum
 
-    def keep(self, mean: Tensor, var: Tensor) -> None:
-        """From now on these are the running ones."""
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.sees_batch:
+            return self.with_running_statistics(x)
+        mean, var = self.moved_moments(widen(x)) if self.moves else self.batch_moments(widen(x))
+        scale = (var + self.eps).rsqrt()
+        return self.scaled(x, scale, -mean * scale)
+
+    def moved_moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The running statistics, which have moved to this batch."""
+        mean, var = self.move(x)
         for own, new in zip(self.running, (mean, var), strict=True):
             own.copy_(new.detach())
+        return mean, var
+
+    def move(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Where the running statistics move with a batch, which is normalised with them."""
+        raise NotImplementedError
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Any number of dimensions will do."""

@@ -23,18 +23,17 @@ def read_ahead(stream: Stream, first: int = 0, workers: int | None = None) -> Ge
     """
     asked = _from_environment() if workers is None else workers
     reading = getattr(stream.dataset, "reading", "memory")
-    count = _default(reading) if asked is None else asked
+    # One thread for what is computed, more for files, where there are cores for them.
+    usual = {"files": min(MOST_THREADS, max(1, (os.cpu_count() or 1) - 1)), "corrupting": 1}.get(reading, 0)
+    count = usual if asked is None else asked
     processes = asked is not None and reading == "corrupting" and _can_be_sent(stream.dataset)
-    steps = stream.steps_from(first)
-    requests = (stream.request(k) for k in steps)
+    if not 0 <= first <= len(stream):
+        raise GottaError(f"step {first} does not exist: the stream has steps 0..{len(stream) - 1}.")
+    steps = range(first, len(stream))
+    requests = (stream.request(stream.batches[k]) for k in steps)
     with closing(run_in_order(shown, stream.dataset, requests, count, processes)) as pixels:
         for k, images in zip(steps, pixels, strict=True):
             yield stream.step(k, images)
-
-
-def _default(reading: str) -> int:
-    cores = os.cpu_count() or 1
-    return {"files": min(MOST_THREADS, max(1, cores - 1)), "corrupting": 1}.get(reading, 0)
 
 
 def _from_environment() -> int | None:

@@ -10,12 +10,10 @@ from gotta.streams.order import Rng
 from gotta.streams.stream_spec import StreamSpec
 from gotta.types import Dataset, IntArray
 
-NONE: IntArray = np.empty(0, np.int64)
-
 
 def foreign_rows(dataset: Dataset) -> IntArray:
     """The rows of a data set's foreign images, none if it has none."""
-    return np.asarray(getattr(dataset, "foreign", NONE), np.int64)
+    return np.asarray(getattr(dataset, "foreign", []), np.int64)
 
 
 def mix_foreign(
@@ -42,11 +40,8 @@ def _mix(index: IntArray, domain: IntArray, rows: IntArray, share: float, rng: R
     visits = np.unique(domain)
     count, there = round(len(index) * share / (1 - share)), len(rows) * len(visits)
     if count > there:
-        most = there / (there + len(index))
-        raise GottaError(
-            f"foreign={share:g} of a domain are {count} images, but there are only {there}. "
-            f"Use foreign <= {most:.2g}, fewer images, or more foreign ones (number=...)."
-        )
+        way_out = f"Use foreign <= {there / (there + len(index)):.2g}, fewer images, or more foreign ones (number=...)."
+        raise GottaError(f"foreign={share:g} of a domain are {count} images, but there are only {there}. {way_out}")
     chosen = rng.permutation(there)[:count]
     is_foreign = np.zeros(len(index) + count, bool)
     is_foreign[rng.permutation(len(is_foreign))[:count]] = True

@@ -1,19 +1,17 @@
 """Global class imbalance: some classes have many times the images of others, all over the stream (TRIBE)."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gotta.streams.order import Rng, check_labels
+from gotta.streams.order import Rng
 from gotta.types import IntArray
 
 
-def thin_classes(labels: ArrayLike, imbalance: float, rng: Rng, head: str = "first") -> IntArray:
+def thin_classes(labels: IntArray, imbalance: float, rng: Rng, head: str = "first") -> IntArray:
     """The positions of the labels that stay, class by class: of each class random ones, as many as `class_sizes` says.
 
     With the head `random`, which class has how many is drawn. The random numbers are drawn as TRIBE's code does.
     """
-    label, _ = check_labels(labels, None)
-    members = [np.flatnonzero(label == y) for y in np.unique(label)]
+    members = [np.flatnonzero(labels == y) for y in np.unique(labels)]
     sizes = class_sizes(len(members[0]), len(members), imbalance)
     if head == "random":
         rng.shuffle(sizes)

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gotta.errors import GottaError
-from gotta.limits import Count, Positive, Within, require
+from gotta.limits import Within
 from gotta.registry import Functions
-from gotta.types import IntArray
+from gotta.types import Floats, IntArray
 
 Rng = np.random.RandomState | np.random.Generator
-Floats = NDArray[np.float64]
 ORDERS: Functions[IntArray] = Functions("order", "gotta.streams", "labels")
 
 Underflow = Literal["published", "one_slot"]
@@ -87,7 +86,6 @@ def dirichlet(
     piece. Unlike the published code this keeps every item when the labels have gaps. For very small gamma a draw can
     underflow to NaN: `published` then puts the class into the last slot and warns, `one_slot` into a random one.
     """
-    require("underflow", underflow, Underflow)
     members, shares = _draw_shares(labels, gamma, rng, num_classes, slots)
     classes, slots = shares.shape
     rank = np.empty((slots, classes), np.int64)
@@ -116,7 +114,6 @@ def runs(
     shuffled; neighbouring runs of one class look like a longer one.
     """
     length = USUAL_RUN if run_length is None else run_length
-    require("run_length", length, FromOne)
     members, shares = _draw_shares(labels, gamma, rng, num_classes, slots)
     _repair(shares, members, rng)
     pieces: list[IntArray] = []
@@ -168,23 +165,16 @@ def note_chunks(
     label: IntArray, beta: float, rng: Rng, classes: int, min_chunk: int = 10
 ) -> tuple[list[IntArray], list[IntArray], int]:
     """For each class its shuffled items and the chunk of each of them; and how many rounds of draws were needed."""
-    require("beta", beta, Positive)
-    way_out = "Use more images, a larger beta, a smaller min_chunk, or order 'dirichlet'."
-    if min_chunk * classes > len(label):
-        raise GottaError(
-            f"order 'note' puts at least min_chunk={min_chunk} images into each of {classes} chunks, "
-            f"which needs {min_chunk * classes}; there are {len(label)}. {way_out}"
-        )
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    few = min_chunk * classes > len(label)
+    for attempt in range(1, 1 if few else MOST_ATTEMPTS + 1):
         members, chunk, lost = _note_round(label, beta, rng, classes)
         if np.bincount(np.concatenate(chunk), minlength=classes).min() >= min_chunk:
             if lost:
                 _warn_underflow(lost, "beta", beta, classes)
             return members, chunk, attempt
-    raise GottaError(
-        f"order 'note' with beta={beta:g} found no {classes} chunks of at least min_chunk={min_chunk} images "
-        f"in {MOST_ATTEMPTS} attempts. {way_out}"
-    )
+    why = f"there are {len(label)}" if few else f"beta={beta:g} gave none in {MOST_ATTEMPTS} attempts"
+    told = f"order 'note' needs {classes} chunks of at least min_chunk={min_chunk} images, and {why}"
+    raise GottaError(f"{told}. Use more images, a larger beta, a smaller min_chunk, or order 'dirichlet'.")
 
 
 def _note_round(label: IntArray, beta: float, rng: Rng, classes: int) -> tuple[list[IntArray], list[IntArray], int]:
@@ -201,16 +191,6 @@ def _note_round(label: IntArray, beta: float, rng: Rng, classes: int) -> tuple[l
     return members, chunk, lost
 
 
-def duplicate(order: ArrayLike, times: int) -> IntArray:
-    """Each item `times` times, the copies next to each other; to be applied before ordering.
-
-    >>> duplicate([4, 2], 2).tolist()
-    [4, 4, 2, 2]
-    """
-    require("duplicates", times, Count)
-    return np.repeat(_array(order), times)
-
-
 def class_runs(labels_in_order: ArrayLike) -> IntArray:
     """The lengths of the runs of one class.
 
@@ -218,10 +198,8 @@ def class_runs(labels_in_order: ArrayLike) -> IntArray:
     [3, 1, 1]
     """
     label = _array(labels_in_order)
-    if not len(label):
-        return label
-    borders = np.flatnonzero(np.diff(label)) + 1
-    return _int64(np.diff(np.concatenate([[0], borders, [len(label)]])))
+    starts = np.flatnonzero(np.diff(label, prepend=label[:1] - 1))
+    return _int64(np.diff(starts, append=len(label)))
 
 
 def shuffled_run(labels: ArrayLike) -> float:
@@ -242,8 +220,6 @@ def _draw_shares(
     """For each class its items, and what share of them each slot is to have [C, S]."""
     label, classes = check_labels(labels, num_classes)
     slots = min(classes, MOST_SLOTS) if slots is None else slots
-    require("slots", slots, Count)
-    require("gamma", gamma, Positive)
     return _members(label, classes), rng.dirichlet(np.full(slots, gamma), classes)
 
 
@@ -301,11 +277,7 @@ def check_labels(labels: ArrayLike, num_classes: int | None) -> tuple[IntArray, 
     low, high = int(label.min()), int(label.max())
     classes = high + 1 if num_classes is None else num_classes
     if low < 0 or high >= classes:
-        wrong = low if low < 0 else high
-        raise GottaError(
-            f"label {wrong} lies outside 0..{classes - 1}. Expected labels of num_classes={classes} classes; "
-            "give the right num_classes or correct the labels."
-        )
+        raise GottaError(f"labels go from {low} to {high}. Expected 0 to {classes - 1}, for num_classes={classes}.")
     return label, classes
 
 

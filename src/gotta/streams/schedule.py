@@ -71,12 +71,10 @@ def resolve(
 
 def require(domains: Sequence[str], available: Sequence[str]) -> None:
     """All of these domains, or one error that names the missing ones."""
-    missing = [name for name in dict.fromkeys(domains) if name not in available]
-    if not missing:
-        return
-    error = str(unknown("domain", missing[0], available))
-    others = f" Also missing: {', '.join(missing[1:])}." if missing[1:] else ""
-    raise GottaError(f"{error}{others} Choose with domains=..., or domain_order='{AS_STORED}' for all there are.")
+    if missing := [name for name in dict.fromkeys(domains) if name not in available]:
+        others = f" Also missing: {', '.join(missing[1:])}." if missing[1:] else ""
+        way_out = f"Choose with domains=..., or domain_order='{AS_STORED}' for all there are."
+        raise GottaError(f"{unknown('domain', missing[0], available)}{others} {way_out}")
 
 
 @SCHEDULES.register("continual")
@@ -89,9 +87,7 @@ def continual(names: Sequence[str]) -> list[Pool]:
 def one(names: Sequence[str]) -> list[Pool]:
     """A single domain."""
     if len(names) != 1:
-        raise GottaError(
-            f"schedule 'one' visits one domain, got {len(names)}. Name it, as in domains='snow', or use 'continual'."
-        )
+        raise GottaError(f"schedule 'one' visits one domain, got {len(names)}. Name it, or use 'continual'.")
     return continual(names)
 
 
@@ -111,9 +107,7 @@ def gradual(names: Sequence[str]) -> list[Pool]:
     pools: list[Pool] = []
     for name in names:
         if (peak := _severity(name)) is None:
-            raise GottaError(
-                f"schedule 'gradual' needs domains with a severity, as 'snow-5'; got '{name}'. Use 'continual'."
-            )
+            raise GottaError(f"schedule 'gradual' needs a severity, as in snow-5, got '{name}'. Use 'continual'.")
         ramp = [*range(1, peak + 1), *range(peak - 1, 0, -1)]
         pools += [(domain_name(name.rpartition("-")[0], severity),) for severity in ramp]
     return pools
@@ -139,9 +133,7 @@ def walk(names: Sequence[str], seed: int, transitions: int | None = None) -> lis
     paths: dict[tuple[str, str], list[str]] = {}
     for name in names:
         if (pair := read_pair(name)) is None:
-            raise GottaError(
-                f"schedule 'walk' goes from one corruption to another, and '{name}' has only one. Use data set 'ccc'."
-            )
+            raise GottaError(f"schedule 'walk' needs domains of two corruptions, got '{name}'. Use data set 'ccc'.")
         paths.setdefault((pair[0][0], pair[1][0]), []).append(name)
     rng = generator(seed, "walk")
     visits: list[Pool] = []

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from inspect import signature
@@ -16,13 +16,11 @@ from gotta.seeds import legacy_generator
 from gotta.streams.foreign import mix_foreign
 from gotta.streams.imbalance import thin_classes
 from gotta.streams.items import Items, items_of
-from gotta.streams.order import ORDERS, Rng, class_runs, duplicate, shuffled_run
+from gotta.streams.order import ORDERS, Rng, check_labels, class_runs, shuffled_run
 from gotta.streams.redrawn import Redrawn, read_together
 from gotta.streams.schedule import SCHEDULES, Blocks, Pool, require, resolve
-from gotta.streams.stream_spec import StreamSpec, call, check, notes, require_valid
+from gotta.streams.stream_spec import StreamSpec, call, check, notes
 from gotta.types import FOREIGN, Dataset, Images, IntArray, Step, Truth, torch_images
-
-__all__ = ["Stream", "StreamSpec", "check"]
 
 LOG = logging.getLogger(__name__)
 Request = tuple[list[str], IntArray]  # for each sample its domain and its row
@@ -37,13 +35,14 @@ class Stream:
     one another.
     """
 
-    def __init__(self, dataset: Dataset, spec: StreamSpec | None = None) -> None:
-        spec = StreamSpec() if spec is None else spec
-        require_valid(spec)
+    def __init__(self, dataset: Dataset, spec: StreamSpec = StreamSpec()) -> None:
+        if mistakes := check(spec):
+            raise GottaError("\n".join(mistakes))
         pools = _pools(dataset, spec)
         index, domain, starts = _samples(pools, dataset, spec)
         dataset = dataset if spec.redraws == 1 else Redrawn(dataset, spec.redraws)
-        self.dataset, self.spec = dataset, spec
+        self.dataset, self.num_classes = dataset, dataset.num_classes
+        self.spec, self.batch_size = spec, spec.batch_size
         borders = [*(starts if spec.reset_at_domain else [0]), len(index)]
         kept = _find_kept(borders, spec)
         shown_before = np.concatenate([[0], np.cumsum(kept)])
@@ -51,6 +50,7 @@ class Stream:
         if hasattr(dataset, "require"):
             dataset.require(self.domains)
         self.index: IntArray = index[kept]
+        self.num_samples = len(self.index)
         self.domain: IntArray = domain[kept]
         self.label: IntArray = dataset.labels[self.index].astype(np.int64)
         self.starts: tuple[int, ...] = tuple(shown_before[starts].tolist())  # the first sample of each pool or piece
@@ -61,44 +61,21 @@ class Stream:
             column.setflags(write=False)
         LOG.info("a stream of %d samples in %d batches, %s", len(self.index), len(self), spec.order)
 
-    @property
-    def num_samples(self) -> int:
-        return len(self.index)
-
-    @property
-    def num_classes(self) -> int:
-        return self.dataset.num_classes
-
-    @property
-    def batch_size(self) -> int:
-        return self.spec.batch_size
-
     def __len__(self) -> int:
         """The number of batches."""
         return len(self.batches)
 
     def __iter__(self) -> Iterator[Step]:
-        return self.iter_from(0)
-
-    def iter_from(self, first: int) -> Iterator[Step]:
-        """The steps from number `first` on, to go on in the middle."""
-        return (self.step(k) for k in self.steps_from(first))
-
-    def steps_from(self, first: int) -> range:
-        """The numbers of these steps."""
-        if not 0 <= first <= len(self):
-            raise GottaError(f"step {first} does not exist: the stream has steps 0..{len(self) - 1}.")
-        return range(first, len(self))
+        return (self.step(k) for k in range(len(self)))
 
     def step(self, k: int, pixels: Images | None = None) -> Step:
         """Step number k, with its pixels; who has read them already passes them on."""
         at = self.batches[k]
         truth = Truth(label=self.label[at].copy(), domain=self.domain[at].copy(), index=self.index[at].copy())
-        return Step(torch_images(shown(self.dataset, self.request(k)) if pixels is None else pixels), truth)
+        return Step(torch_images(shown(self.dataset, self.request(at)) if pixels is None else pixels), truth)
 
-    def request(self, k: int) -> Request:
-        """What step k shows: the domain and the row of each sample."""
-        at = self.batches[k]
+    def request(self, at: slice | IntArray) -> Request:
+        """Of the samples at these places in the stream, the domain and the row of each."""
         return [self.domains[position] for position in self.domain[at]], self.index[at]
 
     def starts_domain(self, k: int) -> bool:
@@ -152,25 +129,23 @@ class Stream:
         known = known_labels(self.label)
         mean, random = float(class_runs(known).mean()), shuffled_run(known)
         here = f"Here class runs are {mean:.1f} samples long on average, in random order {random:.1f}."
-        found = [*(f"{note} {here}" for note in notes(self.spec)), *self._missing_classes(len(np.unique(known)))]
+        found = [f"{note} {here}" for note in notes(self.spec)]
+        seen = len(np.unique(known))
+        if self.spec.order == "markov" and seen < self.num_classes:
+            told = (
+                f"The chain ended after {self.num_samples} samples, when a class in a domain had shown all its images"
+            )
+            found.append(
+                f"{told}, and {seen} of {self.num_classes} classes have come. Give it more images (per_class)."
+            )
         return [*found, *self.repeating]
 
     @property
     def repeating(self) -> list[str]:
         """A note on the domains whose images are the same at every redraw."""
         repeats = self.dataset.repeats(self.domains) if isinstance(self.dataset, Redrawn) else []
-        if not repeats:
-            return []
-        return [f"redraws={self.spec.redraws} repeats the same pixels in {', '.join(repeats)}: nothing is drawn there."]
-
-    def _missing_classes(self, seen: int) -> list[str]:
-        """A Markov chain ends with the images of one pair, which may be before all classes have come."""
-        if self.spec.order != "markov" or seen == self.num_classes:
-            return []
-        return [
-            f"The chain ended after {self.num_samples} samples, when a class in a domain had shown as many images as "
-            f"there are, and {seen} of {self.num_classes} classes have come. Give it more images (per_class)."
-        ]
+        told = f"redraws={self.spec.redraws} repeats the same pixels in {', '.join(repeats)}: nothing is drawn there."
+        return [told] if repeats else []
 
     def summary(self) -> dict[str, int | float | str]:
         """The stream in a few numbers."""
@@ -193,8 +168,7 @@ class Stream:
 
 def known_labels(label: IntArray) -> IntArray:
     """The labels of the samples that belong to a class."""
-    known: IntArray = label[label != FOREIGN]
-    return known
+    return np.asarray(label[label != FOREIGN])
 
 
 def shown(dataset: Dataset, request: Request) -> Images:
@@ -204,10 +178,7 @@ def shown(dataset: Dataset, request: Request) -> Images:
 
 def choose_items(items: Items, num_classes: int, spec: StreamSpec, rng: Rng) -> IntArray:
     """The images or clips of the data set that the stream shows of a domain, ascending; `rng` draws them."""
-    labels = items.labels
-    wrong = labels[(labels < 0) | (labels >= num_classes)]
-    if len(wrong):
-        raise GottaError(f"label {wrong[0]} lies outside the data set's classes 0..{num_classes - 1}.")
+    labels, _ = check_labels(items.labels, num_classes)
     chosen = np.arange(len(labels)) if spec.classes is None else np.flatnonzero(np.isin(labels, spec.classes))
     absent = sorted(set(spec.classes or ()) - set(labels.tolist()))
     if absent:
@@ -226,10 +197,7 @@ def _first_of_each_class(chosen: IntArray, items: Items, count: int) -> IntArray
     for y in np.unique(items.labels[chosen]):
         of_class = chosen[items.labels[chosen] == y]
         if len(of_class) < count:
-            raise GottaError(
-                f"per_class={count}, but class {y} has only {len(of_class)} {items.kind}. "
-                f"Use per_class <= {len(of_class)}."
-            )
+            raise GottaError(f"per_class={count}, but class {y} has only {len(of_class)}. Use fewer.")
         taken.append(of_class[:count])
     return np.concatenate(taken) if taken else chosen
 
@@ -276,8 +244,10 @@ def _arrange_pool(
 
     Item `k * I + i` is item i of I, drawn for the k-th time.
     """
-    order = ORDERS.get(spec.order)
-    shown = [_thin(chosen, items, spec, order, rng) for _ in pool]
+    order, shown = ORDERS.get(spec.order), [chosen for _ in pool]
+    if spec.class_imbalance > 1 and "class_imbalance" not in signature(order).parameters:
+        labels = items.labels[chosen]
+        shown = [chosen[thin_classes(labels, spec.class_imbalance, rng, spec.head)] for _ in pool]
     item, domain = np.concatenate(shown), np.repeat(np.arange(len(pool)), [len(found) for found in shown])
     if len(pool) > 1:
         # Orders keep the given order inside a class, which would bring the domains of a pool one after the other.
@@ -285,16 +255,9 @@ def _arrange_pool(
         item, domain = item[shuffled], domain[shuffled]
     times = spec.duplicates * spec.redraws
     copy = np.tile(np.arange(times) % spec.redraws, len(item))
-    item, domain = duplicate(item, times), duplicate(domain, times)
+    item, domain = np.repeat(item, times), np.repeat(domain, times)
     at = call(order, spec, labels=items.labels[item], rng=rng, num_classes=num_classes, domain=domain)
     return (item + copy * len(items.labels))[at], domain[at]
-
-
-def _thin(chosen: IntArray, items: Items, spec: StreamSpec, order: Callable[..., IntArray], rng: Rng) -> IntArray:
-    """Fewer of some classes, where the spec says so and the order does not see to it."""
-    if spec.class_imbalance == 1 or "class_imbalance" in signature(order).parameters:
-        return chosen
-    return chosen[thin_classes(items.labels[chosen], spec.class_imbalance, rng, spec.head)]
 
 
 def _cut(borders: list[int], batch_size: int) -> list[slice]:

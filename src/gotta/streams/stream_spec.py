@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Annotated, Any, Literal, TypeVar
 
-from gotta.errors import GottaError, messages, unknown
+from gotta.errors import GottaError, check_known, messages
 from gotta.limits import Count, Positive, Share, Within, find_mistake, find_mistakes
 from gotta.registry import Functions
 from gotta.streams.order import ORDERS, FromOne, Underflow
@@ -80,8 +80,7 @@ class StreamSpec:
         """A spec from named arguments; an error for an unknown name suggests the nearest known one."""
         known = [field.name for field in fields(cls)]
         for name in arguments:
-            if name not in known:
-                raise unknown("argument of stream", name, known)
+            check_known("argument of stream", name, known)
         return cls(**arguments)
 
 
@@ -106,12 +105,6 @@ def notes(spec: StreamSpec) -> list[str]:
     ]
 
 
-def require_valid(spec: StreamSpec) -> None:
-    mistakes = check(spec)
-    if mistakes:
-        raise GottaError("\n".join(mistakes))
-
-
 def _names(spec: StreamSpec) -> list[str]:
     looked_up: list[Callable[[], object]] = [
         lambda: ORDERS.expect(spec.order),
@@ -130,8 +123,7 @@ def _combinations(spec: StreamSpec) -> list[str]:
         found.append(f"{' and '.join(counts)} both choose images. Give one of them.")
     if spec.schedule == "recurring" and spec.repeats == 1:
         found.append("schedule 'recurring' with repeats=1 is 'continual'. Give repeats >= 2, or schedule='continual'.")
-    if spec.schedule != "recurring" and spec.repeats != 1:
-        found.append(f"repeats={spec.repeats} is for schedule 'recurring', not '{spec.schedule}'.")
+    found += _misplaced(spec, SCHEDULES, spec.schedule, "recurring", ("repeats",))
     found += _misplaced(spec, ORDERS, spec.order, "markov", OF_MARKOV)
     found += _misplaced(spec, SCHEDULES, spec.schedule, "cdc", OF_CDC)
     found += _misplaced(spec, SCHEDULES, spec.schedule, "walk", ("transitions",))

@@ -8,21 +8,22 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from gotta.core.build import adapt
 from gotta.core.clock import BACKWARD
 from gotta.errors import GottaError
 from gotta.experiment.spec.text import merged, sections
+from gotta.limits import Within, require
 from gotta.methods import methods
 from gotta.report.pairs import difference
 from gotta.report.stored_run import Run
 from gotta.report.tables.choices import SURROGATES, Surrogate
 from gotta.safe_text import tell_few
 from gotta.workflow.bench_plan import Listener
-from gotta.workflow.calls import bench
+from gotta.workflow.calls import Asked, bench
 
 RECIPE = "advise"
 USUAL = inspect.signature(adapt).parameters["method"].default
@@ -31,6 +32,7 @@ SIGN = "information"  # what candidates are judged by where there are no labels
 OWN = {"order": "iid", "domains": "clean", "per_class": None}  # of a folder of one's own: its images as they are
 CLASS_ORDER = "Folders in alphabetical order are classes 0, 1, 2, ...; class_index=FILE.json gives them other numbers."
 NAMED = 5  # classes that a doubt names
+Budget = Annotated[float, Within(1)] | None
 WORTH = (
     "No sign is accuracy. A model that gives nearly every sample the same class is certain of it, which is why "
     "information decides and not entropy; agreement prefers to change nothing. Label a few hundred samples to know."
@@ -167,20 +169,16 @@ def advise(
     for each sample that may be spent, a backward being two. Without `labels` those of the data are not looked at.
     Finished runs are kept in `out` and reused.
     """
-    if budget is not None and not (isinstance(budget, int | float) and isfinite(budget) and budget >= 1):
-        raise GottaError(f"budget must be a number of at least 1 (got {budget!r}).")
+    require("budget", budget, Budget)
     named = data.get("name") if isinstance(data, Mapping) else data
     usual: dict[str, Any] = {"stream": OWN} if named == "folder" else {}
     given = merged(usual, sections(settings))
     if named == "folder" and "size" not in {**(data if isinstance(data, Mapping) else {}), **given.get("data", {})}:
-        raise GottaError(
-            "the size of the images is missing. A network sees well only at the size it was trained on: size=32, say, "
-            "or size=224."
-        )
+        why = "A network sees well only at the size it was trained on: size=32, say, or size=224."
+        raise GottaError(f"the size of the images is missing. {why}")
     given = given if labels else merged(given, {"regime": {"surrogates": True}})
-    result = bench(
-        RECIPE, data=data, model=model, seeds=seeds, settings=given, out=out, jobs=jobs, device=device, listen=listen
-    )
+    asked: Asked = {"data": data, "model": model, "seeds": seeds, "settings": given, "out": out}
+    result = bench(RECIPE, **asked, jobs=jobs, device=device, listen=listen)
     if not result.runs:
         raise GottaError(f"every candidate failed, the first one so: {result.failures[0].message}")
     found = tuple(Candidate(run) for run in result.runs if not run.summary.no_effect)

@@ -27,7 +27,7 @@ from gotta.safe_text import tell_few, tell_number
 from gotta.streams.stream_spec import notes
 
 if TYPE_CHECKING:
-    from gotta.experiment.recipe.estimate import Count, Estimate
+    from gotta.experiment.recipe.estimate import Estimate
     from gotta.experiment.sweep.engines import Engine
     from gotta.experiment.sweep.sweep import Event
     from gotta.workflow.result import Result
@@ -59,8 +59,9 @@ class Grid:
     def __str__(self) -> str:
         head = ["runs per seed", *self.columns]
         body = [[row, *(str(self.counts.get((row, c), NOTHING)) for c in self.columns)] for row in self.rows]
-        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-        lines = [_grid_line(cells, widths) for cells in (head, *body)]
+        first, *widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+        aligned = [[cells[0].ljust(first), *map(str.rjust, cells[1:], widths)] for cells in (head, *body)]
+        lines = ["  ".join(cells).rstrip() for cells in aligned]
         return "\n".join([*lines, *(f"{name}: {tell_few(values, SHOWN)}" for name, values in self.varied.items())])
 
     __repr__ = __str__
@@ -80,12 +81,8 @@ def _list_varied(alike: Iterable[Sequence[RunSpec]]) -> dict[str, tuple[str, ...
     return {name: tuple(values) for name, values in found.items()}
 
 
-def _grid_line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = zip(cells, widths, strict=True)
-    return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]).rstrip()
-
-
 LOG = logging.getLogger(__name__)
+LEFT_OUT = "Left out, since their best rate is not measured yet (gotta bench statistics)"
 NAMED = 4  # cells that a notice names before it only counts them
 Listener = Callable[["Event"], object]
 
@@ -143,27 +140,12 @@ class Plan:
         """Runs per seed by method and memory."""
         return Grid.of(self.specs)
 
-    def estimate(self, jobs: int = 1, device: str = "cpu", everything: bool = True) -> "Estimate":
-        """How long it takes, from passes counted and a short timing of the network here.
-
-        Without `everything` runs that would import code of the caller's are left out.
-        """
+    def estimate(self, jobs: int = 1, device: str = "cpu") -> "Estimate":
+        """How long it takes, from passes counted and a short timing of the network here."""
         from gotta.experiment.recipe.estimate import estimate
 
         check_device(device)
-        return estimate(self.todo if everything else self.looked_at, self.processes(jobs), device)
-
-    def estimate_unseen(self, jobs: int = 1, device: str = "cpu") -> "Estimate | None":
-        """How long it will take once everything is here; None where nobody can say."""
-        from gotta.experiment.recipe.estimate import estimate_unseen
-
-        return estimate_unseen(self.looked_at, self.processes(jobs), device)
-
-    def count(self, everything: bool = True) -> "Count":
-        """How much it computes, for where cells run on other machines than this."""
-        from gotta.experiment.recipe.estimate import count
-
-        return count(self.todo if everything else self.looked_at)
+        return estimate(self.todo, self.processes(jobs), device)
 
     def processes(self, jobs: int) -> int:
         """How many cells are computed at a time on this machine; `jobs` 0 is one per core."""
@@ -181,7 +163,7 @@ class Plan:
             *self._damaged(),
             *self._start(),
             *self._recording(),
-            *self._without_rate(),
+            *([f"{LEFT_OUT}: {tell_few(self.left_out, NAMED)}."] if self.left_out else []),
             *dict.fromkeys(note for spec in self.todo for note in notes(spec.stream_spec())),
             *(f"No effect: {name}: {reason} The cell is marked." for name, reason in without_effect(known).items()),
         ]
@@ -215,14 +197,14 @@ class Plan:
         """
         from gotta.experiment.sweep.engines import engine as make_engine
         from gotta.experiment.sweep.loggers import Log
-        from gotta.experiment.sweep.sweep import sweep
+        from gotta.experiment.sweep.sweep import Sweep, Work
         from gotta.workflow.result import Result
 
         check_numbers(jobs, threads, snapshot_every)
         where = make_engine(engine, jobs) if isinstance(engine, str) else engine
         if not callable(getattr(where, "run", None)):
             raise GottaError(f"engine {engine!r} cannot run anything. Expected local, ray, slurm, or an Engine.")
-        check_device_name(device)
+        check_device(device, here=False)
         self.check(device if engine == "local" else "cpu")
         if self.start_from is not None:
             adopt(self.start_from, self.taken_over, self.store)
@@ -232,18 +214,10 @@ class Plan:
         def hear(event: "Event") -> None:
             listen(replace(event, label=self.labels[event.id]))
 
-        failures = sweep(
-            self.todo,
-            self.store,
-            jobs,
-            threads,
-            logged.listening(hear),
-            device,
-            where,
-            snapshot_every,
-            self.unrecorded,
-            None if self.recipe is None else self.recipe.record(self.name),
-        )
+        recipe = None if self.recipe is None else self.recipe.record(self.name)
+        root = str(self.store.root.resolve())
+        work = Work(root, threads, device, snapshot_every, record=self.unrecorded, recipe=recipe)
+        failures = Sweep(self.store, work, where, logged.listening(hear)).run(self.todo)
         named = tuple(replace(failure, label=self.labels[failure.id]) for failure in failures)
         return Result(self.specs, self.store, named, dict(logged.problems))
 
@@ -304,16 +278,9 @@ class Plan:
         text = f"Recording {new} of the {all} runs of seed {self.to_record[0].seed}"
         text += f"; {all - new} were recorded before." if new < all else "."
         if again := sum(self.store.has(id) for id in self.unrecorded):
-            text += (
-                f" {again} of them {'is' if again == 1 else 'are'} run again for it; the numbers stored before stay."
-            )
+            are = "is" if again == 1 else "are"
+            text += f" {again} of them {are} run again for it; the numbers stored before stay."
         return [text + (" A recorded run keeps no snapshots: one that is stopped starts anew." if new else "")]
-
-    def _without_rate(self) -> list[str]:
-        if not self.left_out:
-            return []
-        names = tell_few(self.left_out, NAMED)
-        return [f"Left out, since their best rate is not measured yet (gotta bench statistics): {names}."]
 
 
 def _told_missing(things: Sequence[Missing]) -> str:
@@ -326,26 +293,16 @@ def _told_missing(things: Sequence[Missing]) -> str:
 
 def check_numbers(jobs: int, threads: int, snapshot_every: float) -> None:
     if jobs < 0 or threads < 1 or not snapshot_every > 0 or isnan(snapshot_every):
-        raise GottaError(
-            f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: expected jobs >= 0 (0 = one per core), "
-            "threads >= 1 and snapshot_every > 0."
-        )
+        expected = "expected jobs >= 0 (0 = one per core), threads >= 1 and snapshot_every > 0"
+        raise GottaError(f"jobs={jobs}, threads={threads}, snapshot_every={snapshot_every}: {expected}.")
 
 
-def check_device_name(device: str) -> None:
-    """Refuse a name that no machine has a device for: cells may run on other machines."""
+def check_device(device: str, here: bool = True) -> None:
+    """Refuse a device that no machine has; and one that is not here, before anything runs on it."""
     try:
-        torch.device(device)
-    except RuntimeError:
-        raise GottaError(
-            f"device '{device}' is unknown. Expected cpu, cuda, mps or another that torch knows."
-        ) from None
-
-
-def check_device(device: str) -> None:
-    """Refuse a device that is not there before anything runs on it."""
-    try:
-        torch.empty(1, device=device)
+        found = torch.device(device)
+        if here:
+            torch.empty(1, device=found)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise GottaError(f"device '{device}' cannot be used: {reason.rstrip('.')}. Use --device cpu.") from None

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from gotta.errors import GottaError
 from gotta.experiment.recipe.recipe import Recipe, load_recipe, read_recipe
@@ -21,6 +21,22 @@ if TYPE_CHECKING:
 
 Names = str | Sequence[str]
 Settings = Mapping[str, Any] | Sequence[str]
+
+
+class Asked(TypedDict, total=False):
+    """What to run of a recipe: the arguments of `plan`."""
+
+    quick: bool
+    study: bool
+    memory: Names
+    method: Names
+    data: str | Mapping[str, Any] | None
+    model: str | Mapping[str, Any] | None
+    seeds: Sequence[int]
+    settings: Settings
+    record: bool
+    out: str | Path | None
+    start_from: str | Path | None
 
 
 class FailedRuns(UserWarning):
@@ -73,17 +89,6 @@ def _variant(quick: bool, study: bool) -> str:
 def bench(
     recipe: str | Path | Mapping[str, Any] | Recipe = "mini",
     *,
-    quick: bool = False,
-    study: bool = False,
-    memory: Names = (),
-    method: Names = (),
-    data: str | Mapping[str, Any] | None = None,
-    model: str | Mapping[str, Any] | None = None,
-    seeds: Sequence[int] = (),
-    settings: Settings = (),
-    record: bool = False,
-    out: str | Path | None = None,
-    start_from: str | Path | None = None,
     jobs: int = 1,
     threads: int = 1,
     device: str = "cpu",
@@ -91,25 +96,13 @@ def bench(
     snapshot_every: float = EVERY,
     log: Sequence[str] = (),
     listen: Listener = lambda event: None,
+    **asked: Unpack[Asked],
 ) -> "Result":
     """Run a recipe: `gotta.bench("mini", quick=True, memory=["fps", "fifo"]).table()`.
 
     What to run is as in `plan`, how to run it as in `Plan.run`. Finished runs are kept and reused.
     """
-    planned = plan(
-        recipe,
-        quick=quick,
-        study=study,
-        memory=memory,
-        method=method,
-        data=data,
-        model=model,
-        seeds=seeds,
-        settings=settings,
-        record=record,
-        out=out,
-        start_from=start_from,
-    )
+    planned = plan(recipe, **asked)
     result = planned.run(jobs, threads, device, engine, snapshot_every, log, listen)
     if result.failures:
         warnings.warn(result.told_failures(), FailedRuns, stacklevel=2)

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gotta.errors import GottaError
+from gotta.errors import GottaError, import_extra
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.store import Store
 
@@ -88,15 +88,10 @@ class Result:
 
     def frame(self) -> "pandas.DataFrame":
         """A row for each run, a column for each setting and number. Needs pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise GottaError(
-                "a data frame needs pandas: pip install 'gotta-tta[pandas]'. Without it: result.table(), gotta export."
-            ) from None
         from gotta.report.store.export import rows
 
-        return pandas.DataFrame(rows(self.runs))
+        made: pandas.DataFrame = import_extra("pandas", "a frame needs pandas", "pandas").DataFrame(rows(self.runs))
+        return made
 
     def report(self, pictures: bool = True) -> Path:
         """Write report.html, tables and figures of everything in the store; the path of the page."""

@@ -1,6 +1,6 @@
 """One's own results for the leaderboard: packed only if they can be ranked fairly with those of others."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from gotta.checks.parts import check_part
@@ -11,7 +11,7 @@ from gotta.experiment.sweep.kept import Runs, keep
 from gotta.report.panel import Entry, place
 from gotta.report.rows import NO_MEMORY, row_of
 from gotta.report.stored_run import Run, read_runs
-from gotta.safe_text import tell_number
+from gotta.safe_text import tell_few, tell_number
 
 ENOUGH = 3  # seeds
 
@@ -44,19 +44,16 @@ def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, li
 def _group(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """The runs by protocol; all must be of one, and of one that has a version."""
     found: dict[str, list[Run]] = {}
+    known = ", ".join(protocols())
     for run in runs:
         named = run.stored.recipe.get("protocol")
         if isinstance(named, str) and named not in protocols():
-            raise GottaError(
-                f"run {run.id} was made by protocol '{named}', which has no version here. "
-                f"Expected one of {', '.join(protocols())}, whose files never change."
-            )
+            told = f"run {run.id} was made by protocol '{named}', which has no version here"
+            raise GottaError(f"{told}. Expected one of {known}, whose files never change.")
         protocol = find_protocol(run.spec)
         if protocol is None:
-            raise GottaError(
-                f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version. Expected the "
-                f"settings of one of {', '.join(protocols())}. A recipe names it: 'protocol: {protocols()[-1]}'."
-            )
+            told = f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version"
+            raise GottaError(f"{told}. Expected the settings of one of {known}, named in its recipe by 'protocol:'.")
         found.setdefault(protocol.name, []).append(run)
     return found
 
@@ -65,10 +62,8 @@ def _check_seeds(entries: Sequence[Entry], where: str) -> None:
     for entry in entries:
         seeds = {run.seed for run in entry.runs}
         if len(seeds) < ENOUGH:
-            raise GottaError(
-                f"{entry.name} has {tell_number(len(seeds), 'seed')} on the stream of {where}. "
-                f"Expected at least {ENOUGH}, as with --seeds 0,1,2."
-            )
+            told = f"{entry.name} has {tell_number(len(seeds), 'seed')} on the stream of {where}"
+            raise GottaError(f"{told}. Expected at least {ENOUGH}, as with --seeds 0,1,2.")
 
 
 def _check_controls(protocol: Protocol, runs: Sequence[Run]) -> None:
@@ -78,49 +73,37 @@ def _check_controls(protocol: Protocol, runs: Sequence[Run]) -> None:
         lacking = [name for name in protocol.controls if (method, name) not in have]
         if lacking:
             whose = f"{method} has a memory and lacks" if method else "the runs lack"
-            raise GottaError(
-                f"{whose} the {'control' if len(lacking) == 1 else 'controls'} {', '.join(lacking)}, without which "
-                f"nobody can tell what a gain is due to. Add 'control: [{', '.join(protocol.controls)}]' to its cells."
-            )
+            told = f"{whose} the control{'s' * (len(lacking) > 1)} {', '.join(lacking)}, without which nobody can tell"
+            add = f"Add 'control: [{', '.join(protocol.controls)}]' to its cells"
+            raise GottaError(f"{told} what a gain is due to. {add}.")
 
 
 def _check_parts(runs: Sequence[Run], imports: Collection[str]) -> None:
     """Every part of one's own must be the code that made the runs, and keep the rules of its kind."""
-    for kind, name, run in _own_parts(runs):
+    for (kind, name), run in _own_parts(runs).items():
         module = name.partition(":")[0]
         if ":" in name and module not in imports:
-            raise GottaError(
-                f"{kind} '{name}' is code of your own, which is imported only on your word. Add --import {module}."
-            )
+            raise GottaError(f"{kind} '{name}' is your own code, imported only on your word. Add --import {module}.")
         permit(run.spec.model_dump(), [module])
         REGISTRIES[kind].take(name)
         if run.spec.id != run.id:
-            raise GottaError(
-                f"{kind} '{name}' is not what it was when run {run.id} was made. Run it again with the code of now."
-            )
-        report = check_part(name, REGISTRIES[kind].kind, settings=_settings(kind, run))
+            raise GottaError(f"{kind} '{name}' is not what it was when run {run.id} was made. Run it again.")
+        settings = dict(getattr(getattr(run.spec, kind, None), "arguments", {}))
+        report = check_part(name, REGISTRIES[kind].kind, settings=settings)
         if not report.passed:
-            first, *more = [result.property for result in report.failures]
-            told = f"{first}{f' (and {len(more)} more)' if more else ''}"
+            told = tell_few([result.property for result in report.failures], 1)
             raise GottaError(f"{kind} '{name}' does not pass its checks: {told}. See: gotta check {name}")
 
 
-def _own_parts(runs: Sequence[Run]) -> Iterator[tuple[str, str, Run]]:
-    """Each part that does not come with gotta, once, with a run that has it."""
-    seen: set[tuple[str, str]] = set()
+def _own_parts(runs: Sequence[Run]) -> dict[tuple[str, str], Run]:
+    """Each part whose files, and not a version of gotta's, the name of a run covers, with one such run.
+
+    Networks are left out: they have no checks.
+    """
+    found: dict[tuple[str, str], Run] = {}
     for run in runs:
-        for kind, name in _user_parts(run).items():
-            if kind != "model" and (kind, name) not in seen:  # which has no checks
-                seen.add((kind, name))
-                yield kind, name, run
-
-
-def _user_parts(run: Run) -> Mapping[str, str]:
-    """By kind: those whose files, and not a version of gotta's, the name of the run covers."""
-    sections = run.spec.model_dump()
-    named = [kind for kind, part in run.stored.identity.get("parts", {}).items() if part.get("files")]
-    return {kind: str(sections[PLACES[kind]][kind] if kind in PLACES else sections[kind]["name"]) for kind in named}
-
-
-def _settings(kind: str, run: Run) -> dict[str, object]:
-    return dict(getattr(run.spec, kind).arguments) if kind in ("method", "memory", "data") else {}
+        sections, parts = run.spec.model_dump(), run.stored.identity.get("parts", {})
+        for kind in [kind for kind, part in parts.items() if part.get("files") and kind != "model"]:
+            name = sections[PLACES[kind]][kind] if kind in PLACES else sections[kind]["name"]
+            found.setdefault((kind, str(name)), run)
+    return found

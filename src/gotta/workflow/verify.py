@@ -6,6 +6,7 @@ No checksum can tell a forged line from a true one. Running it again can.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -27,18 +28,12 @@ DEVIATIONS = 3.0  # standard deviations of an accuracy that another processor or
 
 def verify(runs: Runs, sample: int = 3, seconds: float = math.inf, seed: int | None = None) -> Iterator[Verified]:
     """Run a sample of kept runs again that this machine has everything for and that took at most `seconds` each."""
-    fit = find_repeatable(runs, seconds)
+    fit = [run for _, run in runs.scan() if isinstance(run, Run) and not why_left_out(run, seconds)]
     if not fit:
-        raise GottaError(
-            f"no run in '{runs.root}' can be run again here: {tell_left_out(runs, seconds) or 'it is empty'}."
-        )
+        why = tell_left_out(runs, seconds) or "it is empty"
+        raise GottaError(f"no run in '{runs.root}' can be run again here: {why}.")
     for run in Random(seed).sample(fit, min(sample, len(fit))):
         yield repeat(run)
-
-
-def find_repeatable(runs: Runs, seconds: float = math.inf) -> list[Run]:
-    """The runs of gotta's own parts whose data and weights are here."""
-    return [run for _, run in runs.scan() if isinstance(run, Run) and not why_left_out(run, seconds)]
 
 
 def tell_left_out(runs: Runs, seconds: float = math.inf) -> str:
@@ -56,11 +51,11 @@ def why_left_out(run: Run | str, seconds: float) -> str:
         return f"not known to take at most {seconds:g} s"
     try:
         spec = RunSpec.of(run.spec)
-        if find_user_parts(run.spec) or spec.id != run.id:
-            return "of other code"
-        return "without data or weights here" if missing([spec]) else ""
+        if not find_user_parts(run.spec) and spec.id == run.id:
+            return "without data or weights here" if missing([spec]) else ""
     except GottaError:
-        return "of other code"
+        pass
+    return "of other code"
 
 
 def repeat(run: Run) -> Verified:
@@ -78,22 +73,19 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any], alike: bool) -> t
 
     Where machines are `alike` every number must be the same; else each domain may move as far as its samples let it.
     """
-    try:
-        return _compare(before, now, alike)
-    except (ArithmeticError, AttributeError, LookupError, TypeError):  # nothing that a run writes
-        return OTHER, 100.0
-
-
-def _compare(before: Mapping[str, Any], now: Mapping[str, Any], alike: bool) -> tuple[str, float]:
-    pairs = list(zip(before["online"]["domains"], now["online"]["domains"], strict=False))
-    gaps = [abs(one["accuracy"] - other["accuracy"]) for one, other in pairs]
-    difference = max(gaps, default=0.0)
-    if all(_repeats(before.get(name)) == _repeats(value) for name, value in now.items() if name not in UNLIKE):
-        return SAME, difference
-    if alike or not _same_stream(before, now):
-        return OTHER, difference
-    near = all(gap <= tolerance(one["accuracy"], one["samples"]) for gap, (one, _) in zip(gaps, pairs, strict=True))
-    return (NEAR if near and abs(before["accuracy"] - now["accuracy"]) <= difference + 1e-6 else OTHER), difference
+    with suppress(ArithmeticError, AttributeError, LookupError, TypeError):  # nothing that a run writes
+        pairs = list(zip(before["online"]["domains"], now["online"]["domains"], strict=False))
+        gaps = [abs(one["accuracy"] - other["accuracy"]) for one, other in pairs]
+        difference = max(gaps, default=0.0)
+        if all(_repeats(before.get(name)) == _repeats(value) for name, value in now.items() if name not in UNLIKE):
+            return SAME, difference
+        if alike or not _same_stream(before, now):
+            return OTHER, difference
+        allowed = [tolerance(one["accuracy"], one["samples"]) for one, _ in pairs]
+        near = all(gap <= most for gap, most in zip(gaps, allowed, strict=True))
+        near = near and abs(before["accuracy"] - now["accuracy"]) <= difference + 1e-6
+        return NEAR if near else OTHER, difference
+    return OTHER, 100.0
 
 
 def _repeats(value: Any) -> Any:

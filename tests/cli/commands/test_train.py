@@ -126,7 +126,7 @@ def test_interruption_says_how_to_go_on(tmp_path, photos, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("gotta.train._check_finite", interrupted)
+        patch.setattr("gotta.train._save_checkpoint", interrupted)
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 130
     assert "the same command goes on" in result.output

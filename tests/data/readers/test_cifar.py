@@ -89,7 +89,7 @@ def test_missing_split(tmp_path, batches):
 
 def test_missing_labels_of_the_sheets(tmp_path, batches):
     files = {path: data for path, data in sheet_files(batches).items() if "test_lables" not in path}
-    with pytest.raises(GottaError, match=r"incomplete: no test_lables.json"):
+    with pytest.raises(GottaError, match=r"no list of labels in test_lables\.json"):
         cifar10(write_folder(tmp_path, files), "test")
 
 

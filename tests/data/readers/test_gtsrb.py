@@ -46,7 +46,7 @@ def sheet_of(tmp_path, size):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"readme.txt": b""}, "no images at .*t.zip.* Tracks are a zip file of <class>/<track>.png"),
+        ({"readme.txt": b""}, "no images at .*t.zip"),
         ({"00/a.png": b"<html>"}, "00/a.png is not a readable image"),
         ({"00/a.png": (30, 12)}, "30 x 12 pixels. Expected square frames"),
         ({"00/a.png": (24, 12), "00/b.png": (32, 16)}, "frames of 12 and of 16 pixels"),

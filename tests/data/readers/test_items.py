@@ -58,7 +58,7 @@ def test_grey_images_are_shown_in_three_channels(image, shape):
 def test_normalised_or_odd_images_are_refused():
     with pytest.raises(GottaError, match="leave normalisation to the network"):
         to_pixels(torch.randn(3, 8, 8) * 3)
-    with pytest.raises(GottaError, match="Expected grey or colour"):
+    with pytest.raises(GottaError, match=r"Expected \[H, W\], \[H, W, 3\]"):
         to_pixels(np.zeros((2, 3, 4, 5), np.uint8))
     with pytest.raises(GottaError, match="Expected 0 to 1"):
         Items(lambda row: None, [0, 2], num_classes=2)

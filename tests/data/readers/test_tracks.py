@@ -76,7 +76,7 @@ def test_boxes_end_at_the_border(tmp_path):
     whole = cut(tmp_path / "0.png", np.array([5.0, 5.0, 10.0, 10.0]), 9.0, 20)
     assert (whole[0, 0] == 255).all()
     assert not whole[-1, -1].any()
-    with pytest.raises(GottaError, match=r"the box 40,3,5,5 of .*0.png lies outside of its 30 x 20 pixels"):
+    with pytest.raises(GottaError, match=r"the box 40,3,5,5 of .*0.png lies outside of the picture, 30 x 20 pixels"):
         cut(tmp_path / "0.png", np.array([40.0, 3.0, 5.0, 5.0]), 0.1, 10)
 
 
@@ -103,8 +103,8 @@ def test_a_classes_file_with_commas_and_names_of_two_words(tmp_path):
         ("anno/Qz_0.txt", "1,2,3,4\n", r"Qz_0.txt has 1 boxes for 12 frames"),
         ("anno/Qz_0.txt", "1,2,3\n", r"line 1 is '1,2,3'. Expected four numbers"),
         ("anno/Qz_0.txt", "1,2,x,4\n", r"line 1 is '1,2,x,4'. Expected four numbers"),
-        ("anno/Qz_0.txt", "1,2,0,4\n", r"line 1 is '1,2,0,4', a box without area"),
-        ("anno/Qz_0.txt", "1,2,nan,4\n", r"a box without area"),
+        ("anno/Qz_0.txt", "1,2,0,4\n", "line 1 is '1,2,0,4'. Expected four numbers x,y,w,h with w, h > 0"),
+        ("anno/Qz_0.txt", "1,2,nan,4\n", "with w, h > 0"),
     ],
 )
 def test_bad_annotations(tmp_path, file, content, message):

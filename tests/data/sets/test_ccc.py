@@ -30,7 +30,7 @@ def test_it_keeps_the_rules_of_data_sets():
         ({"baseline": 1}, "baseline=1: no two corruptions lead there"),
         ({"known": "cifar10-mini-video"}, "two corruptions need clean images"),
         ({"known": "cifar"}, "data set 'cifar' is unknown"),
-        ({"calibration": "nowhere.json"}, "is not readable JSON"),
+        ({"calibration": "nowhere.json"}, "is not a calibration"),
         ({"seed": -1}, "seed must be a whole number"),
     ],
 )

@@ -55,7 +55,7 @@ def test_found_in_the_data_home(root, monkeypatch):
 
 
 def test_other_sizes_are_told_and_never_resized(root):
-    with pytest.raises(GottaError, match=r"has 24 x 24 pixels. Expected 224 x 224.*Give size=24"):
+    with pytest.raises(GottaError, match=r"has 24 x 24 pixels. Expected 224 x 224.*give the size=..."):
         ImageNetC(root).images("snow-5", np.array([0]))
 
 
@@ -140,7 +140,7 @@ def test_damaged_and_missing_images_are_named(root):
     with pytest.raises(GottaError, match=r"snow/5/n01440764/val_0.JPEG is not a readable image"):
         data.images("snow-5", np.array([0]))
     path.unlink()
-    with pytest.raises(GottaError, match=r"no '.*val_0.JPEG', which other domains have"):
+    with pytest.raises(GottaError, match=r"val_0.JPEG is not a readable image"):
         data.images("snow-5", np.array([0]))
 
 

@@ -16,7 +16,7 @@ from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Work, execute
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.store import Run, Store
 from gotta.models import load
 from gotta.models.zoo import save_model
 from gotta.workflow import Plan
@@ -132,7 +132,7 @@ def test_a_data_set_of_the_callers_is_not_imported_only_to_look(tmp_path, monkey
     made = RunSpec.of({"data": {"name": "data_of_mine:Mine"}}, imports=["data_of_mine"])
     store = Store(tmp_path / "runs", writable=True)
     parts = {"spec": made.model_dump(), "identity": made.identity, "environment": {}}
-    store.write(made.id, steps=[], summary={"data_sha256": "a" * 64}, **parts)
+    store.write(Run(made.id, summary={"data_sha256": "a" * 64}, **parts), [])
     assert store.has(made.id)
     check_same_inputs([made], store, everything=False)
     assert "data_of_mine" not in sys.modules

@@ -32,7 +32,7 @@ def test_what_does_not_go_together_is_told_once(monkeypatch):
     class Other:
         num_classes = 7
 
-    monkeypatch.setattr(module, "model_of", lambda spec: Other())
+    monkeypatch.setattr(module.loaded, "model_of", lambda spec: Other())
     (found,) = missing(specs({}, {"seed": 1}))
     assert "7 classes" in found.what
 

@@ -49,6 +49,7 @@ def test_number_and_seed_choose_the_images_and_the_summary_says_which():
     few = clean_images(spec(fisher={"number": 32}), net)["fisher"]
     assert few.shape == (32, 32, 32, 3)
     assert np.array_equal(few, clean_images(spec(fisher={"number": 32}), net)["fisher"])
+    assert "at most 500, as 'bundled' has" in missing([spec(fisher={"number": 501})])[0].what
     assert not np.array_equal(few, clean_images(spec(fisher={"number": 32, "seed": 1}), net)["fisher"])
     used = {images_used(spec(fisher={"number": 32, "seed": seed}), net)["fisher_sha256"] for seed in (0, 1)}
     assert len(used) == 2
@@ -62,6 +63,7 @@ def test_images_of_ones_own_are_read_from_the_data_home(tmp_path, monkeypatch):
         Image.new("RGB", (40, 48), (30 * ord(name) % 255, 9, 9)).save(tmp_path / "clean" / name / "1.png")
     asked = spec(fisher={"data": "clean", "number": 3})
     assert clean_images(asked, None)["fisher"].shape == (3, 32, 32, 3)
+    assert len(clean_images(spec(fisher={"data": "clean", "number": 4}), None)["fisher"]) == 4
     with pytest.raises(GottaError, match=r"at most 4, as 'clean' has .got 5."):
         clean_images(spec(fisher={"data": "clean", "number": 5}), None)
 

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from gotta.errors import GottaError
-from gotta.experiment.run.loaded import check_model, find_weights
+from gotta.experiment.run.loaded import find_head, find_weights, share_model
 from gotta.experiment.run.run import run
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import ModelSpec
@@ -110,7 +110,7 @@ def test_a_path_that_begins_with_a_dot_is_one_from_here(monkeypatch):
     monkeypatch.delenv("GOTTA_DATA", raising=False)
     assert find_weights("./mine.pt") == Path("./mine.pt")
     with pytest.raises(GottaError, match=r"no weights at mine\.pt"):
-        check_model(ModelSpec(name="wrn40-2", weights="./mine.pt"))
+        share_model(ModelSpec(name="wrn40-2", weights="./mine.pt"), 10)
 
 
 TOWER = """
@@ -132,7 +132,7 @@ def test_a_network_that_gives_features_takes_class_embeddings_from_a_file(home, 
     named = {"name": "tower:Tower", "weights": "random", "head": "text.safetensors", "scale": 30.0}
     permit({"model": named})
     with pytest.raises(GottaError, match=r"the file of class embeddings is not in .*text.safetensors"):
-        check_model(ModelSpec(**named))
+        find_head(named["head"])
     rows = torch.randn(10, 16, generator=torch.Generator().manual_seed(0))
     save_file({"text": rows}, home / "text.safetensors")
     one = spec(**named)

@@ -9,7 +9,7 @@ import pytest
 from experiment.tiny_sweep import use_tiny
 from whole_state import QUICK
 
-from gotta import GottaError, list_memories, list_methods
+from gotta import list_memories, list_methods
 from gotta.experiment.run import snapshots as snapshots_module
 from gotta.experiment.run.run import run
 from gotta.experiment.run.snapshots import Snapshots
@@ -190,9 +190,3 @@ def test_a_disk_that_refuses_snapshots_costs_no_cell(tmp_path):
     assert text(result) == text(run(spec()))
     assert len(notices) == 1
     assert "no snapshots from here on" in notices[0]
-
-
-@thorough
-def test_a_journal_excludes_snapshots(tmp_path):
-    with pytest.raises(GottaError, match="journal"):
-        run(spec(), journal=tmp_path / "j.npz", snapshots=Snapshots(tmp_path / "s"))

@@ -5,7 +5,7 @@ import pytest
 from gotta import GottaError
 from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec import best_rates as kept
-from gotta.experiment.spec.best_rates import FILE, asks_for_best, best_rates, settle_rate
+from gotta.experiment.spec.best_rates import FILE, best_rates, settle_rate
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.json_yaml import parse_yaml
 
@@ -60,7 +60,7 @@ def test_it_is_told_together_with_other_mistakes():
 def test_any_other_word_is_no_rate():
     with pytest.raises(GottaError, match="rate"):
         RunSpec.of(norm(method={"name": "norm", "rate": "fast"}))
-    assert not asks_for_best({"method": {"rate": 0.1}})
+    assert settle_rate({"method": {"rate": 0.1}}) == ({"method": {"rate": 0.1}}, [])
     assert settle_rate({"method": "norm"}) == ({"method": "norm"}, [])
 
 

@@ -30,7 +30,6 @@ def test_a_complete_spec_is_itself_again_and_another_choice_is_another_run():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"number": 501}, "at most 500"),
         ({"number": 1}, "greater than or equal to 2; got 1"),
         ({"seed": -1}, "greater than or equal to 0; got -1"),
         ({"nummer": 3}, "Did you mean 'method.fisher.number'"),

@@ -2,7 +2,7 @@ import pytest
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.spec.text import dotted, dump, merged, parse, read
+from gotta.experiment.spec.text import dump, merged, parse, read, sections
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_numbers_as_people_write_them(text, value):
 
 
 def test_dotted_settings_are_nested_and_later_ones_win():
-    given = dotted(
+    given = sections(
         ["method.lr=1e-4", "method.name=tent", "stream.domains=[snow, fog]", "seed=1", "seed=2", "control=null"]
     )
     assert given == {
@@ -38,7 +38,7 @@ def test_dotted_settings_are_nested_and_later_ones_win():
 @pytest.mark.parametrize("wrong", ["seed", "=3", "method.=1", "a..b=1", "seed=[1"])
 def test_what_is_no_setting_is_one_error(wrong):
     with pytest.raises(GottaError):
-        dotted([wrong])
+        sections([wrong])
 
 
 def test_a_spec_survives_yaml(tmp_path):

@@ -16,7 +16,7 @@ from gotta.experiment.sweep.bucket import Bucket, bucket_of, claims_of, name_of,
 from gotta.experiment.sweep.cell import Work, execute
 from gotta.experiment.sweep.kept import existing_runs
 from gotta.experiment.sweep.leases import Folder, Leases
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.store import Run, Store
 from gotta.report.store.status import look
 
 OTHER = {"node": "elsewhere", "machine": "00000000", "pid": 1, "started": "", "token": "t"}
@@ -30,7 +30,6 @@ def machines(tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
 
     go_to("first")
-    module._is_exclusive.cache_clear()
     return go_to
 
 
@@ -102,11 +101,11 @@ def test_of_two_who_store_a_run_the_first_is_what_all_have(address, machines):
     first = Store(address, writable=True)
     machines("second")
     second = Store(address, writable=True)
-    parts = {"spec": named("r1"), "identity": {"format": 3, "settings": named("r1"), "parts": {}}, "steps": []}
+    identity = {"format": 3, "settings": named("r1"), "parts": {}}
     machines("first")
-    assert first.write(R1, **parts, summary={"accuracy": 1.0}, environment={})
+    assert first.write(Run(R1, named("r1"), {"accuracy": 1.0}, {}, identity=identity), [])
     machines("second")
-    assert not second.write(R1, **parts, summary={"accuracy": 2.0}, environment={})
+    assert not second.write(Run(R1, named("r1"), {"accuracy": 2.0}, {}, identity=identity), [])
     assert second.read(R1).summary == {"accuracy": 1.0}
 
 

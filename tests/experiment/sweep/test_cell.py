@@ -1,7 +1,7 @@
 """Cells that are recorded: the recording is whole, and their numbers are those of cells that are not."""
 
 import json
-from multiprocessing import get_context
+from dataclasses import replace
 from shutil import rmtree
 
 import pytest
@@ -27,10 +27,7 @@ def swept(root, record=frozenset(), jobs=1):
     """The events of a sweep over all cells."""
     events = []
     work = Work(str(root), record=record)
-    assert (
-        Sweep(Store(root, writable=True), work, Local(jobs, context=get_context("fork")), events.append).run(CELLS)
-        == []
-    )
+    assert Sweep(Store(root, writable=True), work, Local(jobs), events.append).run(CELLS) == []
     return events
 
 
@@ -90,8 +87,7 @@ def test_a_recording_of_other_numbers_than_the_stored_ones_says_so(tmp_path):
     swept(tmp_path)
     run = Store(tmp_path).read(CELLS[0].id)
     rmtree(run.folder)
-    parts = {"spec": run.spec, "environment": run.environment, "identity": run.identity}
-    Store(tmp_path).write(run.id, steps=[], summary={**run.summary, "accuracy": 12.5}, **parts)
+    Store(tmp_path).write(replace(run, summary={**run.summary, "accuracy": 12.5}), [])
     events = []
     last = execute(CELLS[0], Work(str(tmp_path), record=RECORDED), events.append)
     (notice,) = [event.message for event in events if event.kind == "notice"]

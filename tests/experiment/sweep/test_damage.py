@@ -4,12 +4,11 @@ import subprocess
 
 import pytest
 from experiment import tiny_sweep
-from experiment.tiny_sweep import completions, numbers, specs
+from experiment.tiny_sweep import completions, numbers, specs, sweep
 
 from gotta import GottaError
 from gotta.experiment.run import loaded as module
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import sweep
 
 pytestmark = pytest.mark.thorough
 

@@ -89,7 +89,7 @@ def test_a_line_whose_checksum_was_renewed_still_has_to_have_the_name_of_its_con
             read_line(line_of(replace(run, spec={**run.spec, **edited})).encode())
     with pytest.raises(DamagedRun, match="it is of format None, and this version of gotta reads format 3"):
         read_line(line_of(replace(run, identity={})).encode())
-    with pytest.raises(DamagedRun, match="no run has such a name"):
+    with pytest.raises(DamagedRun, match="what it holds is run"):
         read_line(line_of(replace(run, id="../up")).encode())
 
 

@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import pytest
+from experiment.tiny_sweep import sweep
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.loggers import LOGGERS, Log, make_logger
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import Event, sweep
+from gotta.experiment.sweep.sweep import Event
 
 SPEC = RunSpec.of(
     {

@@ -37,9 +37,9 @@ def id_of(name="r1"):
 R1 = id_of()
 
 
-def write(store, name="r1", **changes):
-    parts = {"steps": [{"step": 0}], "summary": {"accuracy": 50.0}, "environment": {"python": "3"}}
-    store.write(id_of(name), **({"spec": named(name), "identity": identity_of(name)} | parts | changes))
+def write(store, name="r1", steps=({"step": 0},), **changes):
+    parts = {"summary": {"accuracy": 50.0}, "environment": {"python": "3"}, "identity": identity_of(name)}
+    store.write(Run(id_of(name), **({"spec": named(name)} | parts | changes)), steps)
 
 
 def names(folder):
@@ -131,7 +131,7 @@ def test_runs_are_sorted_and_damaged_ones_reported(tmp_path):
     assert damaged["d"] == "environment.json is missing"
     assert damaged["e"] == "steps.jsonl changed after it was stored"
     assert damaged["g"] == damaged["e"]
-    assert damaged["f"] == "spec.json holds no JSON object"
+    assert damaged["f"] == "spec.json is not valid JSON (it holds no object)"
     assert damaged["h"] == "summary.json is not valid JSON (NaN is not a number)"
     assert damaged["i"] == "its summary has no results under 'online'"
     assert [store.has(id_of(name)) for name in "abcdef"] == [True, False, True, False, False, False]
@@ -279,11 +279,11 @@ def test_concurrent_writers_leave_one_complete_run(tmp_path):
 
 KILLED = """
 import os, sys
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.store import Run, Store
 def steps():
     yield {"step": 0}
     os._exit(9)
-Store(sys.argv[1], writable=True).write("r1", spec={}, steps=steps(), summary={}, environment={}, identity={})
+Store(sys.argv[1], writable=True).write(Run("r1", {}, {}, {}), steps())
 """
 
 
@@ -295,7 +295,7 @@ def test_a_killed_writer_leaves_no_run(tmp_path):
     assert not store.has(R1)
     assert [run.id for run in store.runs()] == [id_of("done")]
     assert store.damaged() == []
-    assert store.sweep_leftovers() == ["r1"]
+    store.sweep_leftovers()
     assert names(store.folder) == [id_of("done")]
     write(store, "r1")
     assert store.has(R1)
@@ -313,7 +313,7 @@ def test_sweeping_spares_what_may_still_be_written(tmp_path):
         os.utime(old, (time.time() - 2 * module.A_DAY,) * 2)
 
         def steps():
-            assert store.sweep_leftovers() == ["c"]
+            store.sweep_leftovers()
             yield {}
 
         write(store, "r1", steps=steps())
@@ -346,7 +346,7 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path, monkeypatch):
 
 def test_a_root_that_cannot_be_written_is_refused_at_once(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(GottaError, match="cannot write to"):
+    with pytest.raises(GottaError, match=r"cannot write .*out"):
         Store(tmp_path / "file" / "out", writable=True)
     for writable in (False, True):
         with pytest.raises(GottaError, match="is a file"):
@@ -365,7 +365,7 @@ def test_trying_to_write_leaves_nothing(tmp_path):
 @pytest.mark.parametrize("id", ["", "../x", "a/b", ".hidden", "a b"])
 def test_ids_are_folder_names(tmp_path, id):
     with pytest.raises(GottaError, match="not a folder name"):
-        Store(tmp_path).write(id, spec={}, steps=[], summary={}, environment={}, identity={})
+        Store(tmp_path).write(Run(id, {}, {}, {}), [])
     assert not (tmp_path / "runs").exists()
 
 

@@ -3,7 +3,7 @@ import signal
 import sys
 
 import pytest
-from experiment.tiny_sweep import STREAM, use_tiny
+from experiment.tiny_sweep import STREAM, sweep, use_tiny
 
 import gotta
 from gotta.experiment.spec.run_spec import RunSpec
@@ -11,7 +11,6 @@ from gotta.experiment.sweep import sweep as module
 from gotta.experiment.sweep.cell import Work, execute
 from gotta.experiment.sweep.leases import Leases
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import sweep
 from gotta.memory import policies
 from gotta.memory.policy import Policy
 from gotta.report.panel import place
@@ -103,8 +102,7 @@ def test_a_cell_that_another_sweep_runs_is_waited_for(tmp_path, monkeypatch):
             lease.progress = {"step": 1, "steps": 2, "accuracy": 12.5}
             other._beat_once([lease])
         if event.kind == "moved" and event.id == theirs.id:
-            parts = {name: getattr(finished, name) for name in ("spec", "summary", "environment", "identity")}
-            store.write(theirs.id, steps=list(finished.steps()), **parts)
+            store.write(finished, finished.steps())
             other.release(lease, "finished")
 
     assert sweep([mine, theirs], store, 1, 1, listen) == []

@@ -52,9 +52,9 @@ def test_a_sample_at_the_threshold_enters() -> None:
 
 def test_logits_as_embedding_are_refused() -> None:
     memory = Memory("hus", 2, 2)
-    with pytest.raises(GottaError, match="Expected class probabilities"):
+    with pytest.raises(GottaError, match="Expected class probabilities as embedding"):
         offer(memory, 0, 0.0, point(4.0, -1.0))
-    with pytest.raises(GottaError, match="Expected class probabilities"):
+    with pytest.raises(GottaError, match="Expected class probabilities as embedding"):
         offer(memory, 0, 0.0, point(1.2, 0.0))
     assert len(memory) == 0
     for embedding in ("logits", "features"):

@@ -12,5 +12,5 @@ def test_kcenter_drops_the_one_that_comes_last() -> None:
     assert offer(memory, 0, 0.0, point(0.45, 0.0)) == 2
     assert offer(memory, 0, 0.6, point(0.4, 0.0)) == -1
     assert last_reason(memory) == "redundant"
-    with pytest.raises(GottaError, match="predicted labels only"):
+    with pytest.raises(GottaError, match="pseudo"):
         Memory("kcenter", 6, 2, by="truth")

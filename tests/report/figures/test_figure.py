@@ -17,7 +17,6 @@ from gotta.report.figures.drawing import Drawing
 from gotta.report.figures.figure import (
     MANY,
     Figure,
-    best_rows,
     draws,
     figures,
     first_lines,
@@ -28,24 +27,22 @@ from gotta.report.figures.figure import (
 from gotta.report.figures.raster import png
 from gotta.report.figures.svg import svg
 from gotta.report.results import read_results
-from gotta.report.rows import NO_MEMORY, Row
+from gotta.report.rows import NO_MEMORY, RUNNING
 from gotta.report.write import named_figures, write_report
 
 DOCS = Path(__file__).parents[3] / "docs" / "report.md"
 
 
 def test_of_many_rows_the_best_are_shown_and_what_is_there_to_compare_with():
-    runs = [*composed_runs(lambda a, b: a + 0.1 * b), made("none"), made("none", control="true_kcenter")]
+    runs = [*composed_runs(lambda a, b: a + 0.1 * b), made("none"), made("none", control="running_statistics")]
     (rows,) = panel_of(runs).methods.values()
-    kept, told = best_rows(rows)
+    kept, told = keep_lines(rows.values())
     assert len(kept) == MANY
-    assert {NO_MEMORY, Row("control", "true_kcenter")} <= kept.keys()
-    accuracies = [entry.mean for row, entry in kept.items() if row.is_memory]
-    assert min(accuracies) > max(entry.mean for row, entry in rows.items() if row not in kept)
-    assert told == f" The best {MANY} of 27 rows."
-    assert list(kept) == [row for row in rows if row in kept]
-    few = dict(list(rows.items())[:MANY])
-    assert best_rows(few) == (few, "")
+    assert {NO_MEMORY, RUNNING} <= {entry.row for entry in kept}
+    accuracies = [entry.mean for entry in kept if entry.row.is_memory]
+    assert min(accuracies) > max(entry.mean for entry in rows.values() if entry not in kept)
+    assert told == f" {MANY} of 27 rows: the best, and what there is to compare with."
+    assert kept == [entry for entry in rows.values() if entry in kept]
 
 
 def test_six_lines_are_shown_first_what_there_is_to_compare_with_among_them():

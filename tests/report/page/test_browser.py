@@ -92,7 +92,7 @@ def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
         ("Error", "error"),
         ("Gain over no memory", "none"),
         ("Gain over running statistics", "running_statistics"),
-        ("Seconds", "seconds"),
+        ("Seconds per run", "seconds"),
     ):
         page.get_by_text(name, exact=True).click()
         assert numbers(page) == expected(panel, key)

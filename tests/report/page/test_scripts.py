@@ -15,7 +15,7 @@ TESTS = sorted(Path(__file__).parent.glob("*.test.mjs"))
 
 
 def test_every_module_is_bundled():
-    assert sorted(MODULES) == sorted(path.name for path in FOLDER.glob("*.js"))
+    assert sorted(MODULES) == sorted(path.stem for path in FOLDER.glob("*.js"))
 
 
 def test_the_pure_functions():

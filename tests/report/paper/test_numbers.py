@@ -109,10 +109,10 @@ def test_numbers_of_the_text_stand_in_the_source(source):
 
 
 def test_lookup_by_setting():
-    found = paper.lookup("norm", "fps", 32, "never", data="cifar10-c", gamma=0.1, backbone="wrn-28-10")
+    found = paper.lookup("norm", "fps", 32, reset="never", data="cifar10-c", gamma=0.1, backbone="wrn-28-10")
     assert [(cell.where, cell.value) for cell in found] == [("table1", 76.11), ("table2", 76.11)]
     assert [cell.value for cell in paper.lookup("rotta", "cds", data="imagenet-c", gamma=1e-4)] == [32.76]
-    assert {cell.value for cell in paper.lookup("norm", "none", 64, "never")} == {24.75}  # whatever the capacity
+    assert {cell.value for cell in paper.lookup("norm", "none", 64, reset="never")} == {24.75}  # whatever the capacity
     assert paper.lookup("norm", "hus") == []
     ablation = [cell for cell in text_numbers() if (cell.method, cell.memory) == ("note", "fpsd")]
     assert [(cell.value, cell.epsilon) for cell in ablation] == [(74.7, None)]

@@ -98,11 +98,8 @@ def test_cells_of_the_paper_by_memory_and_method_with_their_flags():
 def test_ranks_are_of_the_memories_that_both_have():
     scores = {"none": 60.0, "fifo": 71.0, "reservoir": 71.01, "fps": 70.0, "mine": 99.0}
     found = beside(panel_of([made(memory, scores=(score,) * 4) for memory, score in scores.items()]))
-    assert {memory: ranks["norm"][0] for memory, ranks in found.ranks.items()} == {
-        "none": 4,
-        "fifo": 1,
-        "reservoir": 1,
-        "fps": 3,
-    }
-    assert found.ranks["fps"]["norm"][1] == 1
-    assert beside(panel_of([made("fps")])).ranks == {}  # one alone has no rank
+    assert [(pair.memory, found.ranks(pair)[0]) for pair in found.pairs] == [
+        *(("none", 4), ("fifo", 1), ("reservoir", 1), ("fps", 3))
+    ]
+    assert found.ranks(found.cells["fps"]["norm"])[1] == 1
+    assert beside(panel_of([made("fps")])).taus == {}  # one alone has no rank

@@ -96,10 +96,8 @@ def test_names_of_this_machine_are_trusted():
 
 
 def test_a_taken_port_is_one_message(served, tmp_path):
-    with pytest.raises(GottaError, match="is taken"):
+    with pytest.raises(GottaError, match=f"cannot listen on .*{served.server_address[1]}: .* in use.*--port 0"):
         server(tmp_path, port=served.server_address[1])
-    with pytest.raises(GottaError, match="does not exist"):
-        server(tmp_path, port=70_000)
 
 
 def test_a_link_below_records_is_not_served(tmp_path):

@@ -2,17 +2,17 @@
 
 import pytest
 from made_runs import made, panel_of
+from made_tables import cells
 
 from gotta.report import panel as panels
-from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row
-from gotta.report.tables.gains import find_twins, gain_table, gains, prior_gains, prior_table
+from gotta.report.rows import RUNNING
+from gotta.report.tables.gains import find_twins, gain_table, prior_table
 
 NONE = [made("none", scores=(50.0, 60.0, 55.0, 65.0), seed=seed) for seed in range(3)]
 FPS = [made("fps", scores=(60.2, 70.06 - seed / 10, 65.1, 74.9 + seed / 10), seed=seed) for seed in range(3)]
 FIFO = [made("fifo", scores=(50.5 - seed / 5, 59.5, 55.0 + seed / 5, 65.4), seed=seed) for seed in range(3)]
 LOW, HIGH = (40.0, 42.0, 44.0, 46.0), (70.0, 72.0, 74.0, 77.0)
 STICKY = {"method__prior": "sticky", "method__labels": "filtered", "method__order_in_batch": "time"}
-MEMORY = Row("memory", "fps")
 
 
 def test_gains_have_intervals_and_marks():
@@ -31,8 +31,8 @@ def test_gains_on_other_streams_are_refused():
 
 
 def test_without_the_baseline_there_is_no_gain():
-    assert gains(panel_of([made("none", "source"), *FPS])) == {}
-    assert gains(panel_of(FPS), RUNNING) == {}
+    assert gain_table(panel_of([made("none", "source"), *FPS])).rows == ()
+    assert gain_table(panel_of(FPS), RUNNING).rows == ()
     assert gain_table(panel_of([*NONE, *FPS, made("fps", "tent")])).columns == ("norm",)
 
 
@@ -43,31 +43,34 @@ def test_rows_at_their_best_rate_are_compared_with_the_control_at_its_own(monkey
         control = None if memory == "fps" else "running_statistics"
         return made(memory, scores=(score,) * 4, control=control, method__rate=rate)
 
-    found = gains(panel_of([at(0.05, 50), at(0.1, 53), at(0.05, 51, "fps"), at(0.2, 60, "fps")]), RUNNING)
-    shown = {bool(row.best_rates): gain.value for (row, _), gain in found.items() if row.is_memory}
-    assert shown == {False: 1, True: 7}
+    found = gain_table(panel_of([at(0.05, 50), at(0.1, 53), at(0.05, 51, "fps"), at(0.2, 60, "fps")]), RUNNING)
+    shown = {name: gain.value for (name, _), gain in cells(found).items() if name.startswith("fps")}
+    assert shown == {"fps": 1, "fps at best rate (0.2)": 7}
 
 
 @pytest.mark.parametrize(("size", "fair"), [(32, True), (64, False)])
 def test_there_is_no_interval_and_no_tie_across_unequal_steps(size, fair):
     steps = {"regime__batch_size": size, "regime__adapt_every": None}
     near = [made("none", scores=(50.0, 60.0, 55.0, 65.0), seed=k, **steps) for k in range(3)]
-    (gain,) = gains(panel_of([*near, *FIFO])).values()
+    (gain,) = gain_table(panel_of([*near, *FIFO])).cells
     assert (gain.interval is not None, gain.tied, gain.other_steps) == (fair, fair, not fair)
 
 
 def test_a_memory_gains_over_none_under_the_same_prior_only():
     low = made("none", scores=LOW)
     panel = panel_of([low, made("fps", scores=HIGH, **STICKY), made("none", scores=HIGH, **STICKY)])
-    sticky = Column("norm", "sticky", uses_order=True)
-    assert {place: gain.value for place, gain in gains(panel).items()} == {(MEMORY, sticky): 0.0}
+    found = cells(gain_table(panel))
+    assert {place: gain.value for place, gain in found.items()} == {("fps", "norm with sticky prior"): 0.0}
 
 
 def test_what_the_prior_adds_is_paired_with_the_same_run_without():
     runs = [made("none"), made("fps"), made("none", scores=HIGH, **STICKY), made("fps", scores=HIGH, **STICKY)]
     runs += [made("none", "source", LOW), made("none", "source", HIGH, **STICKY), made("cstu", scores=HIGH, **STICKY)]
-    found = {(column.method, row.name): gain.number for (row, column), gain in prior_gains(panel_of(runs)).items()}
-    assert found == {("source", "none"): "+30.2", ("norm", "none"): "+20.2", ("norm", "fps"): "+20.2"}
+    found = {
+        (name, column.split()[0]): gain.number for (name, column), gain in cells(prior_table(panel_of(runs))).items()
+    }
+    assert found.pop(("fps", "source")) == "·"
+    assert found == {("none", "source"): "+30.2", ("none", "norm"): "+20.2", ("fps", "norm"): "+20.2"}
     assert "» uses the order of samples" in prior_table(panel_of(runs)).caption[-1]
     assert prior_table(panel_of([made()])).rows == ()
 
@@ -78,4 +81,4 @@ def test_deskew_is_compared_with_its_statistics_without_the_prior():
     panel = panel_of([*runs, made("none", "norm", HIGH, memory__capacity=None)])
     (deskew,) = [entry for entry in panel.entries if entry.column.method == "deskew"]
     assert find_twins(panel)[deskew] == [runs[0]]
-    assert prior_gains(panel)[NO_MEMORY, deskew.column].number == "+30.2"
+    assert cells(prior_table(panel))["none", "deskew with sticky prior"].number == "+30.2"

@@ -209,9 +209,9 @@ def test_samples_as_the_source_knows_them_bring_back_its_level_although_a_jump_s
     monkeypatch.setattr(trial, "_jump", lambda *_: (Score.of(jumped), None))
     monkeypatch.setattr(trial, "_hold", lambda *_: (Score.of(source), at_home))
     monkeypatch.setattr(trial, "_level_of", lambda _: (levels.mean + 1, levels.var))
-    verdict = trial.decide(Prediction(held, None, "probs"))
-    assert verdict.changes["away"] is not returns
-    assert (verdict.level[0] is levels.source_mean) is returns
+    changes, level = trial.decide(Prediction(held, None, "probs"))
+    assert changes["away"] is not returns
+    assert (level[0] is levels.source_mean) is returns
 
 
 @pytest.mark.parametrize("size", [1, 8])

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from gotta.cli.options import AsJson, print_json
+from gotta.cli.options import AsJson, show_answer
 from gotta.cli.terminal import Console
 from gotta.errors import GottaError
 
@@ -54,20 +54,9 @@ def advise(
         if event.kind == "finished" and not as_json:
             console.print(f"{event.label}: {event.accuracy:.1f} %" if labels else event.label, style="dim")
 
-    advice = measure(
-        network,
-        data or None,
-        settings=[_place(text, data) for text in settings or []],
-        budget=budget,
-        labels=labels,
-        out=out,
-        jobs=jobs,
-        device=device,
-        listen=tell,
-    )
-    if as_json:
-        return print_json(advice)
-    console.print(str(advice), soft_wrap=True)
+    like: Any = {"settings": [_place(text, data) for text in settings or []], "budget": budget, "labels": labels}
+    advice = measure(network, data or None, **like, out=out, jobs=jobs, device=device, listen=tell)
+    show_answer(advice, as_json)
 
 
 def _place(text: str, data: str) -> str:

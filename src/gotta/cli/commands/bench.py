@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gotta.cli.terminal import Console
-from gotta.errors import GottaError, messages
+from gotta.errors import GottaError, messages, one_error
 
 if TYPE_CHECKING:
+    from gotta.experiment.spec.run_spec import RunSpec
     from gotta.workflow import Plan, Result
 
 
@@ -106,19 +107,21 @@ def bench(
     from gotta.experiment.sweep.engines.local import choose_gpus
     from gotta.experiment.sweep.loggers import check_logger
     from gotta.workflow import plan
-    from gotta.workflow.bench_plan import check_device_name, check_numbers
+    from gotta.workflow.bench_plan import check_device, check_numbers
 
     console = Console()
     if "=" in recipe:
         recipe, settings = "mini", [recipe, *(settings or [])]
     check_numbers(jobs, threads, snapshot_every)
-    check_device_name(device)
+    check_device(device, here=False)
     for text in log or []:
         check_logger(text)
     where = make_engine(engine, jobs, **engine_options(address, gpus, resources, pack, slurm))
     if engine == "local":
         usable = choose_gpus(gpus, device)
         jobs = jobs or len(usable)
+    with one_error("seeds must be whole numbers such as 0,1,2"):
+        numbers = [int(part) for part in seeds.split(",") if part]
     planned = plan(
         recipe,
         quick=quick,
@@ -127,7 +130,7 @@ def bench(
         method=method,
         data=data,
         model=model,
-        seeds=_numbers(seeds),
+        seeds=numbers,
         settings=settings or [],
         record=record,
         out=out,
@@ -159,11 +162,14 @@ def show_plan(console: Console, plan: "Plan", jobs: int, device: str, ids: bool,
     named = [f"  {spec.id}  {plan.labels[spec.id]}" for spec in plan.todo] if ids else []
     console.print("\n".join([str(plan), *plan.notices(everything=False), *named]), soft_wrap=True)
     if plan.missing:
-        if engine == "local" and (time := plan.estimate_unseen(jobs, device)):
+        from gotta.experiment.recipe.estimate import estimate_unseen
+
+        time = estimate_unseen(plan.looked_at, plan.processes(jobs), device) if engine == "local" else None
+        if time is not None:
             console.print(f"Once everything is here: about {time.told()} (timed with random weights)")
         raise typer.Exit(1)
     if plan.looked_at:
-        console.print(told_cost(plan, jobs, device, engine, everything=False))
+        console.print(told_cost(plan.looked_at, plan.processes(jobs), device, engine))
     if unseen := len(plan.todo) - len(plan.looked_at):
         console.print(f"Not looked at: {unseen} runs with parts of your own, which are imported when they start.")
 
@@ -179,15 +185,16 @@ def announce(console: Console, plan: "Plan", jobs: int, device: str, engine: str
     where = f"in {count} process{'' if count == 1 else 'es'}" if engine == "local" else f"on {engine}"
     console.print(f"{plan.told_counts()} {where}")
     if plan.todo:
-        console.print(told_cost(plan, jobs, device, engine))
+        console.print(told_cost(plan.todo, plan.processes(jobs), device, engine))
 
 
-def told_cost(plan: "Plan", jobs: int, device: str, engine: str, everything: bool = True) -> str:
+def told_cost(specs: "list[RunSpec]", processes: int, device: str, engine: str) -> str:
     """How long it takes here; where the device is not here to be timed, how much there is to compute."""
+    from gotta.experiment.recipe.estimate import count, estimate
     from gotta.workflow.bench_plan import check_device
 
     here = engine == "local" and not messages([lambda: check_device(device)])
-    return str(plan.estimate(jobs, device, everything) if here else plan.count(everything))
+    return str(estimate(specs, processes, device) if here else count(specs))
 
 
 def conclude(console: Console, result: "Result", details: bool = False) -> None:
@@ -210,42 +217,21 @@ def conclude(console: Console, result: "Result", details: bool = False) -> None:
         raise GottaError(f"the runs are finished and kept, but not all of them could be logged: {told}")
 
 
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part]
-    except ValueError:
-        raise GottaError(f"seeds must be whole numbers such as 0,1,2 (got '{text}').") from None
-
-
 def engine_options(address: str, gpus: float, resources: str, pack: int, slurm: str) -> dict[str, Any]:
     """What was given of them, by the names that engines know them by."""
     if not 0 <= gpus < inf or (gpus > 1 and gpus % 1) or pack < 1:
-        raise GottaError(
-            f"gpus={gpus:g}, pack={pack}: expected a number of GPUs, or a share of one such as 0.25, and at least one "
-            "cell per job."
-        )
-    given = {"address": address, "gpus": gpus, "resources": _resources(resources), "options": _options(slurm)}
+        expected = "expected a number of GPUs, or a share of one such as 0.25, and at least one cell per job"
+        raise GottaError(f"gpus={gpus:g}, pack={pack}: {expected}.")
+    with one_error(f"--resources {resources}: expected name=amount by comma, memory in GB: memory=16,highmem=1"):
+        amounts = {name: float(value) for name, value in _pairs(resources).items()}
+        if not all(name and 0 < amount < inf for name, amount in amounts.items()):
+            raise ValueError(resources)
+    with one_error(f"--slurm {slurm}: expected name=value by comma, minutes above 0: partition=gpu,minutes=60"):
+        options = _pairs(slurm)
+        if "" in options or int(options.get("minutes", 1)) < 1:
+            raise ValueError(slurm)
+    given = {"address": address, "gpus": gpus, "resources": amounts, "options": options}
     return {name: value for name, value in given.items() if value} | ({"pack": pack} if pack > 1 else {})
-
-
-def _resources(text: str) -> dict[str, float]:
-    """`memory=16,highmem=1` by name."""
-    try:
-        amounts = {name: float(value) for name, value in _pairs(text).items()}
-    except ValueError:
-        amounts = {"": 0.0}
-    if not all(name and 0 < amount < inf for name, amount in amounts.items()):
-        raise GottaError(f"--resources {text}: expected name=amount by comma, memory in GB: memory=16,highmem=1.")
-    return amounts
-
-
-def _options(text: str) -> dict[str, str]:
-    """`partition=gpu,minutes=60` by name."""
-    options = _pairs(text)
-    minutes = options.get("minutes", "1")
-    if not all(options) or not (minutes.isascii() and minutes.isdigit() and int(minutes[:9])):
-        raise GottaError(f"--slurm {text}: expected name=value by comma, minutes above 0: partition=gpu,minutes=60.")
-    return options
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -36,7 +36,7 @@ def check(
         seed: Another seed draws other cases.
     """
     from gotta.checks.parts import check_part
-    from gotta.experiment.spec.text import dotted as parse_settings
+    from gotta.experiment.spec.text import sections as parse_settings
 
     report = check_part(part, kind, examples=examples, seed=seed, settings=parse_settings(settings or []))
     print(report)

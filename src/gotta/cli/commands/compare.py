@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from gotta.cli.options import AsJson, finished, print_json
-from gotta.cli.terminal import Console
+from gotta.cli.options import AsJson, finished, show_answer
 from gotta.errors import GottaError
 
 
@@ -29,15 +28,10 @@ def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson
 
     if second is None:
         if not Path(first).exists():
-            raise GottaError(
-                f"compare '{first}' with what? Give a second entry (`gotta compare {folder} {first} fifo`), or another "
-                f"folder of runs; there is no folder '{first}'."
-            )
+            way_out = f"Give a second entry (`gotta compare {folder} {first} fifo`), or another folder of runs"
+            raise GottaError(f"compare '{first}' with what? {way_out}; there is no folder '{first}'.")
         return compare_folders(folder, Path(first), as_json)
-    panels = place(finished(folder)).panels
-    if as_json:
-        return print_json(compare_entries(panels, first, second))
-    Console().print(str(compare_entries(panels, first, second)), soft_wrap=True)
+    show_answer(compare_entries(place(finished(folder)).panels, first, second), as_json)
 
 
 def compare_folders(a: Path, b: Path, as_json: bool) -> None:
@@ -46,12 +40,9 @@ def compare_folders(a: Path, b: Path, as_json: bool) -> None:
     from gotta.safe_text import one_line
 
     changes = find_changes(finished(a), finished(b))
-    if as_json:
-        return print_json(changes)
-
     lines = [f"setting {name}: A {before}, B {after}" for name, before, after in changes.settings]
     lines += [f"environment {name}: A {before}, B {after}" for name, before, after in changes.environment]
     lines += [f"only in A: {cell}" for cell in changes.only_a] + [f"only in B: {cell}" for cell in changes.only_b]
     found = change_table(changes)
     last = plain(found) if found.rows else found.caption[0]
-    Console().print("\n".join([f"A: {a}", f"B: {b}", *map(one_line, lines), last]), soft_wrap=True)
+    show_answer(changes, as_json, "\n".join([f"A: {a}", f"B: {b}", *map(one_line, lines), last]))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gotta.errors import GottaError, check_known
+from gotta.safe_text import tell_bytes
 
 if TYPE_CHECKING:
     from gotta.data.local.catalogue import Form
@@ -30,9 +31,11 @@ def download(name: str | None = None, only: str = "", unpack: bool = False, dry_
         unpack: Unpack the archives; they are kept.
         dry_run: Only print what would be fetched.
     """
+    from gotta.cli.progress import counted
     from gotta.data.home import named_home
     from gotta.data.local.catalogue import chosen, entry
-    from gotta.files import check_writable
+    from gotta.data.local.download import fetch
+    from gotta.data.local.unpack import unpack as unpack_archive
 
     if name is None:
         return _list()
@@ -42,18 +45,25 @@ def download(name: str | None = None, only: str = "", unpack: bool = False, dry_
     _announce(found.title, forms, folder)
     if dry_run:
         return
-    check_writable(folder / forms[0].name)
     for form in forms:
-        _fetch(form, folder)
-        if unpack:
-            _unpack(form, folder)
+        there = (folder / form.name).exists()
+        try:
+            with counted(f"bytes of {form.name}") as progress:
+                path = fetch(form, folder, progress)
+        except KeyboardInterrupt:
+            print(f"\nStopped. What arrived of {form.name} is kept; run the command again to go on.")
+            raise typer.Exit(130) from None
+        print(f"{'There already' if there else 'Fetched and verified'}: {path}")
+        if unpack and (form.packed or form.name.endswith(".zip")):
+            print(f"Unpacking {form.name} ...")
+            brought = unpack_archive(path, folder / form.into)
+            print("\n".join(f"Unpacked: {one}" for one in brought) or f"All of {form.name} is unpacked already.")
     if not unpack and any(form.packed for form in forms):
         print(f"To unpack: gotta data download {name}{f' --only {only}' if only else ''} --unpack")
 
 
 def _list() -> None:
     from gotta.data.local.catalogue import catalogue
-    from gotta.safe_text import tell_bytes
 
     for entry in catalogue().values():
         parts = ", ".join(f"{form.part} {tell_bytes(form.size)}" for form in entry.downloads)
@@ -63,7 +73,6 @@ def _list() -> None:
 
 def _announce(title: str, forms: "list[Form]", folder: Path) -> None:
     from gotta.data.local.download import host
-    from gotta.safe_text import tell_bytes
 
     total = sum(form.size for form in forms)
     print(f"{title}: {len(forms)} file{'s' if len(forms) > 1 else ''}, {tell_bytes(total)}, into {folder}")
@@ -71,29 +80,6 @@ def _announce(title: str, forms: "list[Form]", folder: Path) -> None:
         checked = "sha256" if form.sha256 else "md5"
         there = "  (there already)" if (folder / form.name).exists() else ""
         print(f"  {form.name}  {tell_bytes(form.size)}  from {host(form.address)}  ({checked}){there}")
-
-
-def _fetch(form: "Form", folder: Path) -> None:
-    from gotta.cli.progress import counted
-    from gotta.data.local.download import fetch
-
-    there = (folder / form.name).exists()
-    try:
-        with counted(f"bytes of {form.name}") as progress:
-            path = fetch(form, folder, progress)
-    except KeyboardInterrupt:
-        print(f"\nStopped. What arrived of {form.name} is kept; run the command again to go on.")
-        raise typer.Exit(130) from None
-    print(f"{'There already' if there else 'Fetched and verified'}: {path}")
-
-
-def _unpack(form: "Form", folder: Path) -> None:
-    from gotta.data.local.unpack import unpack
-
-    if form.packed or form.name.endswith(".zip"):
-        print(f"Unpacking {form.name} ...")
-        brought = unpack(folder / form.name, folder / form.into)
-        print("\n".join(f"Unpacked: {path}" for path in brought) or f"All of {form.name} is unpacked already.")
 
 
 def make(
@@ -137,10 +123,8 @@ def make(
     check_known("data set to make", name, [*readers, "imagenet-c"])
     for option, given in {"severity": severity, "size": size, "format": format}.items():
         if given not in ("", None) and name in readers:
-            raise GottaError(
-                f"--{option} is for imagenet-c; each file of {name} holds all five severities of 32 x 32 pixels. "
-                f"Leave --{option} out, and name the severity where the data is used (severity=5)."
-            )
+            told = f"--{option} is for imagenet-c; each file of {name} holds all five severities of 32 x 32 pixels"
+            raise GottaError(f"{told}. Leave --{option} out; name a severity where the data is used (severity=5).")
     chosen = [part for part in corruption.split(",") if part] or list(STANDARD)
     with counted("images corrupted") as progress:
         if name == "imagenet-c":
@@ -184,13 +168,15 @@ def show(
         columns: At most so many pictures in a row.
     """
     from gotta.data import dataset as read_dataset
+    from gotta.data.readers.cifar import CLASSES
     from gotta.experiment.spec.text import read_settings
     from gotta.show.contact_sheet import contact_sheet
+    from gotta.show.sheet_rows import class_names
 
     if "=" in name:
         name, settings = "cifar10-mini", [name, *(settings or [])]
     dataset = read_dataset(name, **read_settings(data_argument or []))
-    names = _names(dataset, name)
+    names = class_names(dataset, CLASSES if name.startswith("cifar10") else ())
     if settings:
         facts, made = _stream(dataset, names, settings, rows, columns)
     else:
@@ -232,13 +218,6 @@ def _stream(
         return f"{title(stream.spec)}: {_of(len(stream.clip_starts), rows)} clips as they arrive", made
     shown = f"the first {columns} of up to {stream.batch_size} samples of {_of(len(stream), rows)} batches"
     return f"{title(stream.spec)}: {shown}", batch_rows(stream, names, rows, columns)
-
-
-def _names(dataset: "Dataset", name: str) -> list[str]:
-    from gotta.data.readers.cifar import CLASSES
-    from gotta.show.sheet_rows import class_names
-
-    return class_names(dataset, CLASSES if name.startswith("cifar10") else ())
 
 
 def _of(count: int, most: int) -> str:

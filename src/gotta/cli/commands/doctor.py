@@ -1,13 +1,8 @@
 """`gotta doctor`: what is a model like, and is anything wrong with it?"""
 
-from typing import TYPE_CHECKING
-
 import typer
 
-from gotta.cli.options import AsJson, print_json
-
-if TYPE_CHECKING:
-    from torch import nn
+from gotta.cli.options import AsJson, show_answer
 
 
 def doctor(model: str, weights: str | None = None, method: str = "*", as_json: AsJson = False) -> None:
@@ -23,20 +18,12 @@ def doctor(model: str, weights: str | None = None, method: str = "*", as_json: A
         method: Measure a step of these methods only: names or wildcards, by comma.
     """
     from gotta.doctor import examine
-
-    report = examine(find_model(model, weights), tried=method)
-    if as_json:
-        print_json({**vars(report), "problems": report.problems})
-    else:
-        print(report)
-    if report.problems:
-        raise typer.Exit(1)
-
-
-def find_model(name: str, weights: str | None = None) -> "nn.Module":
-    """A model from `module:attribute`, called if it is not a model itself, or one of gotta's own names."""
     from gotta.experiment.run.loaded import find_weights
     from gotta.models import load
     from gotta.models.own import build_network, is_own
 
-    return build_network(name) if is_own(name) and weights is None else load(name, find_weights(weights))
+    own = is_own(model) and weights is None
+    report = examine(build_network(model) if own else load(model, find_weights(weights)), tried=method)
+    show_answer({**vars(report), "problems": report.problems}, as_json, str(report))
+    if report.problems:
+        raise typer.Exit(1)

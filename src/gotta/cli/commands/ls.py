@@ -2,14 +2,11 @@
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gotta.cli.options import AsJson, print_json
+from gotta.cli.options import AsJson, show_answer
 from gotta.cli.terminal import Console
 from gotta.errors import GottaError, check_known
-
-if TYPE_CHECKING:
-    from gotta.registry import Registry
 
 GROUPS = {"streams": ("orders", "schedules", "domain-orders")}
 
@@ -30,7 +27,7 @@ def ls(kind: str = "", as_json: AsJson = False) -> None:
         check_known("kind", kind, {**listed, **GROUPS})
     wanted = [name for name in listed if kind in ("", name) or name in GROUPS.get(kind, ())]
     if as_json:
-        return print_json({name: listed[name]() for name in wanted})
+        return show_answer({name: listed[name]() for name in wanted}, as_json)
     table = Table(box=None, pad_edge=False, show_header=False)
     for name in wanted:
         table.add_row(Text(name, "bold"), "")
@@ -50,7 +47,8 @@ def everything() -> dict[str, Callable[[], dict[str, str]]]:
     from gotta.streams import DOMAIN_ORDERS
 
     def registered(kind: str) -> Callable[[], dict[str, str]]:
-        return lambda: {name: _line(REGISTRIES[kind], name) for name in REGISTRIES[kind].names()}
+        known = REGISTRIES[kind]
+        return lambda: {name: _line(known, name) for name in known.names()}
 
     return {
         "memories": registered("memory"),
@@ -71,10 +69,10 @@ def everything() -> dict[str, Callable[[], dict[str, str]]]:
     }
 
 
-def _line(registry: "Registry[Any]", name: str) -> str:
+def _line(known: Any, name: str) -> str:
     """What it is; of a plug-in that cannot be imported, why, so that the others are listed all the same."""
     try:
-        return first_paragraph(registry.get(name))
+        return first_paragraph(known.get(name))
     except GottaError as error:
         return str(error)
 
@@ -105,7 +103,5 @@ def _model_line(name: str) -> str:
         return f"{parameters(name) / 1e6:.2f} million parameters; weights=FILE"
     found = record(name)
     accuracy = found["training"].get("test_accuracy", float("nan"))
-    return (
-        f"{parameters(found['architecture']) / 1e6:.2f} million parameters; bundled: {found['num_classes']} classes, "
-        f"{accuracy:.2f} % on its clean test set"
-    )
+    size = f"{parameters(found['architecture']) / 1e6:.2f} million parameters"
+    return f"{size}; bundled: {found['num_classes']} classes, {accuracy:.2f} % on its clean test set"

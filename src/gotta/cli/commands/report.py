@@ -28,12 +28,10 @@ def report(folder: Path, metric: str = "accuracy", details: bool = False, out: P
     from gotta.report.write import write_report
 
     results = read_results(folder)
-    if not results.runs and not results.damaged:
-        raise GottaError(f"no finished runs in '{folder}'. Expected a folder of 'gotta bench', such as runs/mini.")
     if not results.runs:
-        raise GottaError(
-            f"every run in '{folder}' is damaged: {'; '.join(f'{id}: {reason}' for id, reason in results.damaged[:3])}."
-        )
+        damaged = "; ".join(f"{id}: {reason}" for id, reason in results.damaged[:3])
+        told = f"every run in '{folder}' is damaged: {damaged}." if damaged else f"no finished runs in '{folder}'."
+        raise GottaError(f"{told} Expected a folder of 'gotta bench', such as runs/mini.")
     for chapter in results.chapters:
         chapter.tables(metric)  # a metric that is not known is refused before anything is written
     path = write_report(results, to=out)  # before anything is printed, which may go to a pipe that closes early

@@ -70,10 +70,8 @@ def run(
     if show:
         print(dump(planned.specs[0]), end="")
         return
-    if journal is not None:
-        return write_journal(console, planned, journal, device)
-    if latency:
-        return print_latency(console, planned, device)
+    if journal is not None or latency:
+        return run_beside(console, planned, device, journal, latency)
     planned.check(device)
     for line in planned.notices():
         console.print(line, soft_wrap=True)
@@ -82,28 +80,21 @@ def run(
     conclude(console, result)
 
 
-def print_latency(console: Console, plan: "Plan", device: str) -> None:
-    """One run, in this process: how long a batch waits for its answer, and how long its step takes."""
+def run_beside(console: Console, plan: "Plan", device: str, journal: Path | None, latency: bool) -> None:
+    """A run in this process, beside the store: for its journal, or for how long a batch waits and a step takes."""
     from gotta.experiment.run.run import run as run_once
-    from gotta.experiment.run.scoring import latency
+    from gotta.experiment.run.scoring import latency as latencies
+    from gotta.files import check_writable
 
     plan.check(device)
-    steps, summary = run_once(plan.specs[0], device=device)
-    for name, (half, most) in latency(steps).items():
-        console.print(f"{name:6}  p50 {1000 * half:.2f} ms   p99 {1000 * most:.2f} ms")
-    samples = max(step["samples"] for step in steps)
-    line = f"{len(steps)} batches of {samples}, {summary['seconds']:.1f} s, {summary['cpu_seconds']:.1f} s of CPU"
-    peak = summary["cost"]["peak_mb"]
-    console.print(line + ("" if peak is None else f", at most {peak:.0f} MB"))
-
-
-def write_journal(console: Console, plan: "Plan", path: Path, device: str) -> None:
-    """A run beside the store, for its journal alone."""
-    from gotta.experiment.run.run import run as run_once
-    from gotta.files import check_writable
-    from gotta.workflow.bench_plan import check_device
-
-    check_device(device)
-    check_writable(path)
-    run_once(plan.specs[0], journal=path, device=device)
-    console.print(f"Journal: {path}", soft_wrap=True)
+    if journal is not None:
+        check_writable(journal)
+    steps, summary = run_once(plan.specs[0], journal=journal, device=device)
+    if journal is not None:
+        console.print(f"Journal: {journal}", soft_wrap=True)
+    if latency:
+        for name, (half, most) in latencies(steps).items():
+            console.print(f"{name:6}  p50 {1000 * half:.2f} ms   p99 {1000 * most:.2f} ms")
+        samples, peak = max(step["samples"] for step in steps), summary["cost"]["peak_mb"]
+        line = f"{len(steps)} batches of {samples}, {summary['seconds']:.1f} s, {summary['cpu_seconds']:.1f} s of CPU"
+        console.print(line + ("" if peak is None else f", at most {peak:.0f} MB"))

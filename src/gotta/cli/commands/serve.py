@@ -1,7 +1,6 @@
 """`gotta serve`: a model as a service, on Ray Serve."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -56,8 +55,8 @@ def serve(
         cpus: Cores of a replica.
         gpus: GPUs of a replica, or a share of one.
     """
-    from gotta.serve.app import Settings, run
-    from gotta.serve.requests import Limits
+    from gotta.serve.app import run
+    from gotta.serve.settings import Limits, Settings
 
     limits = Limits(max_bytes, max_samples, seconds=timeout)
     settings = Settings(
@@ -74,4 +73,4 @@ def serve(
         size=size,
         limits=limits,
     )
-    run(settings, host, port, grpc_port, address or os.environ.get("RAY_ADDRESS", ""), [str(Path.cwd()), *sys.path])
+    run(settings, host, port, grpc_port, address or os.environ.get("RAY_ADDRESS", ""))

@@ -1,10 +1,11 @@
 """`gotta show`: all settings of a part of any kind, or the spec of a run."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gotta.cli.options import AsJson, print_json, to_plain
-from gotta.errors import GottaError, unknown
+from gotta.cli.options import AsJson, show_answer, to_plain
+from gotta.errors import GottaError, one_error, unknown
 
 if TYPE_CHECKING:
     from gotta.experiment.sweep.store import Run
@@ -39,18 +40,16 @@ def show(name: str, store: Path = Path("runs/single"), as_json: AsJson = False) 
     from gotta.json_yaml import parse_yaml
 
     if kinds := find_kinds(name):
-        described = [_described(kind, name) for kind in kinds]
-        if as_json:
-            return print_json(described)
-        print("---\n".join(_written(part) for part in described), end="")
+        answer: Any = [_described(kind, name) for kind in kinds]
+        text = "---\n".join(map(_written, answer))
     elif name in protocols():
-        print_json(parse_yaml(text_of(name))) if as_json else print(text_of(name), end="")
+        answer, text = parse_yaml(text_of(name)), text_of(name)
     elif (found := _run(name, store)) is not None:
-        print_json(found.spec) if as_json else print(dump(found.spec), end="")
+        answer, text = found.spec, dump(found.spec)
     else:
-        raise unknown(
-            "part or run", name, {known for registry in KINDS.values() for known in registry.names()} | {*protocols()}
-        )
+        parts = {known for registry in KINDS.values() for known in registry.names()}
+        raise unknown("part or run", name, parts | {*protocols()})
+    show_answer(answer, as_json, text.removesuffix("\n"))
 
 
 def _run(name: str, folder: Path) -> "Run | None":
@@ -77,13 +76,9 @@ def _described(kind: str, name: str) -> dict[str, Any]:
     from gotta.methods import describe
 
     part = KINDS[kind].take(name)
-    try:
+    with one_error(f"{kind} '{name}' cannot be described"):
         described = describe(name) if kind == "method" else _settings(kind, name, part)
         return {key: to_plain(value) for key, value in described.items()}
-    except Exception as error:
-        if ":" not in name:
-            raise
-        raise GottaError(f"{kind} '{name}' cannot be described: {type(error).__name__}: {error}.") from error
 
 
 def _settings(kind: str, name: str, part: Any) -> dict[str, Any]:
@@ -91,9 +86,8 @@ def _settings(kind: str, name: str, part: Any) -> dict[str, Any]:
 
     from gotta.streams import StreamSpec
 
-    defaults = {
-        p.name: None if p.default is p.empty else p.default for p in inspect.signature(part).parameters.values()
-    }
+    takes = inspect.signature(part).parameters.items()
+    defaults = {name: None if one.default is one.empty else one.default for name, one in takes}
     if kind in ("order", "schedule"):  # they take their settings from the stream's; the rest comes with its data set
         stream = vars(StreamSpec())
         defaults = {name: stream[name] for name in defaults if name in stream}
@@ -109,13 +103,9 @@ def _written(described: dict[str, Any]) -> str:
 
     import yaml
 
-    summary = textwrap.fill(
-        described.get("summary", ""), 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
-    )
-    folded = f"summary: >-\n{summary}\n" if summary.strip() else ""
-    rest = {key: value for key, value in described.items() if key not in ("name", "summary")}
-    texts = [
-        yaml.safe_dump(part, sort_keys=False, allow_unicode=True, width=110)
-        for part in ({"name": described["name"]}, rest)
-    ]
-    return texts[0] + folded + texts[1]
+    rest = dict(described)
+    name, summary = rest.pop("name"), rest.pop("summary", "")
+    lines = textwrap.wrap(summary, 108, break_on_hyphens=False)
+    folded = "".join(["summary: >-\n", *(f"  {line}\n" for line in lines)]) if lines else ""
+    write = partial(yaml.safe_dump, sort_keys=False, allow_unicode=True, width=110)
+    return f"{write({'name': name})}{folded}{write(rest)}"

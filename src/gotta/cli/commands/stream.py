@@ -33,18 +33,15 @@ def show(
     """
     from gotta.core.exposure import SETTINGS, Exposure
     from gotta.data import dataset
-    from gotta.experiment.spec.text import read_settings
+    from gotta.experiment.spec.text import read_settings, split_settings
+    from gotta.experiment.spec.user_parts import permit
     from gotta.show.stream_picture import draw, show_text
-    from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
+    from gotta.streams import Stream, StreamSpec
 
     read = read_settings(settings or [])
     exposure = Exposure(**{name: read.pop(name) for name in SETTINGS if name in read})
     spec = StreamSpec.of(**read)
-    # What a file names is not to be imported.
-    given = read_settings([setting for setting in settings or [] if "=" in setting])
-    for name, registry in (("order", ORDERS), ("schedule", SCHEDULES)):
-        if name in given:
-            registry.take(str(given[name]))
+    permit({"stream": split_settings(settings or [])[1]})  # what a file names is not to be imported
     stream = Stream(dataset(data, **read_settings(data_argument or [])), spec)
     exposed = exposure.steps(stream, spec.seed) if exposure.is_limited else None
     print(show_text(stream, exposed))

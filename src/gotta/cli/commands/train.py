@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from gotta.train import Settings
     from gotta.types import Images, IntArray
 
+    # Training images, labels, class names; test images and labels; what a record says about where they are from.
+    Read = tuple[Images, IntArray, list[str], tuple[Images, IntArray] | None, dict[str, Any] | None]
+
 INTERRUPTED = 130
 
 
@@ -82,13 +85,13 @@ def train(
         return
     checkpoint = checkpoint_path(out)
     print(f"Reading {data}", flush=True)
-    images, labels, classes, tested = _read(data, test, size, every)
+    images, labels, classes, tested, source = _read(data, test, size, every)
     print(f"{len(images):,} images of {len(classes)} classes", flush=True)
     if checkpoint.exists():
         print(f"Continuing {checkpoint}", flush=True)
     try:
         with training() as report:
-            fit(images, labels, settings, out, tested, report, classes, _source(data, every))
+            fit(images, labels, settings, out, tested, report, classes, source)
     except KeyboardInterrupt:
         kept = f"its finished epochs are in {checkpoint}, and " if checkpoint.exists() else ""
         print(f"\nInterrupted: {kept}the same command goes on from there.")
@@ -106,43 +109,35 @@ def parse_settings(architecture: str, texts: Sequence[str]) -> "Settings":
     return Settings.of({"architecture": architecture, **dict(text.split("=", 1) for text in texts)})
 
 
-def _read(
-    data: Path, test: Path | None, size: int, every: int = 1
-) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray] | None]":
-    """Training images, labels, class names, and test images and labels if there are any."""
+def _read(data: Path, test: Path | None, size: int, every: int) -> "Read":
     from gotta.data import cifar10, image_folder
     from gotta.data.readers.cifar import CLASSES, is_cifar10
+    from gotta.data.readers.gtsrb import is_sheets
+    from gotta.data.readers.tracks import is_tracks
 
     if not data.exists():
         raise GottaError(f"nothing at --data {data}. Expected CIFAR-10 (archive or folder), or a folder of images.")
-    if _holds_tracks(data):
-        if test is not None:
-            raise GottaError(f"--test {test} is not used: every fourth track is held out to test on. Leave it out.")
+    holds_tracks, cifar = is_sheets(data) or is_tracks(data), is_cifar10(data)
+    if test is not None and (holds_tracks or cifar):
+        instead = "every fourth track is held out to test on" if holds_tracks else "CIFAR-10 has its own test images"
+        raise GottaError(f"--test {test} is not used: {instead}. Leave it out.")
+    if holds_tracks:
         return _read_tracks(data, size, every)
     if every > 1:
         raise GottaError(f"--every {every} thins the frames of video tracks, and {data} holds none. Leave it out.")
-    if is_cifar10(data):
-        if test is not None:
-            raise GottaError(f"--test {test} is not used: CIFAR-10 has its own test images. Leave it out.")
-        return *cifar10(data, "train"), list(CLASSES), cifar10(data, "test")
+    if cifar:
+        return *cifar10(data, "train"), list(CLASSES), cifar10(data, "test"), None
     images, labels, classes = image_folder(data, size)
     if test is None:
-        return images, labels, classes, None
+        return images, labels, classes, None, None
     test_images, test_labels, test_classes = image_folder(test, size)
     if test_classes != classes:
         odd = ", ".join(sorted(set(test_classes) ^ set(classes)))
         raise GottaError(f"{test} and {data} differ in their classes: {odd}. Expected the same folders in both.")
-    return images, labels, classes, (test_images, test_labels)
+    return images, labels, classes, (test_images, test_labels), None
 
 
-def _holds_tracks(data: Path) -> bool:
-    from gotta.data.readers.gtsrb import is_sheets
-    from gotta.data.readers.tracks import is_tracks
-
-    return is_sheets(data) or is_tracks(data)
-
-
-def _read_tracks(data: Path, size: int, every: int) -> "tuple[Images, IntArray, list[str], tuple[Images, IntArray]]":
+def _read_tracks(data: Path, size: int, every: int) -> "Read":
     import numpy as np
 
     from gotta.data.readers import clips
@@ -152,14 +147,8 @@ def _read_tracks(data: Path, size: int, every: int) -> "tuple[Images, IntArray, 
     tracks = read_sheets(data) if is_sheets(data) else read_tracks(data, size)
     seen, held = clips.every(clips.split(tracks, "train"), every), clips.split(tracks, "held_out")
     pixels = [part.frames(np.arange(len(part))) for part in (seen, held)]
-    return pixels[0], seen.labels, list(seen.classes), (pixels[1], held.labels)
-
-
-def _source(data: Path, every: int) -> dict[str, Any] | None:
-    """What a record says about tracks: which frames were trained on."""
-    from gotta.data.readers.clips import HELD_OUT_OF
-
-    return {"file": data.name, "held_out_of": HELD_OUT_OF, "every": every} if _holds_tracks(data) else None
+    source = {"file": data.name, "held_out_of": clips.HELD_OUT_OF, "every": every}
+    return pixels[0], seen.labels, list(seen.classes), (pixels[1], held.labels), source
 
 
 def _say_finished(out: Path, settings: "Settings") -> None:

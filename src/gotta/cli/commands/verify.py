@@ -43,8 +43,6 @@ def verify(
     if note:
         add_notes(found, (results if results.is_dir() else results.parent) / VERIFIED)
     if wrong := [one.id for one in found if one.outcome == OTHER]:
-        print(
-            f"gotta: {len(wrong)} of {len(found)} runs gave other numbers than are kept: {', '.join(wrong)}.",
-            file=sys.stderr,
-        )
+        told = f"{len(wrong)} of {len(found)} runs gave other numbers than are kept: {', '.join(wrong)}"
+        print(f"gotta: {told}.", file=sys.stderr)
         raise typer.Exit(1)

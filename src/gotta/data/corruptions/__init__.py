@@ -6,15 +6,24 @@
 [153, 153, 153]
 """
 
+from collections.abc import Callable
+
 from numpy.typing import ArrayLike
 
-from gotta.data.corruptions.apply import apply
+from gotta.data.corruptions import blur, digital, noise, spatter, weather
 from gotta.data.corruptions.between import find_at
+from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.inputs import check_images, check_index, check_seed
-from gotta.data.corruptions.severities import EXTRA, SEVERITIES, STANDARD, TABLES
+from gotta.data.corruptions.severities import EXTRA, SEVERITIES, STANDARD, TABLES, Parameters
 from gotta.types import Images
 
 __all__ = ["EXTRA", "SEVERITIES", "STANDARD", "TABLES", "corrupt"]
+
+FAMILIES = (noise, blur, weather, digital, spatter)
+_CORRUPTIONS: dict[str, Callable[[Images, Parameters, Draws], Images]] = {
+    name: getattr(family, name) for family in FAMILIES for name in (*STANDARD, *EXTRA) if hasattr(family, name)
+}
+_PIXELS_AT_ONCE = 2**16  # bounds the memory; larger pieces also fall out of the processor's cache
 
 
 def corrupt(
@@ -34,4 +43,9 @@ def corrupt(
     (parameters, key), seed = find_at(name, severity, table), check_seed(seed)
     images = check_images(images)
     rows = check_index(index, len(images))
-    return apply(images, name, parameters, seed, key, rows) if severity else images.copy()
+    out = images.copy()
+    piece = max(1, _PIXELS_AT_ONCE // (images.shape[1] * images.shape[2]))
+    for start in range(0, len(images) if severity else 0, piece):
+        part = slice(start, start + piece)
+        out[part] = _CORRUPTIONS[name](images[part], parameters, Draws(seed, name, key, rows[part]))
+    return out

@@ -43,15 +43,13 @@ def find_at(name: str, severity: float, table: str) -> tuple[Parameters, int]:
 
 def parameters_between(name: str, severity: float, table: str) -> Parameters:
     """The parameters of a severity, linear between the two published ones beside it."""
-    lower, share = int(severity), severity - int(severity)
-    below = np.array(find_parameters(name, lower, table) if lower else _nothing(name, table), np.float64)
-    if not share:
-        return tuple(find_parameters(name, lower, table)) if lower else tuple(below.tolist())
-    above = np.array(find_parameters(name, lower + 1, table), np.float64)
+    lower = min(int(severity), SEVERITIES[-1] - 1)
+    share, above = severity - lower, np.array(find_parameters(name, lower + 1, table), np.float64)
+    nothing = [usual if value is None else value for value, usual in zip(NOTHING[name], above, strict=True)]
+    below = np.array(find_parameters(name, lower, table) if lower else nothing, np.float64)
     if name in BY_RECIPROCAL:
-        below, above = 1 / below, 1 / above
-    mixed = (1 - share) * below + share * above
-    return tuple((1 / mixed if name in BY_RECIPROCAL else mixed).tolist())
+        return tuple((1 / ((1 - share) * (1 / below) + share * (1 / above))).tolist())
+    return tuple(((1 - share) * below + share * above).tolist())
 
 
 def check_severity(severity: float) -> int:
@@ -60,8 +58,3 @@ def check_severity(severity: float) -> int:
     if not number or not 0 <= severity <= SEVERITIES[-1] or severity * STEPS != int(severity * STEPS):
         raise GottaError(f"severity must be 1, 2, 3, 4 or 5, or a quarter between 0 and 5 (got {severity!r}).")
     return int(severity * STEPS)
-
-
-def _nothing(name: str, table: str) -> Parameters:
-    first = find_parameters(name, 1, table)
-    return tuple(usual if value is None else value for value, usual in zip(NOTHING[name], first, strict=True))

@@ -59,11 +59,8 @@ def pixelate(images: Images, parameters: Parameters, draws: Draws) -> Images:
     """Shrink and enlarge with box filters."""
     height, width = images.shape[1:3]
     small = (max(int(width * parameters[0]), 1), max(int(height * parameters[0]), 1))
-    out = np.empty_like(images)
-    for image, result in zip(images, out, strict=True):
-        coarse = Image.fromarray(image).resize(small, Image.Resampling.BOX)
-        result[:] = coarse.resize((width, height), Image.Resampling.BOX)
-    return out
+    coarse = (Image.fromarray(image).resize(small, Image.Resampling.BOX) for image in images)
+    return np.stack([np.asarray(one.resize((width, height), Image.Resampling.BOX)) for one in coarse])
 
 
 def jpeg_compression(images: Images, parameters: Parameters, draws: Draws) -> Images:

@@ -6,37 +6,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gotta.data.corruptions.severities import SEVERITIES, TABLES, Parameters
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.limits import Within, require
 from gotta.types import Images, IntArray
 
 _SMALLEST_SIDE = 8
+EXPECTED = "Expected a NumPy array of uint8 values in 0 .. 255, shape [N, H, W, 3]"
 
 
 def find_parameters(name: str, severity: float, table: str) -> Parameters:
-    if table not in TABLES:
-        raise unknown("table of severities", str(table), TABLES)
-    if name not in TABLES[table]:
-        raise unknown("corruption", str(name), TABLES[table])
+    check_known("table of severities", table, TABLES)
+    check_known("corruption", name, TABLES[table])
     if isinstance(severity, bool) or severity not in SEVERITIES:
         raise GottaError(f"severity must be 1, 2, 3, 4 or 5, got {severity!r}.")
     return TABLES[table][name][int(severity) - 1]
 
 
 def check_images(images: Images) -> Images:
-    wanted = "Expected a NumPy array of uint8 values in 0 .. 255, shape [N, H, W, 3]"
     if not isinstance(images, np.ndarray):
-        raise GottaError(f"images are a {type(images).__name__}. {wanted}.")
+        raise GottaError(f"images are a {type(images).__name__}. {EXPECTED}.")
     if images.dtype != np.uint8:
-        raise GottaError(f"images have dtype {images.dtype}. {wanted}; values in 0 .. 1 must be multiplied by 255.")
-    if images.ndim != 4 or images.shape[3] != 3:
-        raise GottaError(f"images have shape {list(images.shape)}. {wanted}; one image needs a leading axis of 1.")
-    if len(images) == 0:
-        raise GottaError(f"images are empty. {wanted} with N at least 1.")
-    if min(images.shape[1:3]) < _SMALLEST_SIDE:
-        raise GottaError(
-            f"images are {images.shape[1]} x {images.shape[2]} pixels. Expected at least {_SMALLEST_SIDE} on each side."
-        )
+        raise GottaError(f"images have dtype {images.dtype}. {EXPECTED}; values in 0 .. 1 must be multiplied by 255.")
+    if images.ndim != 4 or images.shape[3] != 3 or not len(images) or min(images.shape[1:3]) < _SMALLEST_SIDE:
+        least = f"with N at least 1, H and W at least {_SMALLEST_SIDE}"
+        raise GottaError(f"images have shape {list(images.shape)}. {EXPECTED}, {least}.")
     return images
 
 

@@ -76,15 +76,12 @@ def _impulse_table(amount: float) -> Table:
 
 
 @lru_cache(maxsize=64)
-def _sampler(table: Callable[[Any], Table], strength: float) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    return _alias(table(strength))
-
-
-def _alias(table: Table) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+def _sampler(make: Callable[[Any], Table], strength: float) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """For each value and column: keep the column if 24 random bits are below the threshold, else take the alias.
 
     Each step settles, in all 256 rows at once, the smallest open column with what it lacks from the largest.
     """
+    table = make(strength)
     low = table / table.sum(1, keepdims=True) * 256  # what each open column has; settled ones stand aside at infinity
     high, rows = low.copy(), np.arange(256)
     threshold, other = np.ones((256, 256)), np.tile(np.arange(256, dtype=np.uint8), (256, 1))

@@ -2,12 +2,11 @@
 
 import shlex
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from gotta.data.home import named_home
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known, match_names
 from gotta.safe_text import tell_bytes
 
 FACTS = Path(__file__).with_name("catalogue.yaml")
@@ -57,16 +56,17 @@ class Entry:
 def catalogue() -> dict[str, Entry]:
     """Everything known, by name."""
     import yaml
+    from pydantic import TypeAdapter
 
-    return {name: _entry(name, facts) for name, facts in yaml.safe_load(FACTS.read_text("utf-8")).items()}
+    facts = {name: {"name": name, **entry} for name, entry in yaml.safe_load(FACTS.read_text("utf-8")).items()}
+    return TypeAdapter(dict[str, Entry]).validate_python(facts)
 
 
 def entry(name: str) -> Entry:
     """An entry by its name; cifar10-c is cifar10_c."""
-    same = {known.replace("_", "-"): known for known in catalogue()}
-    if name.replace("_", "-") not in same:
-        raise unknown("data set or checkpoint", name, catalogue())
-    return catalogue()[same[name.replace("_", "-")]]
+    same = {known.replace("_", "-"): one for known, one in catalogue().items()}
+    check_known("data set or checkpoint", name.replace("_", "-"), same)
+    return same[name.replace("_", "-")]
 
 
 def usual_names(name: str) -> list[str]:
@@ -77,7 +77,6 @@ def usual_names(name: str) -> list[str]:
 def command_for(name: str) -> str:
     """The command that gets a data set or a file by its name, with its size; nothing if no command is known to."""
     found = [e for e in catalogue().values() if e.name == name or any(name in form.names for form in e.forms)]
-    named = shlex.quote(str(named_home()))
     for one in found:
         if one.downloads:
             fetched = [form for form in one.downloads if form.part in one.fetch]
@@ -85,7 +84,7 @@ def command_for(name: str) -> str:
             size = tell_bytes(sum(form.size for form in fetched))
             return f"gotta data download {one.name.replace('_', '-')}{unpack}  # {size}"
         if one.command:
-            return one.command.format(home=named)
+            return one.command.format(home=shlex.quote(str(named_home())))
     return ""
 
 
@@ -94,17 +93,6 @@ def chosen(entry: Entry, only: str = "") -> list[Form]:
     if not entry.downloads:
         hint = f"{entry.hint[0].upper()}{entry.hint[1:]}." if entry.hint else "Ask its authors."
         raise GottaError(f"{entry.title} has no address to download from. {hint}")
-    parts = {form.part: form for form in entry.downloads}
-    wanted = [part.strip() for part in only.split(",") if part.strip()] or list(entry.fetch)
-    found: dict[str, Form] = {}
-    for pattern in wanted:
-        hits = {name: form for name, form in parts.items() if pattern == form.name or fnmatchcase(name, pattern)}
-        if not hits:
-            raise unknown(f"part of {entry.name}", pattern, parts)
-        found |= hits
-    return list(found.values())
-
-
-def _entry(name: str, facts: dict) -> Entry:  # type: ignore[type-arg]
-    forms = tuple(Form(**{**form, "names": tuple(form["names"])}) for form in facts["forms"])
-    return Entry(name, **{**facts, "fetch": tuple(facts.get("fetch", ())), "forms": forms})
+    parts = {name: form for form in entry.downloads for name in (form.part, form.name)}
+    names = match_names(f"part of {entry.name}", only or ",".join(entry.fetch), parts)
+    return list(dict.fromkeys(parts[name] for name in names))

@@ -25,6 +25,7 @@ PART = ".part"
 PATIENCE = 60.0  # seconds without a byte
 BUSY = (429, 500, 502, 503, 504)
 PIECE = 1 << 20
+PAGE = "the server sent a web page instead of the file"
 Progress = Callable[[int, int | None], None]  # bytes there, bytes in all
 Answer = http.client.HTTPResponse
 
@@ -52,9 +53,8 @@ def fetch(
             break
         except Dropped as error:
             if attempt == tries:
-                raise GottaError(
-                    f"{form.name}: {error}. {_length(part):,} bytes are kept; run the command again to go on."
-                ) from None
+                kept = f"{_length(part):,} bytes are kept; run the command again to go on."
+                raise GottaError(f"{form.name}: {error}. {kept}") from None
             time.sleep(0.0 if _length(part) > before else wait * attempt)
     if wrong := _difference(form, part):  # fetching more would not put it right
         part.unlink()
@@ -69,8 +69,7 @@ def host(address: str) -> str:
 
 def _accept(form: Form, target: Path) -> Path:
     try:
-        with open_plain(target, links=True) as file:
-            wrong = not_data(file.read(HEAD)) or _difference(form, target)
+        wrong = _difference(form, target)
     except OSError as error:
         wrong = f"cannot be read: {error.strerror or error}"
     if wrong:
@@ -90,16 +89,12 @@ def _receive(form: Form, part: Path, progress: Progress) -> None:
         continued = answer.status == 206  # a server that ignores ranges begins anew
         length = answer.headers.get("Content-Range" if continued else "Content-Length", "").rpartition("/")[2]
         if length.isascii() and length.isdigit() and int(length[:20]) != form.size:
-            raise GottaError(
-                f"{form.name}: the server offers {int(length[:20]):,} bytes, expected {form.size:,}. "
-                f"Nothing was fetched: there is another file at {form.address} now."
-            )
+            told = f"{form.name}: the server offers {int(length[:20]):,} bytes, expected {form.size:,}"
+            raise GottaError(f"{told}. Nothing was fetched: there is another file at {form.address} now.")
         start = have if continued else 0
         if form.size - start > (free := shutil.disk_usage(part.parent).free):
-            raise GottaError(
-                f"{form.name} needs {form.size - start:,} more bytes, but {part.parent} has {free:,} free. "
-                f"Make room, or choose another folder with --data-dir."
-            )
+            told = f"{form.name} needs {form.size - start:,} more bytes, but {part.parent} has {free:,} free"
+            raise GottaError(f"{told}. Make room, or choose another folder with --data-dir.")
         _copy(form, answer, start, part, progress)
 
 
@@ -112,22 +107,19 @@ def _ask(form: Form, have: int) -> Answer:
         error.close()
         if error.code in BUSY:
             raise Dropped(f"the server is busy (HTTP {error.code})") from None
-        raise GottaError(
-            f"{form.name}: the server says HTTP {error.code} {error.reason} for {form.address}. "
-            f"Look there with a browser, and put the file into the data folder by hand."
-        ) from None
+        raise GottaError(_explain(form, f"the server says HTTP {error.code} {error.reason}")) from None
     except (OSError, http.client.HTTPException) as error:
         raise Dropped(f"no connection to {host(form.address)}: {_reason(error)}") from None
     if answer.headers.get_content_type() == "text/html":
         answer.close()
-        raise GottaError(_explain_page(form))
+        raise GottaError(_explain(form, PAGE))
     return answer
 
 
 def _copy(form: Form, answer: Answer, done: int, part: Path, progress: Progress) -> None:
     piece = _read(answer)
     if done == 0 and (wrong := not_data(piece)):
-        raise GottaError(_explain_page(form) if "web page" in wrong else f"{form.name}: what the server sends {wrong}.")
+        raise GottaError(_explain(form, PAGE if "web page" in wrong else f"what the server sends {wrong}"))
     try:
         with part.open("ab" if done else "wb") as file:
             while piece:
@@ -159,25 +151,22 @@ def _reason(error: Exception) -> str:
     return str(getattr(error, "reason", None) or getattr(error, "strerror", None) or error or type(error).__name__)
 
 
-def _explain_page(form: Form) -> str:
-    return (
-        f"{form.name}: the server sent a web page instead of the file. Nothing of it was kept. Open {form.address} "
-        f"in a browser to see what it asks, and put the file into the data folder by hand."
-    )
+def _explain(form: Form, wrong: str) -> str:
+    way_out = f"Open {form.address} in a browser to see why, and put the file into the data folder by hand."
+    return f"{form.name}: {wrong}. Nothing of it was kept. {way_out}"
 
 
 def _difference(form: Form, path: Path) -> str:
     """How a file differs from the published one, if it does."""
-    if (length := _length(path)) != form.size:
-        return f"has {length:,} bytes, expected {form.size:,}"
-    for algorithm, wanted in (("sha256", form.sha256), ("md5", form.md5)):
-        if not wanted:
-            continue
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, partial(hashlib.new, algorithm, usedforsecurity=False)).hexdigest()
-        if found != wanted:
-            return f"the {algorithm} is {found}, expected {wanted}"
-    return ""
+    with open_plain(path, links=True) as file:
+        if wrong := not_data(file.read(HEAD)):
+            return wrong
+        if (length := _length(path)) != form.size:
+            return f"has {length:,} bytes, expected {form.size:,}"
+        algorithm, wanted = ("sha256", form.sha256) if form.sha256 else ("md5", form.md5)
+        file.seek(0)
+        found = hashlib.file_digest(file, partial(hashlib.new, algorithm, usedforsecurity=False)).hexdigest()
+        return f"the {algorithm} is {found}, expected {wanted}" if found != wanted else ""
 
 
 def _length(path: Path) -> int:

@@ -5,12 +5,14 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gotta.data.archives import reading_error
 from gotta.data.corruptions import SEVERITIES, STANDARD, corrupt
 from gotta.data.corruptions.inputs import check_images, check_seed, find_parameters
 from gotta.data.readers.cifar_c import load_array
@@ -48,29 +50,25 @@ def make_cifar_c(
     for name in corruptions:
         find_parameters(name, 1, table)
     require("workers", workers, Count)
-    seed = check_seed(seed)
-    folder = Path(out_dir)
+    seed, folder = check_seed(seed), Path(out_dir)
     check_writable(folder / RECORD)
     shape = (len(SEVERITIES) * len(images), *images.shape[1:])
     names = list(dict.fromkeys(corruptions))
     open_names = [name for name in names if not _is_there(folder / f"{name}.npy", shape)]
     _write_labels(folder / "labels.npy", np.tile(target, len(SEVERITIES)))
-    check_record(
-        folder, {"table": table, "seed": seed, "images": hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()}
-    )
-    count, done, total = len(images), (len(names) - len(open_names)) * shape[0], len(names) * shape[0]
+    content = hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
+    check_record(folder, {"table": table, "seed": seed, "images": content})
+    done, total = (len(names) - len(open_names)) * shape[0], len(names) * shape[0]
     progress(done, total)
     tasks = [task for name in open_names for task in _tasks(name, images)]
     with closing(run_in_order(_corrupt, (images, table, seed), tasks, workers if workers > 1 else 0, True)) as made:
         for name in open_names:
-            with aside(folder / f"{name}.npy") as part:
-                rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
-                for _, severity, start, stop in _tasks(name, images):
-                    rows[(severity - 1) * count + start : (severity - 1) * count + stop] = next(made)
-                    done += stop - start
+            with aside(folder / f"{name}.npy") as file:
+                np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
+                for part in islice(made, len(_tasks(name, images))):  # in the order of the rows
+                    file.write(part.tobytes())
+                    done += len(part)
                     progress(done, total)
-                rows.flush()
-                del rows
     return folder
 
 
@@ -88,10 +86,9 @@ def _corrupt(given: tuple[Images, str, int], task: Task) -> Images:
 
 def _check_labels(labels: ArrayLike, count: int) -> NDArray[np.integer]:
     array = np.asarray(labels)
-    if array.shape != (count,):
-        raise GottaError(f"labels have shape {list(array.shape)}. Expected one for each of the {count} images.")
-    if not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
-        raise GottaError(f"labels must be whole numbers from 0 up, got {array.dtype}.")
+    if array.shape != (count,) or not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
+        expected = f"whole numbers from 0 up, one for each of the {count} images"
+        raise GottaError(f"labels are {array.dtype} of shape {list(array.shape)}. Expected {expected}.")
     return array.astype(np.uint8 if array.max() < 256 else np.int64)
 
 
@@ -102,57 +99,40 @@ def _is_there(path: Path, shape: tuple[int, ...]) -> bool:
     except GottaError:
         return False
     if found.dtype == np.uint8 and found.shape != shape:
-        raise GottaError(
-            f"'{path}' has shape {list(found.shape)}. Expected {list(shape)}. Choose another folder or remove the file."
-        )
+        told = f"'{path}' has shape {list(found.shape)}. Expected {list(shape)}"
+        raise GottaError(f"{told}. Choose another folder or remove the file.")
     return bool(found.dtype == np.uint8)
 
 
 def _write_labels(path: Path, labels: NDArray[np.integer]) -> None:
-    if path.exists():
-        if not np.array_equal(np.load(path, allow_pickle=False), labels):
-            raise GottaError(f"'{path}' holds other labels than these images have. Choose another folder.")
-        return
-    with aside(path) as part, part.open("wb") as file:
-        np.save(file, labels, allow_pickle=False)
-
-
-def read_record(folder: Path) -> dict[str, Any]:
-    """How the files of this folder were made."""
-    path = folder / RECORD
-    try:
-        record: Any = read_json(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise GottaError(f"'{path}', which says how the files beside it were made, is damaged: {error}.") from None
-    if not isinstance(record, dict):
-        raise GottaError(f"'{path}' does not say how the files beside it were made. Remove it if you know.")
-    return record
+    if not path.exists():
+        with aside(path) as file:
+            np.save(file, labels, allow_pickle=False)
+    elif not np.array_equal(load_array(path), labels):
+        raise GottaError(f"'{path}' holds other labels than these images have. Choose another folder.")
 
 
 def check_record(folder: Path, recipe: dict[str, Any]) -> None:
     """One recipe per folder, noted before the first image."""
-    made = read_record(folder)
-    different = [name for name in recipe if made and made.get(name) != recipe[name]]
-    if different:
-        raise GottaError(
-            f"'{folder}' was made with another {', '.join(different)}. Choose another folder, or make it as before."
-        )
-    if not made:
-        write_atomically(folder / RECORD, json.dumps(recipe, indent=1) + "\n")
+    path = folder / RECORD
+    if not path.exists():
+        return write_atomically(path, json.dumps(recipe, indent=1) + "\n")
+    with reading_error(f"'{path}', which says how the files beside it were made, is damaged", "Remove it if you know."):
+        made = dict(read_json(path))
+    if different := [name for name in recipe if made.get(name) != recipe[name]]:
+        told = f"'{folder}' was made with another {', '.join(different)}"
+        raise GottaError(f"{told}. Choose another folder, or make it as before.")
 
 
 @contextmanager
-def aside(path: Path) -> Iterator[Path]:
+def aside(path: Path) -> Iterator[BinaryIO]:
     """Write beside the file and rename at the end, so that it is never seen half written."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        yield part
+        with part.open("wb") as file:
+            yield file
         part.replace(path)
     except OSError as error:
-        raise GottaError(
-            f"cannot write '{path}': {error.strerror}. Free some space or choose another folder."
-        ) from error
+        raise GottaError(f"cannot write '{path}': {error.strerror}. Free some space.") from error
     finally:
         part.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from gotta.data.corruptions.inputs import check_seed, find_parameters
 from gotta.data.local.make_cifar_c import RECORD, Progress, check_record
 from gotta.data.readers.pictures import Fit, Pictures, noise_index
 from gotta.data.readers.tiny_imagenet import tiny_pictures
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.files import check_writable
 from gotta.limits import Count, require
 from gotta.types import IntArray
@@ -47,6 +47,9 @@ class Job:
         name, severity, label = task
         return self.folder / name / str(severity) / self.pictures.classes[label]
 
+    def rows(self, label: int) -> IntArray:
+        return np.flatnonzero(self.pictures.labels == label)
+
     def files(self, rows: IntArray) -> list[str]:
         suffix = FORMATS[self.format][0]
         return [PurePosixPath(self.pictures.names[row]).stem + suffix for row in rows]
@@ -72,20 +75,22 @@ def make_imagenet_c(
     """
     for name, severity in product(corruptions, severities):
         find_parameters(name, severity, table)
-    if format not in FORMATS:
-        raise unknown("format", str(format), FORMATS)
+    check_known("format", format, FORMATS)
     require("workers", workers, Count)
     fit = Fit(size, round(size * 8 / 7) if resize is None else resize)
     pictures = tiny_pictures(Path(source))
     job = Job(pictures, Path(out_dir), fit, format, table, check_seed(seed))
-    rows = [np.flatnonzero(pictures.labels == label) for label in range(len(pictures.classes))]
-    _check_names(job, rows)
-    tasks = list(product(dict.fromkeys(corruptions), dict.fromkeys(severities), range(len(rows))))
+    files = [job.files(job.rows(label)) for label in range(len(pictures.classes))]
+    for name, some in zip(pictures.classes, files, strict=True):
+        if len(set(some)) < len(some):
+            raise GottaError(f"class {name} has images that differ in their suffix only. Rename.")
     check_writable(job.folder / RECORD)
-    check_record(job.folder, _recipe(job))
-    todo = [task for task in tasks if not _is_there(job, task, rows[task[2]])]
-    total = sum(len(rows[label]) for _, _, label in tasks)
-    kept = total - sum(len(rows[label]) for _, _, label in todo)
+    listed = hashlib.sha256("\n".join(pictures.names).encode()).hexdigest()
+    check_record(job.folder, {**asdict(fit), "format": format, "table": table, "seed": job.seed, "images": listed})
+    tasks = list(product(dict.fromkeys(corruptions), dict.fromkeys(severities), range(len(files))))
+    todo = [task for task in tasks if not _is_there(job.target(task), files[task[2]])]
+    total = sum(len(files[label]) for _, _, label in tasks)
+    kept = total - sum(len(files[label]) for _, _, label in todo)
     with closing(run_in_order(_write, job, todo, workers if workers > 1 else 0, processes=True)) as written:
         for done in accumulate(written, initial=kept):
             progress(done, total)
@@ -103,7 +108,7 @@ def severities(text: str) -> list[int]:
 def _write(job: Job, task: Task) -> int:
     """One class at one severity, aside and renamed when complete; the number of images."""
     name, severity, label = task
-    rows, target = np.flatnonzero(job.pictures.labels == label), job.target(task)
+    rows, target = job.rows(label), job.target(task)
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)  # what a killed call left
     try:
@@ -122,24 +127,10 @@ def _write(job: Job, task: Task) -> int:
     return len(rows)
 
 
-def _is_there(job: Job, task: Task, rows: IntArray) -> bool:
+def _is_there(target: Path, files: Sequence[str]) -> bool:
     """Whether the class is complete; one with other files is an error, never overwritten."""
-    target = job.target(task)
     if not target.exists():
         return False
-    if sorted(path.name for path in target.iterdir()) == sorted(job.files(rows)):
+    if sorted(path.name for path in target.iterdir()) == sorted(files):
         return True
     raise GottaError(f"'{target}' holds other files than this call would write. Choose another folder or remove it.")
-
-
-def _check_names(job: Job, rows: Sequence[IntArray]) -> None:
-    for label, some in enumerate(rows):
-        if len(set(job.files(some))) < len(some):
-            raise GottaError(
-                f"class {job.pictures.classes[label]} has images that differ in their suffix only. Rename."
-            )
-
-
-def _recipe(job: Job) -> dict[str, Any]:
-    listed = hashlib.sha256("\n".join(job.pictures.names).encode()).hexdigest()
-    return {**asdict(job.fit), "format": job.format, "table": job.table, "seed": job.seed, "images": listed}

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from gotta.data.archives import UNREADABLE, tar_members
+from gotta.data.archives import reading_error, tar_members
 from gotta.errors import GottaError
 
 
@@ -28,23 +28,19 @@ class Entry(NamedTuple):
 def unpack(archive: Path, folder: Path) -> list[Path]:
     """What the archive brought to the folder. What is there already is not touched, so it can be repeated."""
     aside = folder / f".unpacking-{archive.name}"
+    way_out = "Make room, or remove the archive and download it again."
     try:
-        if _is_unpacked(archive, folder):
-            return []
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        with _entries(archive) as entries:
-            _extract(entries, aside)
-        if archive.suffix == ".tar":
-            _check_end(archive)
-        found = sorted(aside.iterdir())
-        return [path.rename(folder / path.name) for path in found if not _exists(folder / path.name)]
-    except GottaError:
-        raise
-    except OSError as error:
-        raise GottaError(f"{archive.name} cannot be unpacked into {folder}: {error.strerror or error}.") from None
-    except UNREADABLE as error:
-        raise GottaError(f"{archive} cannot be unpacked: {error}. Remove it and download it again.") from None
+        with reading_error(f"{archive} cannot be unpacked into {folder}", way_out):
+            if _is_unpacked(archive, folder):
+                return []
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.mkdir(parents=True)
+            with _entries(archive) as entries:
+                _extract(entries, aside)
+            if archive.suffix == ".tar":
+                _check_end(archive)
+            found = sorted(aside.iterdir())
+            return [path.rename(folder / path.name) for path in found if not _exists(folder / path.name)]
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -73,18 +69,16 @@ def _entries(archive: Path) -> Iterator[Iterable[Entry]]:
                 Entry(info.filename, info.file_size, None if info.is_dir() else partial(zipped.open, info))
                 for info in zipped.infolist()
             )
-        return
-    with tarfile.open(archive) as tar:
-        yield (_tar_entry(tar, member) for member in tar_members(tar))
+    else:
+        with tarfile.open(archive) as tar:
+            yield (_tar_entry(tar, member) for member in tar_members(tar))
 
 
 def _tar_entry(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
     if not (member.isfile() or member.isdir()):
         kind = "a link" if member.islnk() or member.issym() else "neither a file nor a folder"
-        raise GottaError(
-            f"the archive is not unpacked: its entry '{member.name}' is {kind}, and data sets have files and folders "
-            "only. Do not use this archive unless you know who made it."
-        )
+        told = f"the archive is not unpacked: its entry '{member.name}' is {kind}, and data sets have files and folders"
+        raise GottaError(f"{told} only. Do not use it unless you know who made it.")
     return Entry(member.name, member.size, partial(tar.extractfile, member) if member.isfile() else None)
 
 

@@ -4,25 +4,23 @@ A path begins with the first corruption alone and ends with the second alone. At
 quarter: the first falls or the second rises, whichever keeps the mean accuracy of the rest nearer to the baseline.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gotta.data.archives import reading_error
 from gotta.data.corruptions.between import NOTHING, STEPS
 from gotta.data.corruptions.severities import SEVERITIES
 from gotta.errors import GottaError
 from gotta.json_yaml import read_json
-from gotta.types import pair_name
+from gotta.limits import require
+from gotta.types import Floats, pair_name
 
-Floats = NDArray[np.float64]
 USUAL = Path(__file__).parents[1] / "assets" / "ccc-resnet20.json"
 HARDEST = float(SEVERITIES[-1])
-EXPECTED = "Expected what benchmarks/calibrate.py writes"
 
 
 def find_path(accuracy: Floats, baseline: float) -> list[tuple[int, int]]:
@@ -60,48 +58,42 @@ def refine(accuracy: Sequence[Sequence[float]], severities: Sequence[float]) -> 
 class Calibration:
     """What a network was measured to get right under each pair of corruptions."""
 
-    def __init__(self, content: Any, where: str) -> None:
-        try:
-            self.severities = [float(severity) for severity in content["severities"]]
-            self.table = str(content["table"])
-            self.accuracy = {str(pair): np.array(grid, np.float64) for pair, grid in content["accuracy"].items()}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise GottaError(f"'{where}' is not a calibration: {error}. {EXPECTED}.") from None
+    def __init__(self, content: Any) -> None:
+        self.severities = [float(severity) for severity in content["severities"]]
+        self.table = str(content["table"])
+        self.accuracy = {str(pair): np.array(grid, np.float64) for pair, grid in content["accuracy"].items()}
         size = len(self.severities)
         rises = all(low < high for low, high in pairwise(self.severities))
         if size < 2 or not rises or (self.severities[0], self.severities[-1]) != (0, HARDEST):
-            raise GottaError(f"'{where}': severities must rise from 0 to 5, got {self.severities}. {EXPECTED}.")
+            raise ValueError(f"severities must rise from 0 to 5, got {self.severities}")
         for pair, grid in self.accuracy.items():
             first, plus, second = pair.partition("+")
             sound = grid.shape == (size, size) and bool(((grid >= 0) & (grid <= 100)).all())
             if not sound or not plus or first == second or not {first, second} <= set(NOTHING):
-                raise GottaError(f"'{where}': '{pair}' must be two corruptions with {size} x {size} percentages.")
+                raise ValueError(f"'{pair}' must be two corruptions with {size} x {size} percentages")
 
     @classmethod
     def read(cls, path: Path | None = None) -> "Calibration":
         """From a file; without one that of the bundled network."""
         found = USUAL if path is None else path
-        with reading_error(f"'{found}' is not readable JSON", f"{EXPECTED}."):
-            return cls(read_json(found, links=True), str(found))
+        with reading_error(f"'{found}' is not a calibration", "Expected what benchmarks/calibrate.py writes."):
+            return cls(read_json(found, links=True))
 
     def paths(self, baseline: float) -> dict[str, tuple[str, ...]]:
         """For each pair of corruptions that are hard enough for this baseline, the names of the points of its path."""
-        number = isinstance(baseline, int | float) and not isinstance(baseline, bool)
+        require("baseline", baseline, float)
         # Of each corruption the accuracy without it and at its hardest.
         alone = {pair.partition("+")[0]: (grid[0, 0], grid[-1, 0]) for pair, grid in self.accuracy.items()}
-        hard = [name for name, (_, hardest) in alone.items() if number and hardest <= baseline]
-        if not number or len(hard) < 2 or not any(baseline < clean for clean, _ in alone.values()):
-            second = sorted(hardest for _, hardest in alone.values())[1:2]
-            lowest, highest = max(second, default=0.0), max((clean for clean, _ in alone.values()), default=0.0)
-            raise GottaError(
-                f"baseline={baseline!r}: no two corruptions lead there. Expected an accuracy in percent, at least "
-                f"{lowest:g} and below {highest:g}."
-            )
-        chosen: Mapping[str, Floats] = {
-            pair: grid for pair, grid in self.accuracy.items() if set(pair.split("+")) <= set(hard)
-        }
+        hard = {name for name, (_, hardest) in alone.items() if hardest <= baseline}
+        highest = max((clean for clean, _ in alone.values()), default=0.0)
+        if len(hard) < 2 or baseline >= highest:
+            lowest = max(sorted(hardest for _, hardest in alone.values())[1:2], default=0.0)
+            told = f"baseline={baseline!r}: no two corruptions lead there"
+            raise GottaError(f"{told}. Expected an accuracy in percent, at least {lowest:g} and below {highest:g}.")
         return {
-            pair: _name_points(pair, refine(grid.tolist(), self.severities), baseline) for pair, grid in chosen.items()
+            pair: _name_points(pair, refine(grid.tolist(), self.severities), baseline)
+            for pair, grid in self.accuracy.items()
+            if hard.issuperset(pair.split("+"))
         }
 
 

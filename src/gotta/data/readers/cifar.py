@@ -4,6 +4,7 @@ CIFAR-100 has its 100 fine labels.
 """
 
 import io
+import operator
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -98,16 +99,8 @@ def files_of(path: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
     with reading_error(f"{path} is not a readable tar archive", "Download it again."), tarfile.open(path) as archive:
         for member in tar_members(archive):
             name = PurePosixPath(member.name).name
-            if name in wanted and (content := read_tar_member(archive, member)) is not None:
-                yield name, content
-
-
-def _labels(path: Path, text: bytes) -> IntArray:
-    with reading_error(f"{path}: its list of labels cannot be read", "Download it again."):
-        labels = parse_json(text)
-    if not isinstance(labels, list) or not all(type(label) is int and 0 <= label < len(CLASSES) for label in labels):
-        raise GottaError(f"{path}: its labels are not a list of numbers from 0 to 9. Download it again.")
-    return np.array(labels, np.int64)
+            if name in wanted and member.isfile():
+                yield name, read_tar_member(archive, member)
 
 
 def _from_records(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
@@ -121,10 +114,10 @@ def _from_records(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[I
 
 def _from_sheets(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Images, IntArray]:
     """One PNG per batch, one image per row of 1024 pixels; the labels of all batches in one list."""
-    if f"{split}_lables.json" not in files:
-        raise GottaError(f"{path} is incomplete: no {split}_lables.json. Download it again.")
     sheets = [_sheet(path, f"{batch}.png", files[f"{batch}.png"]) for batch in cifar.batches[split]]
-    return np.concatenate(sheets).reshape(-1, 32, 32, 3), _labels(path, files[f"{split}_lables.json"])
+    with reading_error(f"{path}: no list of labels in {split}_lables.json", "Download it again."):
+        labels = np.array([operator.index(label) for label in parse_json(files[f"{split}_lables.json"])], np.int64)
+    return np.concatenate(sheets).reshape(-1, 32, 32, 3), labels
 
 
 def _from_pickles(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Images, IntArray]:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gotta.data.archives import reading_error
 from gotta.data.content import Content
-from gotta.data.corruptions import EXTRA, SEVERITIES, STANDARD
-from gotta.data.dataset import check_request
-from gotta.errors import GottaError
+from gotta.data.corruptions import SEVERITIES, STANDARD
+from gotta.data.dataset import check_request, known_first
+from gotta.errors import GottaError, check_known
 from gotta.types import Images, IntArray, domain_name
 
 LABELS = "labels.npy"
@@ -30,9 +31,7 @@ class CifarC:
         if not folder.is_dir():
             raise GottaError(f"'{folder}' is not a folder. Expected one with {LABELS} and <corruption>.npy; unpack it.")
         self.labels: IntArray = _labels(folder / LABELS, num_classes)
-        there = {path.stem for path in folder.glob("*.npy")} - {Path(LABELS).stem}
-        known = [name for name in (*STANDARD, *EXTRA) if name in there]
-        names = [*known, *sorted(there - set(known))]
+        names = known_first({path.stem for path in folder.glob("*.npy")} - {Path(LABELS).stem})
         if not names:
             raise GottaError(f"'{folder}' holds no <corruption>.npy, such as {STANDARD[0]}.npy. Unpack it again.")
         self.domains: Sequence[str] = tuple(domain_name(name, s) for name in names for s in SEVERITIES)
@@ -44,7 +43,7 @@ class CifarC:
     def require(self, domains: Sequence[str]) -> None:
         """Complain now of the files of these domains, not in the middle of a run."""
         for domain in dict.fromkeys(domains):
-            check_request(domain, np.empty(0, np.int64), self.domains, len(self.labels))
+            check_known("domain", domain, self.domains)
             self._rows(domain.rpartition("-")[0])
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
@@ -54,34 +53,23 @@ class CifarC:
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.labels))
         name, _, severity = domain.rpartition("-")
-        rows: Images = self._rows(name)[(int(severity) - 1) * len(self.labels) + indices]
-        return rows
+        return np.asarray(self._rows(name)[(int(severity) - 1) * len(self.labels) + indices])
 
     def _rows(self, name: str) -> NDArray[np.uint8]:
         if name not in self._mapped:
-            self._mapped[name] = self._open(self.folder / f"{name}.npy")
+            path, shape = self.folder / f"{name}.npy", (len(SEVERITIES) * len(self.labels), SIDE, SIDE, 3)
+            mapped = load_array(path)
+            if mapped.dtype != np.uint8 or mapped.shape != shape:
+                expected = f"uint8 of shape {list(shape)}: five severities of the images that {LABELS} names"
+                raise GottaError(f"'{path}' holds {mapped.dtype} of shape {list(mapped.shape)}. Expected {expected}.")
+            self._mapped[name] = np.asarray(mapped)  # still mapped, without the overhead of the class memmap
         return self._mapped[name]
-
-    def _open(self, path: Path) -> NDArray[np.uint8]:
-        mapped = load_array(path)
-        shape = (len(SEVERITIES) * len(self.labels), SIDE, SIDE, 3)
-        if mapped.dtype != np.uint8 or mapped.shape != shape:
-            raise GottaError(
-                f"'{path}' holds {mapped.dtype} of shape {list(mapped.shape)}. Expected uint8 of shape {list(shape)}: "
-                f"five severities of the {len(self.labels):,} images that {LABELS} names."
-            )
-        return np.asarray(mapped)  # still mapped, without the overhead of the class memmap
 
 
 def load_array(path: Path) -> NDArray[Any]:
     """A mapped .npy file; whatever is wrong with it is one error."""
-    if not path.is_file():
-        raise GottaError(f"no '{path}'. Unpack the archive again, or leave this out.")
-    try:
+    with reading_error(f"'{path}' is not a complete NumPy file", "Download it again."):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # a damaged header makes NumPy raise nearly anything
-        reason = "it is shorter than it says" if "mmap length" in str(error) else str(error).rstrip(".")
-        raise GottaError(f"'{path}' is not a complete NumPy file: {reason}. Download it again.") from None
     if not isinstance(array, np.ndarray):
         raise GottaError(f"'{path}' is an archive of arrays. Expected one array.")
     return array
@@ -94,10 +82,7 @@ def _labels(path: Path, num_classes: int) -> IntArray:
         raise GottaError(f"'{path}' holds {labels.dtype} of shape {list(labels.shape)}. Expected a list of labels.")
     once = labels[: len(labels) // len(SEVERITIES)].astype(np.int64)
     if not np.array_equal(labels, np.tile(once, len(SEVERITIES))):
-        raise GottaError(
-            f"'{path}' has {len(labels):,} labels that are not the same list five times, once for each severity. "
-            f"Expected that, as published."
-        )
+        raise GottaError(f"'{path}' has {len(labels):,} labels. Expected the same list five times, as published.")
     if not 0 <= once.min() <= once.max() < num_classes:
         raise GottaError(f"'{path}': labels go from {once.min()} to {once.max()}. Expected 0 to {num_classes - 1}.")
     return once

@@ -18,19 +18,13 @@ RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _re
 KNOWN_GLOBALS = (*RECONSTRUCT, "numpy ndarray", "numpy dtype", "_codecs encode")
 VALUES = {"BINSTRING", "SHORT_BINSTRING", "BINBYTES", "SHORT_BINBYTES", "BINUNICODE", "BININT", "BININT1", "BININT2"}
 CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
-SHORT_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-
-
-@dataclass(frozen=True)
-class Name:
-    """The name of a function or class in the file; it stays a name."""
-
-    path: str
+# How many values an opcode puts together; without a number all since the last mark.
+TAKEN = {"APPEND": 1, "SETITEM": 2, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 @dataclass
 class Built:
-    """An array or its type: what it would be made of, as plain data."""
+    """An array or its type: what it would be made of, as plain data. The maker is a name and stays one."""
 
     maker: str
     arguments: tuple[Any, ...]
@@ -43,10 +37,8 @@ def read_batch(data: bytes, name: str, labels: str = "labels") -> tuple[np.ndarr
         batch = {_text(key): value for key, value in _interpret(data).items()}
         return _rows(batch["data"]), _labels(batch[labels])
     except (ValueError, LookupError, TypeError, AttributeError, MemoryError, OverflowError) as error:
-        raise GottaError(
-            f"{name} is not a batch of CIFAR-10 or CIFAR-100 as its authors pickled it ({error}). It was not executed. "
-            f"Download cifar-10-python.tar.gz or cifar-10-binary.tar.gz again (CIFAR-100: cifar-100-...)."
-        ) from None
+        told = f"{name} is not a batch of CIFAR-10 or CIFAR-100 as its authors pickled it ({error})"
+        raise GottaError(f"{told}. It was not executed. Download its archive again.") from None
 
 
 def _interpret(data: bytes) -> Any:
@@ -73,25 +65,21 @@ def _interpret(data: bytes) -> Any:
                 stack.append({})
             case "EMPTY_LIST":
                 stack.append([])
-            case "TUPLE":
-                stack.append(tuple(_since_mark(stack, marks)))
-            case "APPENDS":
-                items = _since_mark(stack, marks)
+            case "TUPLE" | "TUPLE1" | "TUPLE2" | "TUPLE3":
+                stack.append(tuple(_take(stack, marks, opcode.name)))
+            case "APPENDS" | "APPEND":
+                items = _take(stack, marks, opcode.name)
                 stack[-1].extend(items)
-            case "APPEND":
-                item = stack.pop()
-                stack[-1].append(item)
-            case "SETITEMS":
-                items = _since_mark(stack, marks)
+            case "SETITEMS" | "SETITEM":
+                items = _take(stack, marks, opcode.name)
                 stack[-1].update(zip(map(_text, items[::2]), items[1::2], strict=True))
-            case "SETITEM":
-                value, key = stack.pop(), stack.pop()
-                stack[-1][_text(key)] = value
+            case "GLOBAL" if argument in KNOWN_GLOBALS:
+                stack.append(argument)
             case "GLOBAL":
-                stack.append(_find_known(argument))
+                raise ValueError(f"unexpected name {argument.replace(' ', '.')}")
             case "REDUCE":
                 arguments, maker = stack.pop(), stack.pop()
-                stack.append(_describe(maker.path, arguments))
+                stack.append(_describe(maker, arguments))
             case "BUILD":
                 state = stack.pop()
                 stack[-1].state = state
@@ -99,24 +87,16 @@ def _interpret(data: bytes) -> Any:
                 stack.append(argument)
             case name if name in CONSTANTS:
                 stack.append(CONSTANTS[name])
-            case name if name in SHORT_TUPLES:
-                size = SHORT_TUPLES[name]
-                stack[-size:] = [tuple(stack[-size:])]
             case name:
                 raise ValueError(f"unexpected opcode {name}")
     raise ValueError("no end")
 
 
-def _find_known(path: str) -> Name:
-    if path not in KNOWN_GLOBALS:
-        raise ValueError(f"unexpected name {path.replace(' ', '.')}")
-    return Name(path)
-
-
-def _since_mark(stack: list[Any], marks: list[int]) -> list[Any]:
-    start = marks.pop()
-    if start > len(stack):
-        raise ValueError("a mark without its items")
+def _take(stack: list[Any], marks: list[int], opcode: str) -> list[Any]:
+    """The values on the stack that an opcode puts together."""
+    start = len(stack) - TAKEN[opcode] if opcode in TAKEN else marks.pop()
+    if not 0 <= start <= len(stack):
+        raise ValueError("values are missing")
     items = stack[start:]
     del stack[start:]
     return items
@@ -136,10 +116,8 @@ def _rows(array: Built) -> np.ndarray:
     _, shape, dtype, columns_first, pixels = array.state
     if array.maker not in RECONSTRUCT or dtype.maker != "numpy dtype" or _text(dtype.arguments[0]) not in ("u1", "|u1"):
         raise ValueError("its data are not an array of bytes")
-    if len(shape) > 9 or not all(type(side) is int for side in shape):
-        raise ValueError("its data have no shape")
-    if len(shape) != 2 or shape[1] != ROW:
-        raise ValueError(f"its data have shape {list(shape)}, expected [N, {ROW}]")
+    if len(shape) != 2 or type(shape[0]) is not int or shape[1] != ROW:
+        raise ValueError(f"its data have another shape than [N, {ROW}]")
     raw = pixels.encode("latin-1") if isinstance(pixels, str) else pixels
     return np.frombuffer(raw, np.uint8).reshape(shape, order="F" if columns_first else "C")
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gotta.data.content import Content
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.limits import Count, require
 from gotta.types import Images, IntArray
 
@@ -83,8 +83,7 @@ def split(clips: Clips, part: str) -> Clips:
 
 def in_part(label_of_clip: IntArray, classes: tuple[str, ...], part: str) -> NDArray[np.bool_]:
     """Which clips belong to this part of a split."""
-    if part not in SPLITS:
-        raise unknown("split", part, SPLITS)
+    check_known("split", part, SPLITS)
     if part == "all":
         return np.ones(len(label_of_clip), bool)
     held = hold_out(label_of_clip, classes)
@@ -97,8 +96,6 @@ def hold_out(label_of_clip: IntArray, classes: tuple[str, ...]) -> NDArray[np.bo
     for label in np.unique(label_of_clip):
         members = np.flatnonzero(label_of_clip == label)
         if len(members) < 2:
-            raise GottaError(
-                f"class '{classes[label]}' has one clip, which cannot be split. Use split=all, or add clips of it."
-            )
+            raise GottaError(f"class '{classes[label]}' has one clip, which cannot be split. Use split=all.")
         held[members[HELD_OUT_OF - 1 :: HELD_OUT_OF] if len(members) >= HELD_OUT_OF else members[-1:]] = True
     return held

@@ -12,8 +12,6 @@ from gotta.data.readers.pictures import Pictures
 from gotta.errors import GottaError
 from gotta.types import Images
 
-LAYOUT = "a zip file of <class>/<track>.png, the square frames of a track side by side"
-
 
 def is_sheets(path: Path) -> bool:
     return path.is_file() and zipfile.is_zipfile(path)
@@ -21,10 +19,7 @@ def is_sheets(path: Path) -> bool:
 
 def read_sheets(path: str | Path, part: str = "all") -> Clips:
     """The tracks of the file, or of a part of its split, classes and tracks sorted by name; it is not unpacked."""
-    try:
-        pictures = Pictures.of(Path(path))
-    except GottaError as error:
-        raise GottaError(f"{error} Tracks are {LAYOUT}.") from None
+    pictures = Pictures.of(Path(path))
     chosen = np.flatnonzero(in_part(pictures.labels, pictures.classes, part))
     sheets = [_frames(f"{path}: {pictures.names[track]}", pictures.image(track)) for track in chosen.tolist()]
     sides = sorted({sheet.shape[1] for sheet in sheets})

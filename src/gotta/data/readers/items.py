@@ -8,7 +8,7 @@ from PIL import Image
 from torch import Tensor
 
 from gotta.data.content import Content
-from gotta.data.dataset import Corrupting, count_classes
+from gotta.data.dataset import Corrupting
 from gotta.errors import GottaError
 from gotta.types import Images, IntArray
 
@@ -26,8 +26,7 @@ class Items(Corrupting):
         table: str = "imagenet",
         seed: int = 0,
     ) -> None:
-        found = np.asarray(labels, np.int64)
-        super().__init__(found, count_classes(found, num_classes), table, seed)
+        super().__init__(np.asarray(labels, np.int64), num_classes, table, seed)
         self.image = image
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
@@ -71,14 +70,10 @@ def to_pixels(image: Any) -> Images:
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.ndim != 3 or pixels.shape[-1] not in (1, 3):
-        raise GottaError(
-            f"an image has the shape {pixels.shape}. Expected grey or colour: [H, W], [H, W, 3], [3, H, W]."
-        )
+        raise GottaError(f"an image has the shape {pixels.shape}. Expected [H, W], [H, W, 3] or [3, H, W].")
     if pixels.dtype != np.uint8:
         if not (pixels.min() >= 0 and pixels.max() <= 1):
-            raise GottaError(
-                f"an image has values from {pixels.min():.2f} to {pixels.max():.2f}. Expected bytes, or 0 to 1: "
-                "leave normalisation to the network."
-            )
+            told = f"an image has values from {pixels.min():.2f} to {pixels.max():.2f}"
+            raise GottaError(f"{told}. Expected bytes, or 0 to 1: leave normalisation to the network.")
         pixels = np.round(pixels * 255).astype(np.uint8)
     return np.broadcast_to(pixels, (*pixels.shape[:2], 3)).copy()

@@ -6,18 +6,15 @@ They are foreign to a network of any classes, need no file and no licence, and a
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gotta.data.corruptions.draws import Draws
 from gotta.data.corruptions.weather import plasma
 from gotta.errors import GottaError
 from gotta.limits import Count, Within, require
-from gotta.types import Images, IntArray
+from gotta.types import Floats, Images, IntArray
 
 KINDS = ("clouds", "stripes", "checks", "rings", "noise")
 TILES = 4  # across an image
-
-Floats = NDArray[np.float64]
 
 
 def make_patterns(number: int = 500, side: int = 32, seed: int = 0) -> tuple[Images, IntArray]:

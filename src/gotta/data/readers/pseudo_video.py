@@ -9,7 +9,7 @@ from gotta.data.corruptions.pixels import fold_between_centres
 from gotta.data.readers.clips import Clips
 from gotta.limits import Count, require
 from gotta.seeds import generator
-from gotta.types import Images, IntArray
+from gotta.types import Floats, Images, IntArray
 
 PAN = 1 / 8  # the farthest the camera moves, as a share of the side
 ZOOM = 0.1  # the picture grows and shrinks by up to this share
@@ -17,7 +17,6 @@ LIGHT = 0.15  # and becomes brighter and darker by up to this share
 REACH = np.array([PAN, PAN, ZOOM, LIGHT])
 SLOWEST, FASTEST = 0.5, 1.0  # swings in a clip
 
-Floats = NDArray[np.float64]
 Shades = NDArray[np.float32]
 
 

@@ -1,7 +1,8 @@
 """Clips as files: `<class>/<track>/<frame>.jpg`, or whole frames with a box around the object in each."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from gotta.data.archives import reading_error
 from gotta.data.readers.clips import Clips
 from gotta.data.readers.pictures import Fit, decode, is_image, subfolders
 from gotta.errors import GottaError
@@ -47,7 +49,7 @@ def read_boxes(root: str | Path, size: int, margin: float = 0.1, classes: str = 
     root = Path(root)
     require("size", size, Count)
     require("margin", margin, NotNegative)
-    listed = dict(_videos(root / classes))
+    listed = _videos(root / classes)
     parts = [path for video in listed for path in (root / "anno" / f"{video}.txt", root / "frames" / video)]
     missing = [str(path) for path in parts if not path.exists()]
     if missing:
@@ -72,10 +74,8 @@ def cut(path: Path, box: Boxes, margin: float, size: int) -> Images:
     left, right = max(0, round(x - margin * width)), min(picture.width, round(x + width + margin * width))
     top, bottom = max(0, round(y - margin * height)), min(picture.height, round(y + height + margin * height))
     if left >= right or top >= bottom:
-        raise GottaError(
-            f"the box {x:g},{y:g},{width:g},{height:g} of {path} lies outside of its {picture.width} x "
-            f"{picture.height} pixels. Correct it, or leave out the video."
-        )
+        told = f"the box {x:g},{y:g},{width:g},{height:g} of {path} lies outside of the picture"
+        raise GottaError(f"{told}, {picture.width} x {picture.height} pixels. Correct it, or leave out the video.")
     crop = picture.crop((left, top, right, bottom)).resize((size, size), Image.Resampling.BILINEAR)
     return np.asarray(crop)
 
@@ -99,45 +99,36 @@ def _clips(named: Sequence[str], files: list[list[Path]], show: Callable[..., Im
     return Clips(frames, labels, np.repeat(np.arange(len(files), dtype=np.int64), lengths), classes)
 
 
-def _videos(path: Path) -> Iterator[tuple[str, str]]:
-    """Video and class of each line, separated by a comma or blanks."""
-    lines = [line.strip() for line in _text(path, "a line '<video> <class>' for each video").splitlines()]
+def _videos(path: Path) -> dict[str, str]:
+    """The class of each video: lines of both, separated by a comma or blanks."""
+    lines = _lines(path, "a line '<video> <class>' for each video")
     if not any(lines):
         raise GottaError(f"{path} is empty. Expected a line '<video> <class>' for each video.")
-    seen: set[str] = set()
+    found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line:
             continue
         video, *rest = re.split(r"\s*,\s*|\s+", line, maxsplit=1)
-        if not rest or not rest[0] or video in seen:
-            wrong = "names a video again" if video in seen else "is not '<video> <class>'"
+        if not rest or not rest[0] or video in found:
+            wrong = "names a video again" if video in found else "is not '<video> <class>'"
             raise GottaError(f"{path}: line {number} {wrong}: '{line[:60]}'.")
-        seen.add(video)
-        yield video, rest[0]
+        found[video] = rest[0]
+    return found
 
 
 def _boxes(path: Path, frames: int) -> Boxes:
-    lines = [line for line in _text(path, "a line x,y,w,h for each frame").splitlines() if line.strip()]
-    boxes = np.empty((len(lines), 4))
+    lines = [line for line in _lines(path, "a line x,y,w,h for each frame") if line]
+    boxes = np.full((len(lines), 4), np.nan)
     for row, line in enumerate(lines):
-        try:
-            boxes[row] = [float(part) for part in re.split(r"[,\s]+", line.strip())]
-        except ValueError:
-            raise GottaError(f"{path}: line {row + 1} is '{line[:60]}'. Expected four numbers x,y,w,h.") from None
+        with suppress(ValueError):
+            boxes[row] = [float(part) for part in re.split(r"[,\s]+", line)]
         if not np.isfinite(boxes[row]).all() or not (boxes[row, 2:] > 0).all():
-            raise GottaError(
-                f"{path}: line {row + 1} is '{line[:60]}', a box without area. Expected x,y,w,h with w, h > 0."
-            )
+            raise GottaError(f"{path}: line {row + 1} is '{line[:60]}'. Expected four numbers x,y,w,h with w, h > 0.")
     if len(boxes) != frames or not frames:
-        raise GottaError(
-            f"{path} has {len(boxes)} boxes for {frames} frames. Expected one line x,y,w,h for each frame of the video."
-        )
+        raise GottaError(f"{path} has {len(boxes)} boxes for {frames} frames. Expected one for each frame.")
     return boxes
 
 
-def _text(path: Path, expected: str) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise GottaError(f"cannot read {path}: {reason}. Expected {expected}.") from None
+def _lines(path: Path, expected: str) -> list[str]:
+    with reading_error(f"cannot read {path}", f"Expected {expected}."):
+        return [line.strip() for line in path.read_text("utf-8").splitlines()]

@@ -19,9 +19,7 @@ class Blended:
 
     def __init__(self, known: Dataset, paths: dict[str, tuple[str, ...]], table: str, seed: int = 0) -> None:
         if CLEAN not in known.domains or hasattr(known, "clips"):
-            raise GottaError(
-                "two corruptions need clean images to begin with. Name a data set of images that has them."
-            )
+            raise GottaError("two corruptions need clean images to begin with. Name a data set that has them.")
         self.known, self.table, self.seed = known, table, check_seed(seed)
         self.labels, self.num_classes = known.labels, known.num_classes
         self.domains: Sequence[str] = tuple(name for path in paths.values() for name in path)

@@ -14,16 +14,8 @@ from gotta.types import Images, IntArray
 class CorruptedFiles(Corrupting):
     """Image files, decoded and corrupted when asked for. An image's noise depends on its class and file name alone."""
 
-    def __init__(
-        self,
-        pictures: Pictures,
-        fit: Fit,
-        table: str = "imagenet",
-        seed: int = 0,
-        class_index: str | None = None,
-        num_classes: int | None = None,
-    ) -> None:
-        super().__init__(*number_classes(pictures.labels, pictures.classes, class_index, num_classes), table, seed)
+    def __init__(self, pictures: Pictures, fit: Fit, labels: IntArray, num_classes: int, table: str, seed: int) -> None:
+        super().__init__(labels, num_classes, table, seed)
         self.pictures, self.fit = pictures, fit
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
@@ -49,7 +41,7 @@ def folder(
 ) -> CorruptedFiles:
     """Your images, `<class>/<image>` in a folder or a zip, corrupted on demand."""
     pictures = chosen(Pictures.of(find("data set 'folder'", path)), subset)
-    return CorruptedFiles(pictures, Fit(size, resize), table, seed, class_index, num_classes)
+    return CorruptedFiles(pictures, Fit(size, resize), *number_classes(pictures, class_index, num_classes), table, seed)
 
 
 @DATASETS.register("tinyimagenet")
@@ -64,4 +56,5 @@ def tinyimagenet(
 ) -> CorruptedFiles:
     """The 10,000 validation images of Tiny-ImageNet, 200 classes of 64 x 64 pixels, corrupted on demand."""
     found = find("data set 'tinyimagenet'", path, "tinyimagenet_val.zip", TINY, f"{TINY}.zip", "tinyimagenet_val")
-    return CorruptedFiles(chosen(tiny_pictures(found), subset), Fit(size), table, seed, class_index, num_classes)
+    pictures = chosen(tiny_pictures(found), subset)
+    return CorruptedFiles(pictures, Fit(size), *number_classes(pictures, class_index, num_classes), table, seed)

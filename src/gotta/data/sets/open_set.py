@@ -13,7 +13,7 @@ from gotta.data.home import find
 from gotta.data.readers.bundled import bundled
 from gotta.data.readers.patterns import KINDS, make_patterns, scramble
 from gotta.data.readers.pictures import Fit, Pictures
-from gotta.errors import GottaError
+from gotta.errors import GottaError, check_known
 from gotta.limits import Count, require
 from gotta.types import FOREIGN, Dataset, Images, IntArray
 
@@ -37,13 +37,10 @@ class OpenSet:
     def require(self, domains: Sequence[str]) -> None:
         if hasattr(self.known, "require"):
             self.known.require(domains)
-        none = np.empty(0, np.int64)
         for domain in dict.fromkeys(domains):
-            check_request(domain, none, self.domains, self._count)
+            check_known("domain", domain, self.domains)
             if domain not in self._others.domains:
-                raise GottaError(
-                    f"foreign images cannot be shown in '{domain}': it is not a corruption that can be made."
-                )
+                raise GottaError(f"foreign images cannot be shown in '{domain}', which cannot be made.")
 
     def content(self, domains: Sequence[str]) -> Iterator[Content]:
         yield self.labels

@@ -141,13 +141,11 @@ def _probe(
         statistics.build(method.statistics or "source", **given),
         every,
         regime.score,
-        **without_samples(method.name, method.arguments),
+        **without_samples(method),
     )
     batches = 1 + -(-max(capacity or 0, every or 0) // size)
-    spent = [
-        adapted.step(torch.rand(size, 3, PROBED.size, PROBED.size, generator=generator)).cost for _ in range(batches)
-    ]
-    return max(forwards(cost, size) for cost in spent)
+    images = (torch.rand(size, 3, PROBED.size, PROBED.size, generator=generator) for _ in range(batches))
+    return max(forwards(adapted.step(x).cost, size) for x in images)
 
 
 def _dummy(num_classes: int, batch_norm: bool, sure: bool) -> nn.Module:

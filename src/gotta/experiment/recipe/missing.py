@@ -12,18 +12,8 @@ from typing import Any
 from gotta.data.content import content_hash
 from gotta.data.local.catalogue import command_for
 from gotta.errors import GottaError, messages
+from gotta.experiment.run import loaded
 from gotta.experiment.run.clean_images import clean_images
-from gotta.experiment.run.loaded import (
-    DATA,
-    KEPT,
-    WEIGHTS,
-    check_classes,
-    check_model,
-    data_of,
-    model_of,
-    share_model,
-    weights_used,
-)
 from gotta.experiment.spec.clean_samples import asks_for_samples
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.sections import DataSpec, ModelSpec
@@ -49,33 +39,31 @@ def missing(specs: Sequence[RunSpec]) -> list[Missing]:
     """Each data set, network or domain that is not there, or that does not go with the others."""
     data = {spec.data: spec for spec in specs}
     models = dict.fromkeys(spec.model for spec in specs)
-    found = _complaints((partial(data_of, spec), _data_command(spec.data)) for spec in data.values())
+    found = _complaints((partial(loaded.data_of, spec), _data_command(spec.data)) for spec in data.values())
     found += _complaints(
         (partial(_look_at, model), command_for(Path(model.weights or model.name).name)) for model in models
     )
-    clean = {(spec.model, json.dumps(_clean_samples(spec))): spec for spec in specs}
+    clean = {(spec.model, json.dumps(named)): spec for spec in specs if (named := _clean_samples(spec))}
     found += _complaints((partial(_look_for_clean, spec), _clean_command(spec)) for spec in clean.values())
     if found:
         return list(dict.fromkeys(found))
     pairs = {(spec.data, spec.model): spec for spec in specs}
     streams = {(spec.data, json.dumps(spec.stream)): spec for spec in specs}
-    found += _complaints((partial(check_classes, s, model_of(s), data_of(s)), "") for s in pairs.values())
-    found += _complaints((partial(Stream, data_of(spec), spec.stream_spec()), "") for spec in streams.values())
+    found += _complaints((partial(_look_at_pair, spec), "") for spec in pairs.values())
+    found += _complaints((partial(Stream, loaded.data_of(spec), spec.stream_spec()), "") for spec in streams.values())
     return list(dict.fromkeys(found))
 
 
 def _look_for_clean(spec: RunSpec) -> None:
-    if not _clean_samples(spec):
-        return
     model = None
     with suppress(GottaError):  # a network that is not here is complained about by itself
-        model = model_of(spec)
+        model = loaded.model_of(spec)
     clean_images(spec, model)
 
 
 def _clean_samples(spec: RunSpec) -> dict[str, Any]:
     """How the spec names its clean samples; empty if it names none."""
-    setting = asks_for_samples(spec.method.name, spec.method.arguments)
+    setting = asks_for_samples(spec.method)
     named: dict[str, Any] = spec.method.arguments[setting] if setting else {}
     return named
 
@@ -96,9 +84,14 @@ def _data_command(data: DataSpec) -> str:
 
 def _look_at(model: ModelSpec) -> None:
     """Load a network, whether or not the data it is for can be found."""
-    check_model(model)
+    loaded.find_weights(model.weights)
+    loaded.find_head(model.head)
     if model.weights != RANDOM and not is_own(model.name):  # those need to be told the number of classes
-        share_model(model, num_classes=0)
+        loaded.share_model(model, num_classes=0)
+
+
+def _look_at_pair(spec: RunSpec) -> None:
+    loaded.check_classes(spec, loaded.model_of(spec), loaded.data_of(spec))
 
 
 WAY_OUT = "Put the old files back, name the new ones differently, or use another folder: --out."
@@ -117,8 +110,8 @@ def check_same_inputs(specs: Iterable[RunSpec], store: Runs, everything: bool = 
             known = everything or not is_user_part("data", spec.data.name)
             data_now[seen] = _data_now(spec, store) if known else None
         looks = {
-            WEIGHTS: (f"weights '{spec.model.weights or spec.model.name}'", _weights_now(spec)),
-            DATA: (f"data '{spec.data.name}'", data_now[seen]),
+            loaded.WEIGHTS: (f"weights '{spec.model.weights or spec.model.name}'", _weights_now(spec)),
+            loaded.DATA: (f"data '{spec.data.name}'", data_now[seen]),
         }
         used = store.read(spec.id).summary
         for key, (name, now) in looks.items():
@@ -134,12 +127,12 @@ def check_same_inputs(specs: Iterable[RunSpec], store: Runs, everything: bool = 
 
 def _data_now(spec: RunSpec, store: Runs) -> str | None:
     with suppress(GottaError):  # not here: nothing to compare with
-        stream = Stream(data_of(spec), spec.stream_spec())
-        return content_hash(stream.dataset, stream.domains, store.root / KEPT, remember=False)
+        stream = Stream(loaded.data_of(spec), spec.stream_spec())
+        return content_hash(stream.dataset, stream.domains, store.root / loaded.KEPT, remember=False)
     return None
 
 
 def _weights_now(spec: RunSpec) -> str | None:
     with suppress(GottaError):
-        return weights_used(spec).get(WEIGHTS)
+        return loaded.weights_used(spec).get(loaded.WEIGHTS)
     return None

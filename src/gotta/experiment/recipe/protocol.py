@@ -55,38 +55,35 @@ class Protocol(Section):
 
     def base(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What a recipe of this protocol says for all its runs; `given`, its own base, may add to it."""
-        for section in ("stream", "regime"):
-            for key, value in dict(given.get(section) or {}).items():
-                if key in (fixed := getattr(self, section)) and fixed[key] != value:
-                    told = f"{section}.{key}={value} is not of protocol {self.name}, which says {fixed[key]}."
-                    raise GottaError(f"{told} Leave one out.")
-        for key, values in self.choices.items():
-            value = dict(given.get("stream") or {}).get(key, values[0])
-            if value not in values:
-                told = ", ".join("none" if known is None else str(known) for known in values)
-                raise GottaError(f"stream.{key}={value} is not of protocol {self.name}. Choose one of {told}.")
-        first = {name: values[0] for name, values in self.choices.items()}
-        own: dict[str, Any] = {
-            "data": {"name": self.data[0]},
-            "stream": {**self.stream, **first},
-            "regime": self.regime,
-        }
+        own: dict[str, Any] = {"data": {"name": self.data[0]}, "stream": {}, "regime": {}}
+        allowed = {**_only(self.stream), **self.choices}
+        for section, rules in (("stream", allowed), ("regime", _only(self.regime))):
+            for key, values in rules.items():
+                own[section][key] = value = dict(given.get(section) or {}).get(key, values[0])
+                if value not in values:
+                    told = ", ".join("none" if known is None else str(known) for known in values)
+                    way_out = f"Choose one of {told}, or leave it out."
+                    raise GottaError(f"{section}.{key}={value} is not of protocol {self.name}. {way_out}")
         return merged(own, given)
 
     def holds(self, spec: RunSpec) -> bool:
         """Is a run with these settings of this protocol?"""
         usual = {name: value for name, value in asdict(StreamSpec()).items() if name not in (*FROM_ELSEWHERE, *SIZE)}
-        ignored = set(DOMAINS) - set(self.stream) | _unused(self.stream["order"]) | set(self.choices)
+        ignored = set(DOMAINS) - set(self.stream) | _unused(self.stream["order"])
         expected = {name: value for name, value in {**usual, **self.stream}.items() if name not in ignored}
-        regime, limits = dict(spec.regime), dict.fromkeys(EXPOSURE)
+        stream, regime = {**_only(expected), **self.choices}, {**dict.fromkeys(EXPOSURE), **self.regime}
         return (
             spec.data.name in self.data
-            and all(_plain(spec.stream.get(name, usual.get(name))) == _plain(value) for name, value in expected.items())
-            and all(spec.stream.get(name, usual.get(name)) in values for name, values in self.choices.items())
-            and all(regime[name] == value for name, value in {**limits, **self.regime}.items())
+            and all(_plain(spec.stream.get(key, usual.get(key))) in map(_plain, stream[key]) for key in stream)
+            and all(getattr(spec.regime, name) == value for name, value in regime.items())
             and _steps_as_named(spec)
             and (self.domains is None or _domains(spec) <= set(DOMAIN_ORDERS[self.domains]))
         )
+
+
+def _only(settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The one value of each setting, as of those that leave a choice."""
+    return {name: [value] for name, value in settings.items()}
 
 
 def protocols() -> list[str]:
@@ -148,15 +145,11 @@ def _domains(spec: RunSpec) -> set[str]:
 
 def _steps_as_named(spec: RunSpec) -> bool:
     """Are batches and adaptations as large as the regime says? Without a memory, batches may be smaller: no help."""
-    try:
-        has_memory = spec.has_memory
-    except GottaError:  # somebody's own, by a name that is unknown here
-        has_memory = True
-    usual = REGIMES[spec.regime.name](spec.memory.capacity if has_memory or spec.control else None)
-    size, every = spec.regime.batch_size or usual.batch_size, spec.regime.adapt_every
-    if has_memory or spec.control:
-        return (size, every) == (usual.batch_size, usual.adapt_every if has_memory else None)
-    return size <= usual.batch_size and every is None
+    usual, between = REGIMES[spec.regime.name](spec.memory.capacity if spec.has_memory or spec.control else None)
+    size, every = spec.regime.batch_size or usual, spec.regime.adapt_every
+    if spec.has_memory or spec.control:
+        return (size, every) == (usual, between if spec.has_memory else None)
+    return size <= usual and every is None
 
 
 def _plain(value: Any) -> Any:

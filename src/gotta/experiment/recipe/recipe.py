@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from gotta.errors import GottaError, check_known, messages, unknown
+from gotta.errors import GottaError, check_known, messages
 from gotta.experiment.recipe.exchange import Sections, exchange_memories, exchange_methods, fits_nowhere, fitting
 from gotta.experiment.recipe.protocol import load_protocol
 from gotta.experiment.spec.best_rates import place_of, settle_rate
@@ -19,7 +19,7 @@ from gotta.experiment.spec.text import merged, nest, read
 from gotta.experiment.spec.user_parts import permit
 from gotta.memory import policies
 from gotta.methods import methods as registered_methods
-from gotta.safe_text import one_line
+from gotta.safe_text import one_line, tell_few
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 MOST = 1_000_000  # runs of a recipe, counted generously
@@ -124,9 +124,11 @@ class Recipe(Frozen):
         given = [merged(cell, fitting(over, cell)) for cell in cells]
         given = [cell for cell in given if not settle_rate(cell)[1]] or given  # if none is left, that is a mistake
         wrong = fits_nowhere(over, cells) + self._loose_ends() + messages([lambda: _each_once(chosen)])
+        specs: list[RunSpec] = []
         try:
-            rows = [(seed, _of_seed(given, 0 if seeds else n)) for n, seed in enumerate(chosen)]  # those asked for: all
-            specs = [spec for seed, cells_of_seed in rows for spec in _specs(cells_of_seed, seed, self.imports)]
+            for number, seed in enumerate(chosen):  # those that were asked for are run of every cell
+                now = [cell for cell in given if seeds or number < cell.get(SEEDS, number + 1)]
+                specs += _specs(now, seed, self.imports)
         except SpecErrors as error:
             wrong += error.mistakes
         if wrong:
@@ -134,15 +136,11 @@ class Recipe(Frozen):
         return list({spec.id: spec for spec in specs}.values())
 
     def without_rate(
-        self,
-        variant: str = "",
-        memories: Sequence[str] = (),
-        methods: Sequence[str] = (),
-        over: Mapping[str, Any] | None = None,
+        self, variant: str, memories: Sequence[str], methods: Sequence[str], over: Mapping[str, Any]
     ) -> list[str]:
         """The cells that `runs` leaves out: they ask for a best rate, and nobody has measured it."""
         cells = self.sections(variant, memories, methods)
-        given = [merged(cell, fitting(dict(over or {}), cell)) for cell in cells]
+        given = [merged(cell, fitting(dict(over), cell)) for cell in cells]
         return list(dict.fromkeys(" + ".join(place_of(cell)) for cell in given if settle_rate(cell)[1]))
 
     def sections(self, variant: str = "", memories: Sequence[str] = (), methods: Sequence[str] = ()) -> list[Sections]:
@@ -212,12 +210,9 @@ def load_recipe(name_or_path: str | Path) -> Recipe:
     """A recipe by its name, or from a YAML file of one's own."""
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
-        found = [known for known in FOLDER.rglob("*.yaml") if known.stem == str(name_or_path)]
-        if not found:
-            raise unknown("recipe", str(name_or_path), recipes())
-        path = found[0]
-    elif not path.exists():
-        raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
+        ours = {known.stem: known for known in FOLDER.rglob("*.yaml")}
+        check_known("recipe", str(name_or_path), ours)
+        path = ours[str(name_or_path)]
     return read_recipe(read(path), str(path))
 
 
@@ -233,22 +228,14 @@ def read_recipe(content: Any, where: str) -> Recipe:
         raise GottaError(f"{where} is not a recipe: {together(found, 'it')}") from None
 
 
-def _of_seed(cells: Sequence[Sections], number: int) -> list[Sections]:
-    """The cells that are run with this seed, by its number from 0."""
-    return [
-        {name: value for name, value in cell.items() if name != SEEDS}
-        for cell in cells
-        if number < cell.get(SEEDS, number + 1)
-    ]
-
-
 def _specs(cells: Sequence[Sections], seed: int, imports: Sequence[str]) -> list[RunSpec]:
     """All cells with this seed; or all their mistakes, each with the cells it is in."""
     specs: list[RunSpec] = []
     wrong: dict[str, list[str]] = {}
     for cell in cells:
         try:
-            specs.append(RunSpec.of({**cell, "seed": seed}, imports))
+            settings = {name: value for name, value in cell.items() if name != SEEDS}
+            specs.append(RunSpec.of({**settings, "seed": seed}, imports))
         except SpecErrors as error:
             for mistake in error.mistakes:
                 wrong.setdefault(mistake, []).append(" + ".join(place_of(cell)))
@@ -286,7 +273,4 @@ def _further(content: Mapping[str, Any], problems: Sequence[Any]) -> list[str]:
 
 
 def _where(labels: Sequence[str], total: int) -> str:
-    if len(labels) == total:
-        return "in every cell"
-    named = ", ".join(dict.fromkeys(labels[:SHOWN]))
-    return f"in {named}" + (f" and {len(labels) - SHOWN} more cells" if len(labels) > SHOWN else "")
+    return "in every cell" if len(labels) == total else f"in {tell_few(list(dict.fromkeys(labels)), SHOWN)}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +27,7 @@ AS_IMAGES = {"fisher": "fisher_data", "source_data": "source_data"}  # what a me
 
 def clean_images(spec: RunSpec, model: Backbone | None) -> dict[str, Images]:
     """The images [number, H, W, 3] that the spec's method asks for, in the size of the network, by their setting."""
-    setting = asks_for_samples(spec.method.name, spec.method.arguments)
+    setting = asks_for_samples(spec.method)
     if setting is None:
         return {}
     size = ANY_SIZE if model is None else model.input.size
@@ -39,7 +40,7 @@ def method_arguments(spec: RunSpec, model: Backbone) -> dict[str, Any]:
     device = next(model.parameters()).device
     found = clean_images(spec, model).items()
     taken = {AS_IMAGES[setting]: torch_images(images).to(device) for setting, images in found}
-    return {**without_samples(spec.method.name, spec.method.arguments), **taken}
+    return {**without_samples(spec.method), **taken}
 
 
 def images_used(spec: RunSpec, model: Backbone) -> dict[str, str]:
@@ -52,26 +53,24 @@ def images_used(spec: RunSpec, model: Backbone) -> dict[str, str]:
 def _read(method: str, setting: str, chosen: CleanSamples, size: int, data_home: str | None) -> Images:
     owner = f"method '{method}' (its clean samples)"
     assert chosen.data is not None
-    if chosen.data in (clean_samples.BUNDLED, clean_samples.CIFAR10, clean_samples.CIFAR100):
-        images = _all_images(owner, chosen.data)
+    if chosen.data in KNOWN:
+        images = KNOWN[chosen.data](owner)
         return images[_rows(setting, chosen, len(images))]
     pictures = Pictures.of(find(owner, chosen.data))
     return pictures.read(_rows(setting, chosen, len(pictures)), Fit(size))
 
 
-def _all_images(owner: str, name: str) -> Images:
-    if name == clean_samples.BUNDLED:
-        return bundled("train")[0]
-    if name == clean_samples.CIFAR10:
-        return cifar10(find(owner, None, *usual_names("cifar10")), "train")[0]
-    return cifar100(find(owner, None, *usual_names("cifar100")), "train")[0]
+KNOWN: dict[str, Callable[[str], Images]] = {  # all images, for whoever asks
+    clean_samples.BUNDLED: lambda owner: bundled("train")[0],
+    clean_samples.CIFAR10: lambda owner: cifar10(find(owner, None, *usual_names("cifar10")), "train")[0],
+    clean_samples.CIFAR100: lambda owner: cifar100(find(owner, None, *usual_names("cifar100")), "train")[0],
+}
 
 
 def _rows(setting: str, chosen: CleanSamples, there: int) -> IntArray:
     assert chosen.number is not None
     if chosen.number > there:
-        raise GottaError(
-            f"method.{setting}.number must be at most {there}, as '{chosen.data}' has (got {chosen.number})."
-        )
+        told = f"method.{setting}.number must be at most {there}, as '{chosen.data}' has"
+        raise GottaError(f"{told} (got {chosen.number}).")
     rng = seeds.generator(chosen.seed, setting)
     return np.sort(rng.choice(there, chosen.number, replace=False)).astype(np.int64)

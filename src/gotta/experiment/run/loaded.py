@@ -20,17 +20,9 @@ from gotta.models import Backbone, load
 from gotta.models.embedding import CLASSIFIER
 from gotta.models.own import is_own
 from gotta.models.pretrained import is_pretrained
-from gotta.models.zoo import RANDOM, check
+from gotta.models.zoo import RANDOM
 from gotta.streams import Stream
 from gotta.types import Dataset
-
-
-def check_model(model: ModelSpec) -> None:
-    """Complain of a model that cannot be loaded, as far as that shows without reading its weights."""
-    check(**dict(model))
-    for found, what in ((find_weights(model.weights), "a checkpoint"), (find_head(model.head), "class embeddings")):
-        if isinstance(found, Path) and not found.is_file():
-            raise GottaError(f"no weights at {found}. Expected {what} for model '{model.name}'.")
 
 
 def find_weights(named: str | None, what: str = "the weights file") -> Path | str | None:
@@ -106,10 +98,8 @@ def model_of(spec: RunSpec) -> Backbone:
 
 def check_classes(spec: RunSpec, model: Backbone, data: Dataset) -> None:
     if model.num_classes != data.num_classes:
-        raise GottaError(
-            f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has "
-            f"{data.num_classes}. Choose a model trained on these classes."
-        )
+        told = f"model '{spec.model.name}' tells {model.num_classes} classes apart and data set '{spec.data.name}' has"
+        raise GottaError(f"{told} {data.num_classes}. Choose a model trained on these classes.")
 
 
 WEIGHTS, HEAD, DATA = "weights_sha256", "head_sha256", "data_sha256"

@@ -26,6 +26,7 @@ FRAMES, IMAGES, POINTS, DECISIONS = 200, 1000, 500, 64  # at most so many steps,
 FOLDER, FORMAT = "records", 1
 MISSED, NOT_OFFERED = "missed", "not offered"  # why a sample never came before the memory
 Floats = NDArray[np.float64]
+Picture = NDArray[np.uint8]  # [H, W, 3]
 
 
 def record_path(root: str | Path, id: str) -> Path:
@@ -53,8 +54,7 @@ class Recorder:
         self._clock = self._noted = 0
         self._reduced = False
         self._journal: Any = None
-        self._pictures: dict[int, NDArray[np.uint8]] = {}  # by position
-        self._points: dict[int, Floats] = {}  # embeddings of stored samples
+        self._stored: dict[int, tuple[Picture, Floats]] = {}  # by position: a sample that was held, and its embedding
         self._dots: list[tuple[int, Floats]] = []  # predicted label and embedding of some of the stream
         self._stream: Stream | None = None
         self._memory: Memory | None = None
@@ -75,10 +75,10 @@ class Recorder:
         frames = thin_frames(self.frames, IMAGES)
         positions = sorted({position for frame in frames for position in frame["rows"]})
         at = {position: k for k, position in enumerate(positions)}
-        points = [self._points[p] for p in positions] + [point for _, point in self._dots]
+        points = [self._stored[p][1] for p in positions] + [point for _, point in self._dots]
         places, explained = principal(np.array(points)) if points else (np.zeros((0, 2)), 0.0)
         held, dots = places[: len(positions)], places[len(positions) :]
-        whole, across = sprite([self._pictures[p] for p in positions])
+        whole, across = sprite([self._stored[p][0] for p in positions])
         where = np.array(positions, np.int64)
         return {
             "format": FORMAT,
@@ -140,10 +140,9 @@ class Recorder:
         known = [k for k, id in enumerate(ids) if id in self._position]
         positions = [self._position[ids[k]] for k in known]
         self._reduced |= max(batch.x.shape[-2:], default=0) > SIDE_LIMIT
-        fresh = [k for k, position in zip(known, positions, strict=True) if position not in self._pictures]
+        fresh = [k for k, position in zip(known, positions, strict=True) if position not in self._stored]
         for k, picture in zip(fresh, thumbnails(batch.x[fresh]), strict=True):
-            self._pictures[self._position[ids[k]]] = picture
-            self._points[self._position[ids[k]]] = batch.embedding[k].detach().double().cpu().numpy()
+            self._stored[self._position[ids[k]]] = picture, batch.embedding[k].detach().double().cpu().numpy()
         domain = stream.domains[int(stream.domain[min(self._clock, stream.num_samples) - 1])]
         labels = batch.label.tolist()
         self.frames.append(
@@ -191,7 +190,6 @@ def _short(values: Floats) -> list[float]:
 
 
 SIDE_LIMIT, ACROSS, QUALITY = 32, 40, 82
-Picture = NDArray[np.uint8]  # [H, W, 3]
 
 
 def thumbnails(x: Tensor) -> list[Picture]:

@@ -22,12 +22,9 @@ def settle_cell(spec: RunSpec, model: Backbone) -> tuple[RunSpec, str]:
     A method without effect is the source model, and runs as it.
     """
     try:
-        methods.build(
-            spec.method.name, model=deepcopy(model), **without_samples(spec.method.name, spec.method.arguments)
-        )
+        methods.build(spec.method.name, model=deepcopy(model), **without_samples(spec.method))
     except NoEffect as reason:
-        kept = spec.method.model_dump(include={"embedding"})
-        source = MethodSpec(name="source", statistics="source", **kept)
+        source = MethodSpec(name="source", statistics="source", embedding=spec.method.embedding)
         return spec.model_copy(update={"method": source, "control": None}), str(reason)
     if spec.control == "running_statistics" and not has_batch_norm(model):
         return spec, "this model has no BatchNorm layers, so there are no running statistics: it equals 'same_samples'."

@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
@@ -14,10 +14,9 @@ from gotta.core.build import build as build_adapted
 from gotta.core.clock import Clock
 from gotta.core.domain_statistics import DomainStatistics
 from gotta.core.guard import GuardWarning
-from gotta.core.loop import Record, evaluate
+from gotta.core.loop import evaluate
 from gotta.core.true_labels import TRUE_LABELS, TrueLabelMemory
 from gotta.core.undo import UndoneWarning
-from gotta.errors import GottaError
 from gotta.experiment.run.clean_images import images_used, method_arguments
 from gotta.experiment.run.environment import settle_device
 from gotta.experiment.run.loaded import check_classes, data_of, inputs_used, model_of
@@ -56,10 +55,9 @@ def run(
 
     With `journal` every decision of the memory is written to that file, for `gotta replay`. With `snapshots` the run
     goes on from the last one, if there is one, and keeps more. `workers` read images ahead and change no number.
-    A `recorder` looks on, and keeps what the memory held. `hashes` is a file that remembers hashes of data.
+    A `recorder` looks on, and keeps what the memory held; like a journal it must see every step, so neither goes with
+    snapshots. `hashes` is a file that remembers hashes of data.
     """
-    if (journal is not None or recorder is not None) and snapshots is not None:
-        raise GottaError("a journal or a recording must see a run from its first step, so it goes without snapshots.")
     keep_freed_memory()
     log.info("running %s on %s", spec.id, device)
     settle_device(device, spec.regime.deterministic)
@@ -76,8 +74,11 @@ def run(
     first = len(scoring.steps)
     known = DomainStatistics(stream) if spec.control == "domain_statistics" else None
     exposed = spec.regime.exposure.steps(stream, spec.seed) if spec.regime.exposure.is_limited else None
-    with closing(evaluate(adapted, stream, spec.regime.reset, first, workers, clock, known, exposed)) as records:
-        for record in quietly(records):
+    records = evaluate(adapted, stream, spec.regime.reset, first, workers, clock, known, exposed)
+    with closing(records), warnings.catch_warnings():
+        for kind in (GuardWarning, UndoneWarning, OrderWarning):  # the records hold what they say
+            warnings.simplefilter("ignore", kind)
+        for record in records:
             scoring.add(record)
             if spec.regime.surrogates:
                 with scoring.pause():
@@ -118,18 +119,6 @@ def _start(
         if snapshots.load(*continued):
             return continued
     return fresh(model)  # what a misfit snapshot may have touched is not used
-
-
-def quietly(records: Iterator[Record]) -> Iterator[Record]:
-    """Without the warnings about a model's health: the records hold what they say."""
-    while True:
-        with warnings.catch_warnings():
-            for kind in (GuardWarning, UndoneWarning, OrderWarning):
-                warnings.simplefilter("ignore", kind)
-            record = next(records, None)
-        if record is None:
-            return
-        yield record
 
 
 def build(spec: RunSpec, model: Backbone, data: Dataset, journal: bool = False) -> Adapted:

@@ -1,7 +1,6 @@
 """A cell in the middle of its stream, kept so that whoever takes it over goes on bit for bit."""
 
 import math
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -58,6 +57,3 @@ class Snapshots:
 
     def _now(self) -> dict[str, object]:
         return {name: value for name, value in environment().items() if name in MUST_AGREE} | self.beside
-
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)

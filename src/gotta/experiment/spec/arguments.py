@@ -6,26 +6,16 @@ from typing import Any
 
 from gotta.errors import GottaError, unknown
 from gotta.experiment.spec.sections import FIELDS, name_of
-from gotta.experiment.spec.user_parts import REGISTRIES, is_user_part
+from gotta.experiment.spec.user_parts import REGISTRIES, find_own
 from gotta.methods import methods
 from gotta.methods.settings import hyper_parameters
 
 FROM_ELSEWHERE = ("model", "statistics", "embed", "seed")  # arguments of a method that other settings decide
 
 
-def _find(section: str, name: Any) -> Any:
-    """The part, if it is there and can be looked at without importing code of the caller's."""
-    if is_user_part(section, name):
-        return None
-    try:
-        return REGISTRIES[section].get(name)
-    except (GottaError, TypeError):
-        return None
-
-
-def list_arguments(section: str, name: Any) -> list[str] | None:
+def list_arguments(section: str, name: str) -> list[str] | None:
     """What the chosen memory or method takes as arguments; None if unknown."""
-    if (cls := _find(section, name)) is None:
+    if (cls := find_own(section, name)) is None:
         return None
     parameters = inspect.signature(cls).parameters.values()
     named = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and not _is_decided(section, p.name)]
@@ -48,7 +38,7 @@ def find_unknown(given: Mapping[str, Any]) -> dict[tuple[str, str], str]:
 
 def usual_arguments(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the arguments are that nobody gave: the preset's values, and the defaults; {} if unknown."""
-    if (cls := _find(section, name)) is None:
+    if (cls := find_own(section, name)) is None:
         return {}
     defaults = {name: value for name, value in list_defaults(cls).items() if not _is_decided(section, name)}
     if section != "method":
@@ -68,7 +58,7 @@ def list_defaults(function: Callable[..., Any]) -> dict[str, Any]:
 
 def usual_refresh(memory: str) -> int | None:
     """After how many adaptations a memory refreshes its rows by itself; None if it never does, or if unknown."""
-    return getattr(_find("memory", memory), "refresh_every", None)
+    return getattr(find_own("memory", memory), "refresh_every", None)
 
 
 def _is_decided(section: str, argument: str) -> bool:

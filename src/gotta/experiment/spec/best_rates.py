@@ -22,19 +22,14 @@ def best_rates() -> dict[tuple[str, str], float]:
     return {(method, row): float(found["rate"]) for method, rows in chosen.items() for row, found in rows.items()}
 
 
-def asks_for_best(sections: Mapping[str, Any]) -> bool:
-    method = sections.get("method")
-    return isinstance(method, Mapping) and method.get("rate") == BEST
-
-
 def settle_rate(sections: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """A partial spec with the number in the place of `best`; and the complaint where nobody has measured one."""
-    if not asks_for_best(sections):
+    method = sections.get("method")
+    if not isinstance(method, Mapping) or method.get("rate") != BEST:
         return dict(sections), []
     key = place_of(sections)
     rate = best_rates().get(key)
-    method = {**sections["method"], "rate": rate}
-    return {**sections, "method": method}, [] if rate else [_complain(*key)]
+    return {**sections, "method": {**method, "rate": rate}}, [] if rate else [_complain(*key)]
 
 
 def place_of(sections: Mapping[str, Any]) -> tuple[str, str]:
@@ -45,7 +40,4 @@ def place_of(sections: Mapping[str, Any]) -> tuple[str, str]:
 def _complain(method: str, row: str) -> str:
     known = [name for of, name in best_rates() if of == method]
     measured = f"measured for {method}: {', '.join(known)}" if known else f"nothing is measured for {method}"
-    return (
-        f"method.rate=best: no best rate was measured for {method} with {row} ({measured}). Give a number such as "
-        "method.rate=0.1; gotta bench statistics measures."
-    )
+    return f"method.rate=best: nobody measured it for {method} with {row} ({measured}). Give a number: method.rate=0.1."

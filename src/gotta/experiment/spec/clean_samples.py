@@ -1,12 +1,11 @@
 """Which clean samples a method looks at before the stream: `method: {name: eata, fisher: {data, number, seed}}`."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
 from gotta.errors import GottaError
-from gotta.experiment.spec.sections import Section
+from gotta.experiment.spec.sections import MethodSpec, Section
 from gotta.experiment.spec.spec_errors import describe
 
 TAKERS = {"eata": "fisher", "foa": "source_data", "petta": "source_data"}  # the setting that names them, by method
@@ -36,29 +35,23 @@ def decide_samples(setting: str, given: Any, data: str) -> CleanSamples:
         asked = CleanSamples.model_validate({} if given is None else given)
     except ValidationError as error:
         below = f"method.{setting}"
-        told = [describe(problem, CleanSamples, below=below) for problem in error.errors()]
-        raise GottaError(" ".join(told)) from None
+        wrong = [describe(problem, CleanSamples, below=below) for problem in error.errors()]
+        raise GottaError(" ".join(wrong)) from None
     source = asked.data or USUAL.get(data)
     if source is None:
-        raise GottaError(
-            f"no clean samples are known for data set '{data}'. Name a folder or zip of training images "
-            f"(<class>/<image>) in the data home: method.{setting}.data=NAME."
-        )
-    number = (NUMBER_BUNDLED if source == BUNDLED else NUMBER) if asked.number is None else asked.number
-    if source == BUNDLED and number > NUMBER_BUNDLED:
-        raise GottaError(
-            f"method.{setting}.number must be at most {NUMBER_BUNDLED}, as many are bundled (got {number})."
-        )
+        told = f"no clean samples are known for data set '{data}'. Name a folder or zip of <class>/<image>"
+        raise GottaError(f"{told} in the data home: method.{setting}.data=NAME.")
+    number = asked.number or (NUMBER_BUNDLED if source == BUNDLED else NUMBER)
     return asked.model_copy(update={"data": source, "number": number})
 
 
-def asks_for_samples(method: str, arguments: Mapping[str, Any]) -> str | None:
+def asks_for_samples(method: MethodSpec) -> str | None:
     """The setting that names clean samples, if a method has it here."""
-    setting = TAKERS.get(method)
-    return setting if setting in arguments else None
+    setting = TAKERS.get(method.name)
+    return setting if setting in method.arguments else None
 
 
-def without_samples(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def without_samples(method: MethodSpec) -> dict[str, Any]:
     """The arguments that a method can be built with before any image was read."""
-    asked = asks_for_samples(method, arguments)
-    return {name: value for name, value in arguments.items() if name != asked}
+    asked = asks_for_samples(method)
+    return {name: value for name, value in method.arguments.items() if name != asked}

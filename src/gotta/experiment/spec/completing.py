@@ -12,7 +12,7 @@ from gotta.data.dataset import has_clips
 from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.arguments import as_declared, usual_arguments, usual_refresh
 from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples
-from gotta.experiment.spec.sections import FIELDS, FROM_ELSEWHERE, PARTS, MemorySpec, MethodSpec, own_method
+from gotta.experiment.spec.sections import FIELDS, FROM_ELSEWHERE, PARTS, MemorySpec, MethodSpec
 from gotta.methods import Method
 from gotta.statistics import Running, Statistics
 from gotta.streams import StreamSpec
@@ -40,7 +40,7 @@ def apply_control(spec: "RunSpec") -> "RunSpec":
     if spec.control == "domain_statistics":
         changes["method"] = spec.method.model_copy(update={"statistics": "source"})
     if spec.control == "running_statistics":
-        rate = spec.method.rate or (own_method(spec.method) or Method).paired.rate
+        rate = spec.method.rate or (user_parts.find_own("method", spec.method.name) or Method).paired.rate
         running = {"statistics": "running", "fed_by": "batch", "rate": rate}
         changes["method"] = spec.method.model_copy(update=running)
     return spec.model_copy(update=changes)
@@ -50,11 +50,11 @@ def complete(spec: "RunSpec") -> "RunSpec":
     """The spec with every open setting decided."""
     spec = _with_arguments(apply_control(spec))
     steps = spec.memory.capacity if spec.has_memory or spec.control else None
-    own = own_method(spec.method)
+    own = user_parts.find_own("method", spec.method.name)
     score = spec.regime.score or (own.native_score if own else None)
-    regime = REGIMES[spec.regime.name](steps, spec.regime.reset, score or "before")
-    batch_size = spec.regime.batch_size or regime.batch_size
-    adapt_every = spec.regime.adapt_every or (regime.adapt_every if spec.has_memory else None)
+    usual, every = REGIMES[spec.regime.name](steps)
+    batch_size = spec.regime.batch_size or usual
+    adapt_every = spec.regime.adapt_every or (every if spec.has_memory else None)
     pace = None if spec.regime.clock == "none" else spec.regime.pace or 1.0
     method = spec.method if own is None else _with_statistics(spec, own)
     stream = {name: value for name, value in asdict(StreamSpec.of(**spec.stream)).items() if name not in FROM_ELSEWHERE}
@@ -80,9 +80,8 @@ def _boundaries(told: str | None, prior: str | None, data: str) -> str | None:
 def statistics_of(spec: "RunSpec", method: type[Method]) -> Statistics:
     """Which statistics this method predicts with in this run."""
     given = spec.method.model_dump(include={"statistics", "fed_by", "rate"})
-    return choose_statistics(
-        method, spec.has_memory, spec.pairing, spec.method.arguments.get("preset", "official"), **given
-    )
+    preset = spec.method.arguments.get("preset", "official")
+    return choose_statistics(method, spec.has_memory, spec.pairing, preset, **given)
 
 
 def _with_statistics(spec: "RunSpec", method: type[Method]) -> MethodSpec:
@@ -107,7 +106,7 @@ def _with_arguments(spec: "RunSpec") -> "RunSpec":
         chosen = getattr(spec, section)
         if chosen.name not in TRUE_LABELS and not user_parts.is_user_part(section, chosen.name):
             given = as_declared(section, chosen.name, chosen.arguments)
-            if section == "method" and (setting := asks_for_samples(chosen.name, given)):
+            if section == "method" and (setting := asks_for_samples(chosen)):
                 given[setting] = decide_samples(setting, given[setting], spec.data.name).model_dump()
             changes[section] = chosen.with_arguments({**usual_arguments(section, chosen.name, given), **given})
     if "memory" in changes:

@@ -42,7 +42,10 @@ def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
     told: dict[str, str] = {}
     for same in alike.values():
         names = find_varied(same) if len(same) > 1 else []
-        told |= {spec.id: ", ".join([spec.label, *_settings(spec, names)]) for spec in same}
+        for spec in same:
+            values = [(name.split(".")[-1], value_of(spec, name)) for name in names]
+            settings = [f"{name}={value}" for name, value in values if value is not None]
+            told[spec.id] = ", ".join([spec.label, *settings])
     return told
 
 
@@ -54,9 +57,3 @@ def find_varied(specs: Sequence[RunSpec]) -> list[str]:
 def value_of(spec: RunSpec, name: str) -> Any:
     """A setting by its dotted name."""
     return flatten(spec.model_dump()).get(name)
-
-
-def _settings(spec: RunSpec, names: Sequence[str]) -> list[str]:
-    """Each with its value; what the run has no value of is left out."""
-    values = flatten(spec.model_dump())
-    return [f"{name.split('.')[-1]}={values[name]}" for name in names if values.get(name) is not None]

@@ -12,12 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gotta.core import guard
 from gotta.core.true_labels import TRUE_LABELS
-from gotta.experiment.spec.arguments import list_defaults, usual_arguments, usual_refresh
-from gotta.experiment.spec.sections import FROM_ELSEWHERE, PARTS, MethodSpec, ModelSpec, RegimeSpec, Section
+from gotta.experiment.spec import user_parts
+from gotta.experiment.spec.arguments import usual_arguments, usual_refresh
+from gotta.experiment.spec.sections import FROM_ELSEWHERE, PARTS, MethodSpec
 from gotta.experiment.spec.source_files import is_own, source_files
-from gotta.experiment.spec.user_parts import REGISTRIES
 from gotta.json_yaml import parse_yaml
 from gotta.methods import Method, methods
 from gotta.models import foreign
@@ -30,17 +29,21 @@ if TYPE_CHECKING:
 FORMAT = 3  # of a spec and of a stored run
 
 
+def hash_of(content: Mapping[str, Any]) -> str:
+    """The sha256 of what JSON says of it: the same for the same content on every machine, whatever the order."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
 def run_id(identity: Mapping[str, Any]) -> str:
-    """The content as a name: the same for the same content on every machine."""
-    canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+    """The content as a name."""
+    return hash_of(identity)[:16]
 
 
 FILE = Path(__file__).with_name("versions.yaml")
 GUARD = "guard"
 WAITING = "waiting"  # of training, in domains alone
 SPEC = "spec"
-OF_METHODS = ("native", "paired", "native_prior", "native_labels", "native_reset_every", "native_score", "presets")
 
 
 @cache
@@ -57,48 +60,6 @@ def read_versions() -> dict[tuple[str, str], tuple[int, str]]:
 def version_of(kind: str, name: str) -> int:
     """The version of a part of gotta's; one that was never changed has the first."""
     return read_versions().get((kind, name), (1, ""))[0]
-
-
-def list_parts() -> list[tuple[str, str]]:
-    """Everything that has a version, by kind and name."""
-    parts = [
-        (kind, name)
-        for kind, registry in REGISTRIES.items()
-        for name in registry.names()
-        if is_own(registry.module_of(name))
-    ]
-    return [*parts, (GUARD, GUARD), (WAITING, WAITING), (SPEC, str(FORMAT))]
-
-
-def hash_defaults(kind: str, name: str) -> str:
-    canonical = json.dumps(defaults_of(kind, name), sort_keys=True, default=as_plain)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
-
-
-def defaults_of(kind: str, name: str) -> dict[str, Any]:
-    """What a part is where nothing is said."""
-    if kind == SPEC:
-        sections: dict[str, type[Section]] = {**PARTS, "model": ModelSpec, "regime": RegimeSpec}
-        return {"stream": asdict(StreamSpec()), **{name: cls().model_dump() for name, cls in sections.items()}}
-    if kind == GUARD:
-        return {name: value for name, value in vars(guard).items() if name.isupper() and isinstance(value, int | float)}
-    if kind == WAITING:
-        return {}
-    item: Any = REGISTRIES[kind].get(name)
-    if isinstance(item, type) and issubclass(item, Method):
-        own = {attribute: getattr(item, attribute) for attribute in OF_METHODS}
-        return {**list_defaults(item), **own, "quirks": sorted(item.known_quirks)}
-    return {**list_defaults(item), **(_list_numbers(item) if isinstance(item, type) else {})}
-
-
-def _list_numbers(cls: type) -> dict[str, Any]:
-    """What stands in the class itself, such as how often a memory refreshes."""
-    return {
-        name: value
-        for base in reversed(cls.__mro__)
-        for name, value in vars(base).items()
-        if not name.startswith("_") and isinstance(value, int | float | str)
-    }
 
 
 def as_plain(value: Any) -> Any:
@@ -120,18 +81,11 @@ def identity_of(spec: "RunSpec") -> dict[str, Any]:
 
 def name_parts(spec: "RunSpec") -> dict[str, str]:
     """The parts of a run by kind. A network by name is identified by its weights, and has no version."""
-    stream = {**asdict(StreamSpec()), **spec.stream}
-    memory, model = spec.memory.name, spec.model.name
-    named = {
-        "data": spec.data.name,
-        "order": str(stream["order"]),
-        "schedule": str(stream["schedule"]),
-        "memory": TRUE_LABELS.get(memory, memory),
-        "method": spec.method.name,
-        **{kind: name for kind in ("statistics", "prior") if (name := getattr(spec.method, kind)) is not None},
-    }
-    if (":" in model and not foreign.is_foreign(model)) or model in architectures.names():
-        named["model"] = model
+    named = user_parts.find_parts({**spec.model_dump(), "stream": {**asdict(StreamSpec()), **spec.stream}})
+    named["memory"] = TRUE_LABELS.get(spec.memory.name, spec.memory.name)
+    model = spec.model.name
+    if (":" not in model or foreign.is_foreign(model)) and model not in architectures.names():
+        del named["model"]
     return named | ({GUARD: GUARD} if spec.guard else {}) | ({WAITING: WAITING} if waits(spec.method) else {})
 
 
@@ -142,9 +96,9 @@ def waits(chosen: MethodSpec) -> bool:
 
 
 def describe_part(kind: str, name: str) -> dict[str, Any]:
-    if kind in (GUARD, WAITING) or is_own(module := REGISTRIES[kind].module_of(name)):
+    if kind in (GUARD, WAITING) or is_own(module := user_parts.REGISTRIES[kind].module_of(name)):
         return {"version": version_of(kind, name)}
-    return {"files": source_files(module, f"{REGISTRIES[kind].kind} '{name}'")}
+    return {"files": source_files(module, f"{user_parts.REGISTRIES[kind].kind} '{name}'")}
 
 
 def find_changed(spec: "RunSpec") -> dict[str, Any]:

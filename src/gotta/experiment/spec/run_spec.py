@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from gotta.core.true_labels import TRUE_LABELS
 from gotta.errors import GottaError
 from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.arguments import find_unknown
@@ -17,7 +16,6 @@ from gotta.experiment.spec.sections import DataSpec, MemorySpec, MethodSpec, Mod
 from gotta.experiment.spec.source_files import find_changed
 from gotta.experiment.spec.spec_errors import SpecErrors, describe, without
 from gotta.experiment.spec.wrong_settings import find_mistakes
-from gotta.memory import memory_class
 from gotta.safe_text import one_line
 from gotta.streams import StreamSpec
 
@@ -76,9 +74,8 @@ class RunSpec(Section):
         """Complain if this process would compute something else than the name says."""
         for name, now in identity_of(self)["parts"].items():
             if self.identity["parts"].get(name) != now:
-                raise GottaError(
-                    f"the code or the defaults of its {name} are not those that the sweep began with. Start it again."
-                )
+                told = f"the code or the defaults of its {name} are not those that the sweep began with"
+                raise GottaError(f"{told}. Start it again.")
             if stale := find_changed(now.get("files", {})):
                 raise GottaError(f"{', '.join(stale)} changed after it was imported. Start Python again.")
 
@@ -91,9 +88,8 @@ class RunSpec(Section):
 
     @property
     def has_memory(self) -> bool:
-        if self.memory.name in TRUE_LABELS or user_parts.is_user_part("memory", self.memory.name):
-            return True
-        return memory_class(self.memory.name).lasts
+        own = user_parts.find_own("memory", self.memory.name)  # a control's is none of ours, nor somebody's own
+        return own is None or not own.holds_batch
 
     @property
     def label(self) -> str:

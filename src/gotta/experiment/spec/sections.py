@@ -8,13 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from gotta.core.exposure import SETTINGS as EXPOSURE
 from gotta.core.exposure import Exposure
 from gotta.core.regime import MOST
-from gotta.experiment.spec import user_parts
-from gotta.methods import Method, methods
 
 PRIOR = ("prior", "labels", "order_in_batch")  # settings of the method that say what the order of samples tells
 FROM_ELSEWHERE = ("batch_size", "reset_at_domain", "drop_single", "seed")  # stream settings the rest of a spec decides
-
-Pace = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Section(BaseModel):
@@ -72,7 +68,8 @@ class RegimeSpec(Section):
     reset: Literal["never", "each_domain", "each_batch"] = "never"
     score: Literal["before", "after"] | None = None  # the method's own if left open
     clock: str = "none"  # whether the stream waits; if not, what a step costs
-    pace: Pace | None = None  # forwards of a batch in the time between two batches, for a stream that does not wait
+    # Forwards of a batch in the time between two batches, for a stream that does not wait.
+    pace: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     expose_every: int | None = None  # only every so many batches are adapted to; all of them are scored
     expose_share: float | None = None  # only this share of the batches, drawn at random
     expose_first: int | None = None  # only the first so many samples, of the stream or of each domain if that resets
@@ -93,8 +90,3 @@ def name_of(section: str, sections: Mapping[str, Any]) -> str:
     """The part that a partial spec names in this section, or else the usual one."""
     content = sections.get(section)
     return str(content.get("name", DEFAULTS[section])) if isinstance(content, Mapping) else DEFAULTS[section]
-
-
-def own_method(method: MethodSpec) -> type[Method] | None:
-    """The method, if it can be looked at without importing it."""
-    return None if user_parts.is_user_part("method", method.name) else methods.get(method.name)

@@ -33,10 +33,8 @@ def source_files(module: str, what: str) -> dict[str, str]:
     top = module.partition(".")[0]
     base = _find_folder(top)
     if base is None or _find_file(base, module) is None:
-        raise GottaError(
-            f"{what}: the file of its module '{module}' is not found, so its runs would look like those of "
-            "other code. Put it into a file of its own, in this folder or on PYTHONPATH."
-        )
+        told = f"{what}: the file of its module '{module}' is not found"
+        raise GottaError(f"{told}. Put it into a file of its own, in this folder or on PYTHONPATH.")
     is_installed = bool(set(INSTALLED) & set(base.parts)) or base in _libraries()
     digests: dict[str, str] = {}
     seen, waiting = {""}, [module]

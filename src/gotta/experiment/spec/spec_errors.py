@@ -10,13 +10,8 @@ from pydantic import BaseModel
 from gotta.errors import GottaError, unknown
 
 Place = tuple[int | str, ...]
-NAMED = "expected settings by name, such as {name: ...}"
-WORDS = {
-    "too_short": "expected at least one entry",
-    "dict_type": NAMED,
-    "model_type": NAMED,
-    "model_attributes_type": NAMED,
-}
+NAMED = dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "expected settings by name: {name: ...}")
+WORDS = {"too_short": "expected at least one entry", **NAMED}
 
 
 class SpecErrors(GottaError):

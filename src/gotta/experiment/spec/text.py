@@ -49,23 +49,18 @@ def dump(spec: RunSpec | Mapping[str, Any]) -> str:
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
 
 
-def dotted(settings: Iterable[str]) -> dict[str, Any]:
-    """`method.lr=1e-4`, `seed=3` and so on as nested sections; a later one stands over an earlier one."""
-    return reduce(merged, map(_read_setting, settings), {})
+def sections(settings: Mapping[str, Any] | Iterable[str]) -> dict[str, Any]:
+    """Settings as nested sections, a later one over an earlier one: texts such as `method.lr=1e-4`, or values by dotted
+    name or by section."""
+    named = settings.items() if isinstance(settings, Mapping) else map(_read_setting, settings)
+    return reduce(merged, (nest(name, value) for name, value in named), {})
 
 
-def _read_setting(setting: str) -> dict[str, Any]:
+def _read_setting(setting: str) -> tuple[str, Any]:
     name, equals, text = setting.partition("=")
     if not equals or not all(name.split(".")):
         raise GottaError(f"'{setting}' is not a setting. Expected section.name=value, such as method.lr=1e-4.")
-    return nest(name, parse(text, f"the value of {name}"))
-
-
-def sections(settings: Mapping[str, Any] | Iterable[str]) -> dict[str, Any]:
-    """Settings as nested sections: texts such as `method.lr=1e-4`, or values by dotted name or by section."""
-    if not isinstance(settings, Mapping):
-        return dotted(settings)
-    return reduce(merged, (nest(name, value) for name, value in settings.items()), {})
+    return name, parse(text, f"the value of {name}")
 
 
 def nest(name: str, value: Any) -> dict[str, Any]:
@@ -99,7 +94,7 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
 def split_settings(given: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The path of the spec file, if the first of them is one, and the others as nested sections."""
     first = [given[0]] if given and "=" not in given[0] else []
-    return "".join(first), dotted(given[len(first) :])
+    return "".join(first), sections(given[len(first) :])
 
 
 def read_spec(path: str | Path) -> dict[str, Any]:

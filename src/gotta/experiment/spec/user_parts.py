@@ -5,12 +5,13 @@ command line, as an argument, or by the line `imports: [module]` of a recipe. A 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gotta.data.dataset import DATASETS
 from gotta.data.dataset import check_arguments as check_dataset
-from gotta.errors import messages
+from gotta.errors import GottaError, messages
 from gotta.memory import policies
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
@@ -35,6 +36,11 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "statistics": statistics,
     "prior": priors,
 }
+CHECKS: dict[str, Callable[[str, dict[str, Any]], object]] = {  # of the arguments of a part
+    "data": check_dataset,
+    "memory": make_policy,
+    "method": methods.check_arguments,
+}
 PLACES = {  # parts that are settings of a section: by kind, that section
     "order": "stream",
     "schedule": "stream",
@@ -43,25 +49,33 @@ PLACES = {  # parts that are settings of a section: by kind, that section
 }
 
 
-def is_user_part(section: str, name: Any) -> bool:
+def is_user_part(section: str, name: str) -> bool:
     """Whether this part would have to be imported to be looked at."""
-    return (
-        isinstance(name, str)
-        and not (section == "model" and is_foreign(name))
-        and REGISTRIES[section].is_user_part(name)
-    )
+    return not (section == "model" and is_foreign(name)) and REGISTRIES[section].is_user_part(name)
 
 
-def find_user_parts(sections: Mapping[str, Any]) -> dict[str, str]:
-    """The outside parts of a spec or of some of its sections, by the kind of part."""
+def find_own(kind: str, name: str) -> Any:
+    """The part, if it is there and can be looked at without importing code of the caller's; else None."""
+    with suppress(GottaError):  # it is unknown
+        return None if is_user_part(kind, name) else REGISTRIES[kind].get(name)
+    return None
+
+
+def find_parts(sections: Mapping[str, Any]) -> dict[str, str]:
+    """The parts that a spec, or some of its sections, names, by kind."""
     found = {}
     for kind in REGISTRIES:
         section, setting = (PLACES[kind], kind) if kind in PLACES else (kind, "name")
         content = sections.get(section)
         name = content.get(setting) if isinstance(content, Mapping) else None
-        if is_user_part(kind, name):
-            found[kind] = str(name)
+        if isinstance(name, str):
+            found[kind] = name
     return found
+
+
+def find_user_parts(sections: Mapping[str, Any]) -> dict[str, str]:
+    """Those of them that are from outside."""
+    return {kind: name for kind, name in find_parts(sections).items() if is_user_part(kind, name)}
 
 
 def permit(sections: Mapping[str, Any], imports: Collection[str] | None = None) -> None:
@@ -97,13 +111,6 @@ def find_mistakes(specs: Iterable["RunSpec"]) -> list[str]:
 
 
 def _look(section: str, name: str, arguments: dict[str, Any]) -> None:
-    if section == "model":  # a function, a class or a network
-        find_network(name)
-        return
-    REGISTRIES[section].get(name)
-    if section == "memory":
-        make_policy(name, arguments)
-    elif section == "method":
-        methods.check_arguments(name, arguments)
-    elif section == "data":
-        check_dataset(name, arguments)
+    found = find_network(name) if section == "model" else REGISTRIES[section].get(name)
+    if found is not None and section in CHECKS:
+        CHECKS[section](name, arguments)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gotta.core.clock import CLOCKS
 from gotta.core.pairing import PAIRINGS
-from gotta.core.regime import REGIMES, Regime
+from gotta.core.regime import REGIMES, Samples
 from gotta.core.true_labels import TRUE_LABELS
 from gotta.data.dataset import check_arguments as check_dataset
 from gotta.errors import check_known, messages, unknown
@@ -14,7 +14,7 @@ from gotta.experiment.spec import user_parts
 from gotta.experiment.spec.clean_samples import asks_for_samples, decide_samples, without_samples
 from gotta.experiment.spec.completing import CONTROLS
 from gotta.experiment.spec.sections import FROM_ELSEWHERE, PRIOR, MemorySpec, MethodSpec
-from gotta.memory import policies
+from gotta.limits import require
 from gotta.memory.policy import make_policy
 from gotta.methods import methods
 from gotta.models.zoo import check as check_model
@@ -42,7 +42,8 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
         lambda: priors.expect(spec.method.prior or "none"),
         lambda: check_known("clock", spec.regime.clock, CLOCKS),
         lambda: spec.regime.exposure,
-        lambda: Regime(64 if spec.regime.batch_size is None else spec.regime.batch_size, spec.regime.adapt_every),
+        lambda: require("batch_size", spec.regime.batch_size, Samples | None),
+        lambda: require("adapt_every", spec.regime.adapt_every, Samples | None),
     ]
     found = user_parts.find_refused(spec.model_dump()) + messages(looks) + _stream_mistakes(spec.stream)
     if (told := spec.memory.name) in TRUE_LABELS and spec.control != told:
@@ -54,27 +55,23 @@ def find_mistakes(spec: "RunSpec") -> list[str]:
 
 def _prior_mistakes(method: MethodSpec) -> list[str]:
     given = [name for name in PRIOR[1:] if getattr(method, name) is not None]
-    if not given or user_parts.is_user_part("method", method.name) or messages([lambda: methods.get(method.name)]):
+    chosen = user_parts.find_own("method", method.name)
+    if not given or chosen is None or (method.prior or chosen.native_prior) != "none":
         return []
-    if (method.prior or methods.get(method.name).native_prior) != "none":
-        return []
-    return [
-        f"method.{given[0]} is a setting of the prior, and there is none. Use method.prior=patient, or leave it out."
-    ]
+    return [f"method.{given[0]} belongs to a prior, and there is none. Add method.prior=patient, or leave it out."]
 
 
 def _embedding_mistakes(spec: "RunSpec") -> list[str]:
     name, embedding = spec.memory.name, spec.method.embedding
-    if spec.control or embedding == "probs" or user_parts.is_user_part("memory", name) or name not in policies.names():
-        return []
-    if not getattr(policies.get(name), "needs_probs", False):
+    needs_probs = getattr(user_parts.find_own("memory", name), "needs_probs", False)
+    if spec.control or embedding == "probs" or not needs_probs:
         return []
     return [f"memory '{name}' reads confidence from probabilities. Use method.embedding=probs (got {embedding})."]
 
 
 def _check_method(spec: "RunSpec") -> None:
-    methods.check_arguments(spec.method.name, without_samples(spec.method.name, spec.method.arguments))
-    if setting := asks_for_samples(spec.method.name, spec.method.arguments):
+    methods.check_arguments(spec.method.name, without_samples(spec.method))
+    if setting := asks_for_samples(spec.method):
         decide_samples(setting, spec.method.arguments[setting], spec.data.name)
 
 

@@ -10,9 +10,7 @@ import os
 import re
 import secrets
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import lru_cache
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -59,7 +57,7 @@ def claims_of(root: str | Path) -> "Bucket | Folder":
     """Where the claims of a store are: with its runs, or in the folder if no object can be created exclusively. There
     the engine that runs the cells sees to it that none is run twice."""
     bucket = bucket_of(Path(root))
-    return bucket if bucket is not None and _is_exclusive(bucket.address) else Folder(root)
+    return bucket if bucket is not None and bucket.is_exclusive() else Folder(root)
 
 
 class Bucket:
@@ -71,34 +69,30 @@ class Bucket:
     def create(self, name: str, content: bytes) -> bool:
         """Write an object, unless there is one of this name."""
         try:
-            with self._opened() as (files, root):
-                files.pipe_file(f"{root}/{name}", content, mode="create")
-            return True
-        except FileExistsError:
-            return False
+            self._ask("pipe_file", name, content, mode="create")
         except OSError as error:
-            if re.search(NOT_FIRST, f"{error} {error.__cause__}"):
+            if isinstance(error, FileExistsError) or re.search(NOT_FIRST, f"{error} {error.__cause__}"):
                 return False
             raise
+        return True
 
     def replace(self, name: str, content: bytes) -> None:
-        with self._opened() as (files, root):
-            files.pipe_file(f"{root}/{name}", content)
+        self._ask("pipe_file", name, content)
 
     def read(self, name: str) -> tuple[bytes, float] | None:
         """The content and when it was written, by the clock there."""
-        with suppress(FileNotFoundError), self._opened() as (files, root):
-            return files.cat_file(f"{root}/{name}"), files.modified(f"{root}/{name}").timestamp()
+        with suppress(FileNotFoundError):
+            return self._ask("cat_file", name), self._ask("modified", name).timestamp()
         return None
 
     def names(self, folder: str) -> list[str]:
-        with suppress(FileNotFoundError), self._opened() as (files, root):
-            return sorted(Path(path).name for path in files.ls(f"{root}/{folder}", detail=False))
+        with suppress(FileNotFoundError):
+            return sorted(Path(path).name for path in self._ask("ls", folder, detail=False))
         return []
 
     def remove(self, name: str) -> None:
-        with suppress(FileNotFoundError), self._opened() as (files, root):
-            files.rm_file(f"{root}/{name}")
+        with suppress(FileNotFoundError):
+            self._ask("rm_file", name)
 
     def freshen(self, name: str, content: bytes, changed: bool) -> None:
         self.replace(name, content)
@@ -110,14 +104,25 @@ class Bucket:
         for name in self.names(folder):
             self.remove(f"{folder}/{name}")
 
-    @contextmanager
-    def _opened(self) -> Iterator[tuple[Any, str]]:
+    def is_exclusive(self) -> bool:
+        """Whether the second to create an object is refused. Some stores do not look at that condition."""
+        probe = f".probe-{secrets.token_hex(8)}"
+        self.replace(probe, b"")
+        try:
+            return not self.create(probe, b"")
+        except OSError:
+            return False
+        finally:
+            self.remove(probe)
+
+    def _ask(self, what: str, name: str, *given: Any, **how: Any) -> Any:
+        """Call one of fsspec's functions for an object or a folder of them."""
         from fsspec.core import url_to_fs
 
         try:
             files, root = url_to_fs(self.address, use_listings_cache=False)  # kept by fsspec, for each process
             files.invalidate_cache()
-            yield files, root
+            return getattr(files, what)(f"{root}/{name}", *given, **how)
         except (ImportError, ValueError) as error:
             extra = " Install it with: pip install 'gotta-tta[s3]'" if self.address.startswith("s3:") else ""
             raise GottaError(f"cannot open '{self.address}': {error}.{extra}") from error
@@ -125,19 +130,6 @@ class Bucket:
             raise
         except Exception as error:  # of the library that speaks to the store
             raise OSError(f"{type(error).__name__}: {error}") from error
-
-
-@lru_cache
-def _is_exclusive(address: str) -> bool:
-    """Whether the second to create an object is refused. Some stores do not look at that condition."""
-    bucket, probe = Bucket(address), f".probe-{secrets.token_hex(8)}"
-    bucket.replace(probe, b"")
-    try:
-        return not bucket.create(probe, b"")
-    except OSError:
-        return False
-    finally:
-        bucket.remove(probe)
 
 
 def pack(folder: Path) -> bytes:

@@ -19,7 +19,7 @@ from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.user_parts import permit
 from gotta.experiment.sweep.bucket import claims_of
 from gotta.experiment.sweep.leases import BEAT, Lease, Leases
-from gotta.experiment.sweep.store import Store
+from gotta.experiment.sweep.store import Run, Store
 from gotta.files import write_atomically
 
 LAST = ("finished", "failed", "taken")
@@ -164,35 +164,21 @@ def keep(spec: RunSpec, work: Work, lease: Lease, result: Computed, listen: List
     if lease.lost:
         raise LeaseLost
     store, accuracy = Store(work.root), result.summary["accuracy"]
-    stored = store.write(
-        spec.id,
-        spec=spec.model_dump(),
-        steps=result.steps,
-        summary=result.summary,
-        environment=result.made_by,
-        identity=spec.identity,
-        recipe=work.recipe,
-    )
-    if not stored:
+    recipe = dict(work.recipe or {})
+    made = Run(spec.id, spec.model_dump(), result.summary, result.made_by, None, spec.identity, recipe)
+    if not store.write(made, result.steps):
         accuracy = store.read(spec.id).summary["accuracy"]  # stored before, and here for its recording
     if result.recording is not None:
-        _keep_recording(record_path(work.root, spec.id), result.recording)
+        try:
+            write_atomically(record_path(work.root, spec.id), result.recording)
+        except GottaError as error:
+            raise GottaError(f"its numbers are stored, its recording is not: {error}") from error
         if accuracy != (now := result.summary["accuracy"]):
-            told = (
-                f"the stored run has accuracy {accuracy:.2f} and stays; the run that was recorded has {now:.2f}, "
-                "so its versions, threads or machine are not those of then"
-            )
+            told = f"the stored run has accuracy {accuracy:.2f} and stays; the recorded one, made anew, has {now:.2f}"
             listen(Event("notice", spec.id, message=told))
-    work.snapshots(spec.id).remove()
+    rmtree(work.snapshots(spec.id).folder, ignore_errors=True)
     work.leases().release(lease, "finished")
     return Event("finished", spec.id, accuracy=accuracy)
-
-
-def _keep_recording(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text)
-    except GottaError as error:
-        raise GottaError(f"its numbers are stored, its recording is not: {error}") from error
 
 
 def claim(spec: RunSpec, work: Work) -> Lease | Event:

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
+from gotta.experiment.spec.identity import hash_of
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.bucket import is_folder
-from gotta.experiment.sweep.store import DOCUMENTS, NAME, DamagedRun, Run, Store, checked, hash_of
+from gotta.experiment.sweep.store import FILES, SECTIONS, DamagedRun, Run, Store, checked
 from gotta.files import write_atomically
 from gotta.json_yaml import parse_json, plain, read_bytes
 from gotta.safe_text import tell_few
 
 ENDING = ".jsonl"
-NOT_RUNS = ("verified.jsonl",)  # stands beside kept lines and holds none
+VERIFIED = "verified.jsonl"  # stands beside kept lines and holds none
 CHECKSUM = "sha256"  # of the rest of a line
-SECTIONS = ("spec", "summary", "environment", "identity", "recipe")
 LARGEST = 20 << 20  # bytes of a file: a repository is no place for more
 
 
@@ -38,9 +38,7 @@ def open_runs(path: str | Path) -> "Store | Kept":
 def existing_runs(path: str | Path) -> "Store | Kept":
     """The same, which must be there."""
     if is_folder(path) and not Path(path).exists():
-        raise GottaError(
-            f"there is no folder '{path}'. Expected one that 'gotta bench' has written, such as runs/mini."
-        )
+        raise GottaError(f"there is no folder '{path}'. Expected one of 'gotta bench', such as runs/mini.")
     return open_runs(path)
 
 
@@ -53,7 +51,7 @@ class Kept:
     @cached_property
     def files(self) -> list[Path]:
         if self.root.is_dir():
-            return sorted(path for path in self.root.glob(f"*{ENDING}") if path.name not in NOT_RUNS)
+            return sorted(path for path in self.root.glob(f"*{ENDING}") if path.name != VERIFIED)
         return [self.root]
 
     @cached_property
@@ -106,9 +104,8 @@ def adopt(runs: Runs, ids: Iterable[str], store: Store) -> None:
     """Store these runs, with the records of their steps if they have any, as if they had been finished there."""
     for id in ids:
         run = runs.read(id)
-        sections: dict[str, Any] = {name: getattr(run, name) for name in SECTIONS}
-        if store.write(id, steps=run.steps(), **sections) and run.finished is not None:
-            os.utime(store.folder / id / DOCUMENTS[0], (run.finished, run.finished))
+        if store.write(run, run.steps()) and run.finished is not None:
+            os.utime(store.folder / id / FILES["spec"], (run.finished, run.finished))
 
 
 def tell_made_otherwise(specs: Iterable[RunSpec], runs: Iterable[Run | str]) -> list[str]:
@@ -141,13 +138,10 @@ def read_line(line: bytes) -> Run:
         raise DamagedRun(f"it is not valid JSON ({error})") from None
     if not isinstance(content, dict) or not all(isinstance(content.get(name), dict) for name in SECTIONS):
         raise DamagedRun("it holds no run")
-    noted, id = content.pop(CHECKSUM, None), content.get("id")
-    if noted != hash_of(content):
+    if content.pop(CHECKSUM, None) != hash_of(content):
         raise DamagedRun("it was changed after it was written")
-    if not isinstance(id, str) or not NAME.fullmatch(id):
-        raise DamagedRun("no run has such a name")
     sections: dict[str, Any] = {name: content[name] for name in SECTIONS}
-    return checked(Run(id, **sections, finished=_seconds(content.get("finished"))))
+    return checked(Run(str(content.get("id")), **sections, finished=_seconds(content.get("finished"))))
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, Run | str]]:
@@ -202,7 +196,6 @@ def _seconds(text: Any) -> float | None:
     return None
 
 
-VERIFIED = NOT_RUNS[0]
 SAME, NEAR, OTHER = "same", "near", "other"
 
 

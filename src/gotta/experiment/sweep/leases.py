@@ -134,10 +134,8 @@ class Leases:
             if not self.files.create(_claim(id, lease.number), json.dumps(asdict(me)).encode()):
                 return None
         except OSError as error:
-            raise GottaError(
-                f"cannot claim a run in '{self.folder}': {error.strerror or error}. "
-                "Make room there or choose a folder that can be written."
-            ) from error
+            told = f"cannot claim a run in '{self.folder}': {error.strerror or error}"
+            raise GottaError(f"{told}. Make room there or choose a folder that can be written.") from error
         if self.numbers(id) != [*before, lease.number]:  # it was cleared meanwhile: the cell is finished
             self.files.remove(_claim(id, lease.number))
             return None
@@ -183,14 +181,14 @@ class Leases:
             else:
                 self.files.retire(_claim(lease.id, lease.number))
             if not self._held:
-                self._remove_heart(self.heart)
+                self.files.remove(f"{LEASES}/{self.heart}")
 
     def tidy(self) -> None:
         """Remove the hearts of processes known to have ended."""
         for heart in self.files.names(LEASES):
             match = HEART.fullmatch(heart)
             if match and match["machine"] == machine() and not alive(int(match["pid"])):
-                self._remove_heart(heart)
+                self.files.remove(f"{LEASES}/{heart}")
 
     def log(self, event: str, lease: Lease) -> None:
         """Add a line to the log of claims. The log is for looking back; a disk that refuses it stops nothing."""
@@ -211,12 +209,10 @@ class Leases:
         except OSError:
             return
         for line in lines:
-            try:
+            with suppress(ValueError):
                 entry = parse_json(line)
-            except ValueError:
-                continue
-            if isinstance(entry, dict) and isinstance(entry.get("time", 0.0), int | float):
-                yield entry
+                if isinstance(entry, dict) and isinstance(entry.get("time", 0.0), int | float):
+                    yield entry
 
     def _lives(self, id: str, number: int) -> bool:
         holder, sign = self.read(id, number)
@@ -255,7 +251,7 @@ class Leases:
         with suppress(OSError):  # a file server that is away for a while, a disk that is full
             self._tell(told, changed=told != self._told)
             if not self._held:  # all were given back meanwhile
-                self._remove_heart(self.heart)
+                self.files.remove(f"{LEASES}/{self.heart}")
         for lease in held:
             lease.check()
 
@@ -263,9 +259,6 @@ class Leases:
         """A heartbeat, with what the cells report."""
         self.files.freshen(f"{LEASES}/{self.heart}", json.dumps(told).encode(), changed)
         self._told = told
-
-    def _remove_heart(self, heart: str) -> None:
-        self.files.remove(f"{LEASES}/{heart}")
 
 
 class Folder:
@@ -283,17 +276,14 @@ class Folder:
         except FileNotFoundError:  # the folder was cleared meanwhile
             return False
 
-    def replace(self, name: str, content: bytes) -> None:
-        path = self.path / name
-        with _written_aside(path, content) as aside:
-            aside.replace(path)
-
     def freshen(self, name: str, content: bytes, changed: bool) -> None:
         """Write a file whose time counts; often its content has not changed."""
         path = self.path / name
         if changed or not path.exists():
             try:
-                return self.replace(name, content)
+                with _written_aside(path, content) as aside:
+                    aside.replace(path)
+                return
             except OSError:
                 if not path.exists():
                     raise
@@ -361,14 +351,11 @@ def _link(aside: Path, path: Path) -> bool:
             return False
         if error.errno not in NO_LINKS:
             raise
-        return _create_directly(path, aside.read_bytes())
+        content = aside.read_bytes()
+        with suppress(FileExistsError), path.open("xb") as file:
+            return file.write(content) == len(content)
+        return False
     return True
-
-
-def _create_directly(path: Path, content: bytes) -> bool:
-    with suppress(FileExistsError), path.open("xb") as file:
-        return file.write(content) == len(content)
-    return False
 
 
 def is_alive_here(holder: Holder | None) -> bool | None:

@@ -4,13 +4,15 @@ Runs are logged from the store, when they are finished, by the process that lead
 it, and a sweep that is continued logs each run once.
 """
 
+import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from time import time
-from typing import Any, Protocol
+from typing import Any
 
-from gotta.errors import import_extra, one_error, unknown
+from gotta.errors import check_known, import_extra, one_error
 from gotta.experiment.spec.dotted import flatten
 from gotta.experiment.sweep.store import Run, Store
 from gotta.experiment.sweep.sweep import Event, Listener
@@ -18,35 +20,26 @@ from gotta.experiment.sweep.sweep import Event, Listener
 Numbers = dict[str, float]
 NEEDS = "--log needs the package {}"
 EXPERIMENT, TAG = "gotta", "gotta.id"  # names in MLflow
-AT_ONCE = 1000  # metrics that MLflow takes in one call
 DONE = "logged-by-gotta"  # a file beside what wandb has written of a run
-
-
-class Logger(Protocol):
-    def log(self, run: Run, name: str) -> None:
-        """Everything of one finished run."""
 
 
 class TensorBoard:
     """One folder of events per run, below `where`, whole or not at all; a run whose folder is there is left alone."""
 
     def __init__(self, where: str, root: Path) -> None:
-        self.folder = Path(where) if where else root / "tensorboard"
+        self.folder = Path(where or root / "tensorboard")
         self.module = import_extra("torch.utils.tensorboard", NEEDS.format("tensorboard"), "tensorboard")
 
     def log(self, run: Run, name: str) -> None:
-        folder = self.folder / f"{_file_name(name)}-{run.id}"
+        folder = self.folder / (re.sub(r"[^\w+=.]", "-", name.replace(" ", "")) + f"-{run.id}")
         if folder.exists():
             return
         aside = folder.with_name(f".{folder.name}")
         shutil.rmtree(aside, ignore_errors=True)  # what a killed sweep has left
         with self.module.SummaryWriter(str(aside)) as writer:
             writer.add_text("spec", "\n".join(f"    {key}: {value}" for key, value in flatten(run.spec).items()))
-            for step, numbers in _steps(run):
-                for key, value in numbers.items():
-                    writer.add_scalar(key, value, step)
-            for key, value in _summary(run).items():
-                writer.add_scalar(f"summary/{key}", value, 0)
+            for step, key, value in _points(run):
+                writer.add_scalar(key, value, step)
         aside.rename(folder)
 
 
@@ -98,27 +91,20 @@ class MLflow:
         if self.client.search_runs([self.experiment], finished, max_results=1):
             return
         id = self.client.create_run(self.experiment, tags={TAG: run.id}, run_name=name).info.run_id
-        settings = [self.module.entities.Param(key, str(value)) for key, value in flatten(run.spec).items()]
-        self.client.log_batch(id, params=settings)
-        summary = {f"summary.{key}": value for key, value in _summary(run).items()}
-        now, point = int(1000 * time()), self.module.entities.Metric
-        metrics = [
-            point(key.replace("/", "."), value, now, step)
-            for step, numbers in [*_steps(run), (0, summary)]
-            for key, value in numbers.items()
-        ]
-        for start in range(0, len(metrics), AT_ONCE):
-            self.client.log_batch(id, metrics=metrics[start : start + AT_ONCE])
+        now, kinds = int(1000 * time()), self.module.entities
+        settings = [kinds.Param(key, str(value)) for key, value in flatten(run.spec).items()]
+        points = [kinds.Metric(key.replace("/", "."), value, now, step) for step, key, value in _points(run)]
+        self.client.log_batch(id, metrics=points, params=settings)
         self.client.set_terminated(id)
 
 
-LOGGERS: dict[str, Callable[[str, Path], Logger]] = {"tensorboard": TensorBoard, "wandb": WandB, "mlflow": MLflow}
+Logger = TensorBoard | WandB | MLflow  # each logs everything of one finished run
+LOGGERS: dict[str, type[Logger]] = {"tensorboard": TensorBoard, "wandb": WandB, "mlflow": MLflow}
 
 
 def check_logger(text: str) -> None:
     """Raises where nobody knows the logger in `name` or `name:where`."""
-    if (name := text.partition(":")[0]) not in LOGGERS:
-        raise unknown("logger", name, LOGGERS)
+    check_known("logger", text.partition(":")[0], LOGGERS)
 
 
 def make_logger(text: str, root: Path) -> Logger:
@@ -140,16 +126,11 @@ class Log:
         self.loggers = [make_logger(text, store.root) for text in texts]
         self.store, self.names = store, names
         self.problems: dict[str, str] = {}
-        self._logged: set[str] = set()
         for id in names if texts else ():
             if store.has(id):
                 self.log(id)
 
     def log(self, id: str) -> None:
-        """A run is logged once, even if it is run again for its recording."""
-        if id in self._logged:
-            return
-        self._logged.add(id)
         run = self.store.read(id)
         for logger in self.loggers:
             try:
@@ -168,19 +149,21 @@ class Log:
         return heard if self.loggers else listen
 
 
+def _points(run: Run) -> Iterator[tuple[int, str, float]]:
+    """Each number of the steps, and at step 0 those of the whole run."""
+    summary = {f"summary/{key}": value for key, value in _summary(run).items()}
+    for step, numbers in chain(_steps(run), [(0, summary)]):
+        yield from ((step, key, value) for key, value in numbers.items())
+
+
 def _steps(run: Run) -> Iterator[tuple[int, Numbers]]:
     """Accuracy so far and of the step, what the memory looks like, and the method's own measurements."""
     right = seen = 0
     for step in run.steps():
         right, seen = right + step["correct"], seen + step["samples"]
-        own = {key: value for key, value in step.items() if key not in ("step", "correct", "samples", "cost", "memory")}
-        numbers = {
-            "accuracy": 100 * right / seen,
-            "step_accuracy": 100 * step["correct"] / step["samples"],
-            **_numbers(step["memory"], "memory/"),
-            **_numbers(own, "method/"),
-        }
-        yield step["step"], numbers
+        own = {key: value for key, value in step.items() if key not in ("step", "correct", "samples")}
+        accuracies = {"accuracy": 100 * right / seen, "step_accuracy": 100 * step["correct"] / step["samples"]}
+        yield step["step"], accuracies | _numbers(step["memory"], "memory/") | _numbers(own, "method/")
 
 
 def _summary(run: Run) -> Numbers:
@@ -192,7 +175,3 @@ def _summary(run: Run) -> Numbers:
 
 def _numbers(section: dict[str, Any], prefix: str = "") -> Numbers:
     return {f"{prefix}{key}": float(value) for key, value in section.items() if isinstance(value, int | float)}
-
-
-def _file_name(label: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "+=._" else "-" for letter in label.replace(" ", ""))

@@ -1,7 +1,6 @@
 """One folder per finished run, written aside and renamed: what is there is complete, and enough for a report."""
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -17,15 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from gotta.errors import GottaError
-from gotta.experiment.spec.identity import FORMAT, run_id
+from gotta.experiment.spec.identity import FORMAT, hash_of, run_id
 from gotta.experiment.sweep.bucket import bucket_of, pack, place_of, unpack
 from gotta.experiment.sweep.processes import alive, machine
-from gotta.files import digest, sync_folder, write_lines
-from gotta.json_yaml import open_plain, parse_json, plain, read_json
+from gotta.files import check_writable, digest, sync_folder, write_lines
+from gotta.json_yaml import open_plain, parse_json, plain, read_bytes
 
-DOCUMENTS = ("spec.json", "summary.json", "environment.json")
-IDENTITY = "identity.json"  # what the run's name covers
-RECIPE = "recipe.json"  # of a run that was asked for by one
+SECTIONS = ("spec", "summary", "environment", "identity", "recipe")  # of a run; the last if one asked for it
+FILES = {section: f"{section}.json" for section in SECTIONS}
 STEPS = "steps.jsonl"
 PACKED = ".tar.gz"  # a run in object storage
 FOLDERS = ("runs", "leases", "snapshots", "records", "figures")  # what is written below the root
@@ -62,7 +60,7 @@ class Run:
             return
         try:
             with open_plain(self.folder / STEPS) as lines:
-                yield from map(_step, lines)
+                yield from map(_read_object, lines)
         except (OSError, ValueError) as error:
             raise unreadable_steps(self.folder, error) from error
 
@@ -76,6 +74,7 @@ class Store:
     def __init__(self, root: str | Path, writable: bool = False) -> None:
         self.root = place_of(root)
         self.bucket = bucket_of(self.root)
+        self.address = str(self.root) if self.bucket is None else self.bucket.address  # what people call it
         self.folder = self.root / "runs"
         for path in (self.root, self.folder):
             if path.exists() and not path.is_dir():
@@ -102,10 +101,8 @@ class Store:
         try:
             return self._load(id)
         except DamagedRun as problem:
-            raise GottaError(
-                f"run '{id}' in '{self.folder}' cannot be read: {problem}. "
-                "Delete its folder if it is there and run it again."
-            ) from problem
+            told = f"run '{id}' in '{self.folder}' cannot be read: {problem}"
+            raise GottaError(f"{told}. Delete its folder if it is there and run it again.") from problem
 
     def scan(self) -> Iterator[tuple[str, Run | str]]:
         """Each run by id, or why it cannot be read."""
@@ -126,67 +123,41 @@ class Store:
         """The id of each run that cannot be read, with the reason."""
         return [(id, found) for id, found in self.scan() if isinstance(found, str)]
 
-    def write(
-        self,
-        id: str,
-        *,
-        spec: Mapping[str, Any],
-        steps: Iterable[Mapping[str, Any]],
-        summary: Mapping[str, Any],
-        environment: Mapping[str, Any],
-        identity: Mapping[str, Any],
-        recipe: Mapping[str, Any] | None = None,
-    ) -> bool:
-        """Store a finished run. If a complete one has that id already it stays, this one is dropped: False."""
-        aside = self.folder / _aside_name(_check_id(id))
+    def write(self, run: Run, steps: Iterable[Mapping[str, Any]]) -> bool:
+        """Store a finished run. If a complete one has its id already it stays, this one is dropped: False."""
+        aside = self.folder / _aside_name(_check_id(run.id))
         _being_written.add(aside.name)
         try:
             aside.mkdir(parents=True)
             write_lines(aside / STEPS, (json.dumps(plain(step), allow_nan=False) for step in steps))
-            beside = {IDENTITY: identity, **({RECIPE: recipe} if recipe else {})}
-            for name, content in {DOCUMENTS[0]: spec, DOCUMENTS[2]: environment, **beside}.items():
-                _write_document(aside / name, content)
-            told = plain({name: value for name, value in summary.items() if name != CHECKSUM})
-            _write_document(aside / DOCUMENTS[1], {**told, CHECKSUM: _checksum(aside, told)})
+            for section, file in FILES.items():
+                if section != "summary" and (section != "recipe" or run.recipe):
+                    _write_document(aside / file, getattr(run, section))
+            told = plain(run.summary)
+            _write_document(aside / FILES["summary"], {**told, CHECKSUM: _checksum(aside, told)})
             sync_folder(aside)
-            return self._share(aside, id) and self._publish(aside, id)
+            return self._share(aside, run.id) and self._publish(aside, run.id)
         except OSError as error:
-            raise GottaError(
-                f"run '{id}' could not be written to '{self.folder}': {error.strerror or error}. "
-                "Make room there or choose another folder, then start again: finished runs are kept."
-            ) from error
+            what = f"run '{run.id}' could not be written to '{self.folder}': {error.strerror or error}"
+            raise GottaError(f"{what}. Make room and start again: finished runs are kept.") from error
         finally:
             shutil.rmtree(aside, ignore_errors=True)
             _being_written.discard(aside.name)
 
-    def sweep_leftovers(self) -> list[str]:
-        """Remove what killed processes left half-written; returns the ids. What may still be written stays."""
-        removed = []
+    def sweep_leftovers(self) -> None:
+        """Remove what killed processes left half-written. What may still be written stays."""
         for path in _children(self.folder):
             match = ASIDE.fullmatch(path.name)
             if match and path.name not in _being_written and _is_abandoned(path, int(match["pid"]), match["host"]):
                 shutil.rmtree(path, ignore_errors=True)
-                removed.append(match["id"])
-        return removed
 
     def _try_to_write(self) -> None:
-        probe = self.folder / f".probe-{os.getpid()}-{secrets.token_hex(4)}"
+        check_writable(self.folder / ".probe")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            probe.touch()
-            probe.unlink()
             if self.bucket is not None:
-                self.bucket.replace(probe.name, b"")
-                self.bucket.remove(probe.name)
+                self.bucket.is_exclusive()
         except OSError as error:
-            raise GottaError(
-                f"cannot write to '{self.address}': {error.strerror or error}. Name a folder that can be written."
-            ) from error
-
-    @property
-    def address(self) -> str:
-        """What people call it."""
-        return str(self.root) if self.bucket is None else self.bucket.address
+            raise GottaError(f"cannot write to '{self.address}': {error}. Name another one.") from error
 
     def _share(self, aside: Path, id: str) -> bool:
         """Let all have a run, unless they have it. Whoever is killed after this fetches it again."""
@@ -207,7 +178,7 @@ class Store:
             if found := self.bucket.read(f"runs/{id}{PACKED}"):
                 aside.mkdir(parents=True)
                 with suppress(tarfile.TarError, EOFError, zlib.error):  # damaged, which shows when it is read
-                    unpack(found[0], aside, (*DOCUMENTS, IDENTITY, RECIPE, STEPS))
+                    unpack(found[0], aside, (*FILES.values(), STEPS))
                 with suppress(FileExistsError):
                     aside.rename(final)
         except OSError as error:
@@ -245,14 +216,12 @@ class Store:
             raise DamagedRun("it is a link, not a folder")
         if not folder.is_dir():
             raise DamagedRun("there is no such run")
-        spec, summary, made_by = (_load_document(folder / name) for name in DOCUMENTS)
+        there = {name: folder / file for name, file in FILES.items() if name != "recipe" or (folder / file).exists()}
+        sections = {name: _load_document(path) for name, path in there.items()}
         with _reading(folder / STEPS), open_plain(folder / STEPS):  # a pipe would be waited for
             pass
-        identity = _load_document(folder / IDENTITY)
-        recipe = _load_document(folder / RECIPE) if (folder / RECIPE).exists() else {}
-        finished = (folder / DOCUMENTS[0]).stat().st_mtime
-        run = checked(Run(id, spec, summary, made_by, folder, identity, recipe, finished))
-        _check_content(folder, summary)
+        run = checked(Run(id, **sections, folder=folder, finished=there["spec"].stat().st_mtime))
+        _check_content(folder, run.summary)
         return run
 
 
@@ -310,17 +279,14 @@ def _reading(path: Path) -> Iterator[None]:
 
 def _load_document(path: Path) -> dict[str, Any]:
     with _reading(path):
-        content = read_json(path)
-    if not isinstance(content, dict):
-        raise DamagedRun(f"{path.name} holds no JSON object")
-    return content
+        return _read_object(read_bytes(path))
 
 
-def _step(line: bytes) -> dict[str, Any]:
-    step = parse_json(line)
-    if not isinstance(step, dict):
-        raise ValueError("a line of it holds no JSON object")
-    return step
+def _read_object(text: bytes) -> dict[str, Any]:
+    found = parse_json(text)
+    if not isinstance(found, dict):
+        raise ValueError("it holds no object")
+    return found
 
 
 def _write_document(path: Path, content: Mapping[str, Any]) -> None:
@@ -336,22 +302,15 @@ def _check_content(folder: Path, summary: dict[str, Any]) -> None:
     """Compare the files with the checksum, and leave it out of what the summary tells."""
     noted, now = summary.pop(CHECKSUM, None), _checksum(folder, summary)
     if not isinstance(noted, dict):
-        raise DamagedRun(f"{DOCUMENTS[1]} has no checksum")
+        raise DamagedRun("summary.json has no checksum")
     changed = sorted(name for name in {**noted, **now} if noted.get(name) != now.get(name))
     if changed:
         raise DamagedRun(f"{', '.join(changed)} changed after it was stored")
 
 
 def _checksum(folder: Path, summary: dict[str, Any]) -> dict[str, str]:
-    names = (DOCUMENTS[0], DOCUMENTS[2], IDENTITY, RECIPE, STEPS)
-    digests = {name: digest(folder / name) for name in names if (folder / name).exists()}
-    return {**digests, DOCUMENTS[1]: hash_of(summary)}
-
-
-def hash_of(content: Mapping[str, Any]) -> str:
-    """The sha256 of what JSON says of it, whatever the order."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    names = [name for name in (*FILES.values(), STEPS) if name != "summary.json" and (folder / name).exists()]
+    return {name: digest(folder / name) for name in names} | {"summary.json": hash_of(summary)}
 
 
 def _children(folder: Path) -> list[Path]:

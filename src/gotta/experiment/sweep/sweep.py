@@ -1,44 +1,20 @@
 """Many runs: what is finished is kept and not run again, what another sweep is running is waited for."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from time import sleep
-from typing import Any
 
-from gotta.experiment.run import EVERY
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.spec.user_parts import check_permitted
-from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work
 from gotta.experiment.sweep.engines import Engine
-from gotta.experiment.sweep.engines.local import Local
 from gotta.experiment.sweep.store import Store
 
-__all__ = ["Event", "Listener", "execute", "sweep"]
+__all__ = ["Event", "Listener", "Sweep", "Work"]
 
 log = logging.getLogger(__name__)
 LEVELS = {"failed": logging.WARNING, "moved": logging.DEBUG}
 LOOK = 1.0  # seconds between two looks at cells that others run
-
-
-def sweep(
-    specs: Sequence[RunSpec],
-    store: Store,
-    jobs: int,
-    threads: int,
-    listen: Listener,
-    device: str = "cpu",
-    engine: Engine | None = None,
-    snapshot_every: float = EVERY,
-    record: Collection[str] = (),
-    recipe: Mapping[str, Any] | None = None,
-) -> list[Event]:
-    """Run what the store lacks, on this machine unless another engine is given; the failures.
-
-    `record` names the cells that also get a recording; one that is stored without is run again for it. `recipe` is kept
-    with each run.
-    """
-    work = Work(str(store.root.resolve()), threads, device, snapshot_every, record=frozenset(record), recipe=recipe)
-    return Sweep(store, work, engine or Local(jobs), listen).run(specs)
 
 
 class Sweep:

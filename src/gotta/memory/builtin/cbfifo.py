@@ -1,13 +1,10 @@
 """Class-balanced first in, first out."""
 
-from dataclasses import dataclass
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register
 from gotta.memory.rules import balance
 
 
-@policies.register("cbfifo")
-@dataclass(frozen=True)
+@register("cbfifo")
 class CBFIFO(Policy):
     """Fill first. Then every sample enters, and the oldest row of the largest classes leaves; if the sample's own
     class is among them, the oldest row of that class.

@@ -1,17 +1,14 @@
 """Cosine Diversity Sampling."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gotta.limits import Count, NotNegative
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance, score
 from gotta.memory.rules.neighbours import Neighbours
-from gotta.memory.table import IntArray
 
 
-@policies.register("cds")
-@dataclass(frozen=True)
+@register("cds")
 class CDS(Policy):
     """A newcomer to a full class is redundant if its cosine similarity to a row of it is 1 - `epsilon` or more. If not,
     the most redundant of rows and newcomer leaves: of the closest pair the one with the larger H (age and uncertainty),
@@ -45,7 +42,9 @@ class CDS(Policy):
 
         neighbours = table.index(Neighbours)
         similarity = neighbours.similarity(new.label, new.embedding)
-        compared = similarity if self.subset is None else similarity[self.sample(len(partition), rng)]
+        compared = similarity
+        if self.subset is not None:
+            compared = rng.choice(similarity, min(self.subset, len(similarity)), replace=False)
         if compared[compared.argmax()] >= 1.0 - self.epsilon:
             return reject(Reason.REDUNDANT)
 
@@ -58,8 +57,3 @@ class CDS(Policy):
         if newcomer_tied and score.of_new(table, new.uncertainty, *weights) > h:
             return reject(Reason.REDUNDANT)
         return Decision(slot, Reason.REPLACED_REDUNDANT)
-
-    def sample(self, size: int, rng: Rng) -> IntArray:
-        """The positions to compare with in the first test."""
-        assert self.subset is not None
-        return rng.choice(size, min(self.subset, size), replace=False)

@@ -1,16 +1,14 @@
 """A policy put together from named rules, for ablations: who competes, who would leave, and when that happens."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gotta.limits import NotNegative
 from gotta.memory.builtin.fps import Against
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance, geometry, score
 
 
-@policies.register("composed")
-@dataclass(frozen=True)
+@register("composed")
 class Composed(Policy):
     """`allocate` says with whom a newcomer competes: `all` rows of a full memory; the `largest` classes of a full
     memory, or its own if that is one of them; or, by `quota`, also its own class as soon as that is full.

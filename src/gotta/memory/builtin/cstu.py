@@ -1,13 +1,10 @@
 """Category-balanced Sampling with Timeliness and Uncertainty (RoTTA)."""
 
-from dataclasses import dataclass
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register
 from gotta.memory.rules import balance, score
 
 
-@policies.register("cstu")
-@dataclass(frozen=True)
+@register("cstu")
 class CSTU(Policy):
     """The newcomer replaces the oldest and most uncertain row (the largest H) of its full class, or of the largest
     classes of a full memory, if that row has a larger H than itself.

@@ -1,12 +1,9 @@
 """First in, first out."""
 
-from dataclasses import dataclass
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register
 
 
-@policies.register("fifo")
-@dataclass(frozen=True)
+@register("fifo")
 class FIFO(Policy):
     """Keep the most recent samples: when the memory is full the oldest row leaves."""
 

@@ -1,17 +1,15 @@
 """Farthest Point Sampling: the paper's online nearest-neighbour diversity filter with eviction; and FPSD."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gotta.limits import NotNegative
-from gotta.memory.policy import REJECT, Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import REJECT, Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance, geometry, score
 
 Against = Literal["all", "remaining"]
 
 
-@policies.register("fps")
-@dataclass(frozen=True)
+@register("fps")
 class FPS(Policy):
     """In a full class the newcomer replaces its nearest neighbour if that one's H (age and uncertainty) is no smaller;
     in a full memory, the row with the largest H of the largest classes if that is larger than its own. Either way it
@@ -56,8 +54,7 @@ class FPS(Policy):
         return accept if distance > self.epsilon else refuse
 
 
-@policies.register("fpsd")
-@dataclass(frozen=True)
+@register("fpsd")
 class FPSD(FPS):
     """FPS in a memory that refreshes its stored predictions every 10 adaptations: a name, not another rule."""
 

@@ -1,16 +1,13 @@
 """Herding (Welling 2009), kept up online: rows whose mean is the mean of everything that was offered."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance, geometry
 from gotta.memory.table import Floats
 
 
-@policies.register("herding")
-@dataclass(frozen=True)
+@register("herding")
 class Herding(Policy):
     """In a full class that one of rows and newcomer leaves without which the mean embedding of the others is nearest to
     that of all samples offered of the class. A class with room in a full memory takes a row of the largest classes, by

@@ -1,16 +1,14 @@
 """High-confidence Uniform-class Sampling (SoTTA)."""
 
-from dataclasses import dataclass
 from math import log10
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance
 
 PUBLISHED = {10: 0.99, 100: 0.66, 1000: 0.33}  # thresholds by the number of classes
 
 
-@policies.register("hus")
-@dataclass(frozen=True)
+@register("hus")
 class HUS(Policy):
     """Only samples predicted with confidence enter; in a full memory they always replace a random row, of their own
     class if it is a largest one, of a random largest class otherwise.

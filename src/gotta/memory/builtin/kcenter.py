@@ -1,16 +1,14 @@
 """Greedy k-centre coreset of each class (Gonzalez 1985), kept up online."""
 
-from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from gotta.errors import GottaError
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance, geometry, score
 
 
-@policies.register("kcenter")
-@dataclass(frozen=True)
+@register("kcenter")
 class KCenter(Policy):
     """In a full class the rows and the newcomer are traversed farthest first, from the one with the smallest H (age and
     uncertainty); the one that would come last leaves. A class with room in a full memory competes as in CSTU.
@@ -19,17 +17,12 @@ class KCenter(Policy):
     which are predictions (`by = "pseudo"`); true labels exist only where an evaluation passes them in.
     """
 
-    by: str = "pseudo"
+    by: Literal["pseudo"] = "pseudo"
     lambda_t: float = 1.0
     lambda_u: float = 1.0
     quota: balance.Quota = "real"
 
     needs = ("label", "uncertainty", "embedding")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.by != "pseudo":
-            raise GottaError(f"by={self.by!r}: a memory has predicted labels only. Use by='pseudo'.")
 
     def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         weights = self.lambda_t, self.lambda_u

@@ -1,14 +1,12 @@
 """Low-entropy sampling (ResiTTA)."""
 
-from dataclasses import dataclass
 from math import log
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance
 
 
-@policies.register("lowentropy")
-@dataclass(frozen=True)
+@register("lowentropy")
 class LowEntropy(Policy):
     """Only samples with an entropy below `margin` ln C enter; in a full memory they replace a random row of a random
     largest class, whatever their own class is.

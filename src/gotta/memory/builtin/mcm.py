@@ -1,17 +1,14 @@
 """Multi-Cluster Memory (Tseng et al., 2026), from what its authors publish: no code is public."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from gotta.limits import Count, NotNegative
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import geometry, score
 from gotta.memory.table import Floats, IntArray
 
 
-@policies.register("mcm")
-@dataclass(frozen=True)
+@register("mcm")
 class MCM(Policy):
     """Rows are grouped by the mean and deviation of their pixels. A newcomer joins the group with the nearest centre,
     or founds one if that is farther than `radius`. Of more than `clusters` groups the two nearest neighbours, in the

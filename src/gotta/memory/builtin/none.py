@@ -1,12 +1,9 @@
 """No memory: the current batch, whole."""
 
-from dataclasses import dataclass
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register
 
 
-@policies.register("none")
-@dataclass(frozen=True)
+@register("none")
 class NoMemory(Policy):
     """Adapt on the batch just observed: every row of it, in stream order, at age 0, whatever the capacity."""
 

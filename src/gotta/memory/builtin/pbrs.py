@@ -1,13 +1,10 @@
 """Prediction-Balanced Reservoir Sampling (NOTE)."""
 
-from dataclasses import dataclass
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.rules import balance
 
 
-@policies.register("pbrs")
-@dataclass(frozen=True)
+@register("pbrs")
 class PBRS(Policy):
     """Fill first. Then a sample of a smaller class replaces a random row of a random largest class; a sample of a
     largest class replaces a random row of its own class with probability stored / offered of that class.

@@ -1,15 +1,13 @@
 """Reliable class-Balanced Memory (STAMP), without its filter by agreement of augmented views."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import log
 
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 from gotta.memory.table import Floats
 
 
-@policies.register("rbm")
-@dataclass(frozen=True)
+@register("rbm")
 class RBM(Policy):
     """Only samples with an entropy below `alpha` ln C enter; in a full memory they replace the oldest row of the class
     that was largest of late, by counts averaged over the readings of the memory with the given `momentum`.

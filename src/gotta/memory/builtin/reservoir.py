@@ -1,12 +1,9 @@
 """Reservoir sampling (Vitter 1985, as NOTE implements it)."""
 
-from dataclasses import dataclass
-
-from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, policies, reject
+from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table, register, reject
 
 
-@policies.register("reservoir")
-@dataclass(frozen=True)
+@register("reservoir")
 class Reservoir(Policy):
     """Keep a uniformly random subset of everything offered: sample n enters with probability capacity / n."""
 

@@ -1,1 +1,1 @@
-"""What methods share: losses, layers, teachers, augmentation."""
+"""What methods share: how a network is called, losses, parameters, augmentation."""

@@ -35,10 +35,8 @@ def random_augmentation(x: Tensor, generator: torch.Generator, fine: bool = True
     Images in another range are mapped to [0, 1] by the smallest and largest value of the batch, and back at the end.
     """
     if x.ndim != 4:
-        raise GottaError(
-            f"the random augmentation is for images [B, C, H, W]; this batch is {list(x.shape)}. "
-            "Pass augment=, a function that takes a batch and gives it changed."
-        )
+        way_out = "Pass augment=, a function that takes a batch and gives it changed."
+        raise GottaError(f"the random augmentation is for images [B, C, H, W] (got {list(x.shape)}). {way_out}")
     low, high = (float(value) for value in torch.aminmax(x))
     low, span = (0.0, 1.0) if low >= 0 and high <= 1 else (low, max(high - low, 1e-8))
     out = colours((x - low) / span, generator) if span != 1.0 else colours(x, generator)

@@ -85,9 +85,8 @@ class Calls:
         if batch is not None and self._beside:
             if len(x) != len(batch) and self.batch_like:
                 raise GottaError(
-                    f"this method looks at {len(x)} samples that are not the {len(batch)} of the batch, and the "
-                    f"network takes {', '.join(self.batch_like)} beside each. Leave out adapt_every, or use another "
-                    "method, such as 'deskew'."
+                    f"this method looks at {len(x)} samples beside the batch of {len(batch)}, for which the network "
+                    f"lacks {', '.join(self.batch_like)}. Leave out adapt_every, or use a method such as 'deskew'."
                 )
             if not self._is_batch(x):
                 call = drop_labels(call)
@@ -131,15 +130,13 @@ class Calls:
         named = "logits" if self.output is None else self.output
         if named in fields:
             return (fields.index(named),)
-        if self.output is not None:
-            return (self.output,)
-        if isinstance(output, Tensor):
+        if self.output is None and isinstance(output, Tensor):
             return ()
-        if isinstance(output, tuple | list):
+        if self.output is None and isinstance(output, tuple | list):
             tensors = [(at, part) for at, part in enumerate(output) if isinstance(part, Tensor)]
             # A loss may come first.
             return (next((at for at, part in tensors if part.ndim == 2), tensors[0][0] if tensors else 0),)
-        return ("logits",)
+        return (named,)
 
     def _now(self) -> tuple[Any, Path]:
         if self._batch is not None:
@@ -216,10 +213,8 @@ def check_own(net: nn.Module, **own: Any) -> None:
     """Refuse arguments of gotta's own that could as well be meant for the network."""
     given = [name for name, value in own.items() if value is not None]
     for name in {*given}.intersection(parameters_of(net) if given else ()):
-        raise GottaError(
-            f"{name!r} is an argument of gotta's own, and the network takes an input of that name. Wrap the network in "
-            "a module that calls the input by another name, or give the network's by position."
-        )
+        way_out = "Give the network's by position, or wrap the network in a module that calls it otherwise."
+        raise GottaError(f"{name!r} is an argument of gotta's own, and the network takes one of that name. {way_out}")
 
 
 def look_up(structure: Any, path: Path) -> Any:

@@ -3,15 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from gotta.errors import GottaError
 from gotta.methods.parts.calls import Calls
 
+EXPECTED = "expected features(x) and classify(features), or a linear layer at its end that is given [B, D]."
 
-def has_features(net: nn.Module) -> bool:
-    """Whether `forward_with_features` may find any."""
-    return _own(net) is not None or any(isinstance(module, nn.Linear) for module in net.modules())
+
+def check_features(net: nn.Module, method: str) -> None:
+    """Raises where `forward_with_features` could find none."""
+    if _own(net) is None and not any(isinstance(module, nn.Linear) for module in net.modules()):
+        raise GottaError(f"method '{method}' needs features, and this model has none to take: {EXPECTED}")
 
 
 def forward_with_features(net: nn.Module, x: Tensor, calls: Calls) -> tuple[Any, Tensor]:
@@ -34,11 +38,18 @@ def forward_with_features(net: nn.Module, x: Tensor, calls: Calls) -> tuple[Any,
         for hook in hooks:
             hook.remove()
     if not given or given[-1].shape[:-1] != x.shape[:1]:
-        raise GottaError(
-            "this model has no features to take: expected features(x) and classify(features), or a linear layer at its "
-            "end that is given [B, D]."
-        )
+        raise GottaError(f"this model has no features to take: {EXPECTED}")
     return output, given[-1].detach()
+
+
+def measured_or_given(
+    hyper: Any, names: tuple[str, str], measure: Callable[[Tensor], tuple[Tensor, Tensor]]
+) -> tuple[Tensor, Tensor] | None:
+    """The features of the source, as `source_features` names them or as they are measured on `source_data`, if any."""
+    if hyper.source_features is not None:
+        first, second = (torch.as_tensor(hyper.source_features[name]) for name in names)
+        return first, second
+    return None if hyper.source_data is None else measure(hyper.source_data)
 
 
 def _own(net: nn.Module) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Any]] | None:

@@ -1,13 +1,14 @@
-"""Which parameters are trained, and by which optimizer."""
+"""Which parameters are trained, by which optimizer, and where: at their own place or at a worse one nearby."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from gotta.errors import GottaError, NoEffect, unknown
-from gotta.statistics.normalization import AFFINE_LAYERS, affine_parameters
+from gotta.errors import GottaError, NoEffect, check_known
+from gotta.statistics.normalization import AFFINE_LAYERS
 
 OPTIMIZERS = ("adam", "nesterov", "sgd")
 
@@ -18,11 +19,10 @@ def make_optimizer(
     """Adam as published with (0.9, 0.999), or SGD with momentum 0.9, plain or Nesterov's."""
     if not lr > 0:
         raise GottaError(f"lr must be greater than 0 (got {lr}).")
+    check_known("optimizer", name, OPTIMIZERS)
     if name == "adam":
         return torch.optim.Adam(parameters, lr=lr, weight_decay=weight_decay)
-    if name in ("sgd", "nesterov"):
-        return torch.optim.SGD(parameters, lr, 0.9, weight_decay=weight_decay, nesterov=name == "nesterov")
-    raise unknown("optimizer", name, OPTIMIZERS)
+    return torch.optim.SGD(parameters, lr, 0.9, weight_decay=weight_decay, nesterov=name == "nesterov")
 
 
 def train(parameters: Sequence[nn.Parameter]) -> list[nn.Parameter]:
@@ -33,12 +33,11 @@ def train(parameters: Sequence[nn.Parameter]) -> list[nn.Parameter]:
 
 def train_affine(model: nn.Module, method: str, skip: Callable[[str], bool] = lambda name: False) -> list[nn.Parameter]:
     """Switch gradients on for weight and bias of the normalisation layers, and give them. `skip` looks at names."""
-    parameters = affine_parameters(model, skip)
+    layers = (layer for name, layer in model.named_modules() if isinstance(layer, AFFINE_LAYERS) and not skip(name))
+    parameters = list(dict.fromkeys(parameter for layer in layers for parameter in layer.parameters(recurse=False)))
     if not parameters:
-        raise NoEffect(
-            f"method '{method}' trains weight and bias of normalisation layers, and this model has none that it may "
-            "train. Use 'source', or a model with BatchNorm, GroupNorm or LayerNorm."
-        )
+        way_out = "Use 'source', or a model with BatchNorm, GroupNorm or LayerNorm."
+        raise NoEffect(f"method '{method}' trains normalisation layers, and this model has none to train. {way_out}")
     return train(parameters)
 
 
@@ -106,6 +105,27 @@ def train_weights_and_biases(model: nn.Module, method: str) -> list[nn.Parameter
     if not chosen:
         raise NoEffect(f"method '{method}' trains parameters that are called weight or bias, and this model has none.")
     return train(chosen)
+
+
+@contextmanager
+def displace(parameters: Sequence[nn.Parameter], rho: float) -> Iterator[None]:
+    """The parameters moved by rho along their gradients (one norm over all), and exactly back at the end.
+
+    Sharpness-aware minimisation takes the gradient there, where the loss is worst nearby (Foret et al., ICLR 2021).
+    """
+    before = [parameter.detach().clone() for parameter in parameters]
+    with torch.no_grad():
+        gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+        length = torch.stack([gradient.norm() for gradient in gradients]).norm()
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.add_(gradient * (rho / (length + 1e-12)))
+            parameter.grad = None
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for parameter, value in zip(parameters, before, strict=True):
+                parameter.copy_(value)
 
 
 def load_network(net: nn.Module, state: Mapping[str, Any]) -> None:

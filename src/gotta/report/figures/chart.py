@@ -70,7 +70,7 @@ def y_axis(drawing: Drawing, frame: Frame, title: str, count: int = 5) -> None:
     for value in ticks(*frame.y, count):
         y = frame.up(value)
         drawing.add(Line(((frame.left, y), (frame.right, y)), GRID))
-        drawing.add(Text(frame.left - 6, y + 4, shown(value), FAINT, SMALL, "end"))
+        drawing.add(Text(frame.left - 6, y + 4, f"{value:g}", FAINT, SMALL, "end"))
     drawing.add(Text(frame.left, frame.top - 8, title, FAINT, SMALL))
 
 
@@ -87,11 +87,11 @@ def start(
     title: str,
     words: str,
     looks: dict[str, Style],
-    first: Iterable[str],
     x: Span,
     y: Span,
     height: float,
     *,
+    first: Iterable[str] = (),
     left: float = 48.0,
     right: float = 12.0,
     above: float = 0.0,
@@ -139,10 +139,6 @@ def whisker(frame: Frame, x: float, low: float, high: float, colour: str) -> lis
 def text_width(text: str, size: float) -> float:
     """An upper guess: the reader's font may be wider than the one measured here."""
     return 1.2 * float(font(round(size * 4)).getlength(text)) / 4
-
-
-def shown(value: float) -> str:
-    return f"{value:g}"
 
 
 def clip(name: str, most: int = LONGEST) -> str:

@@ -7,7 +7,7 @@ from math import log10
 from gotta.report.cells import measure, number
 from gotta.report.figures import chart
 from gotta.report.figures.drawing import FAINT, INK, Line, Text, marker
-from gotta.report.figures.figure import Figure, best_rows, draws
+from gotta.report.figures.figure import Figure, draws, keep_lines
 from gotta.report.figures.palette import styles
 from gotta.report.panel import Entry, Panel
 
@@ -20,13 +20,13 @@ def cost_figures(panel: Panel) -> list[Figure]:
     """Every cell as a point, the front as a line."""
     points, which = [], ""
     for rows in panel.methods.values():
-        kept, left_out = best_rows(rows)
+        kept, left_out = keep_lines(rows.values())
         if left_out:
             which = " Of a method with many rows, the best."
-        for entry in kept.values():
-            seconds = measure(entry.runs, number("seconds"))
-            if seconds.value and entry.accuracy.value is not None:
-                points.append((seconds.value, entry.accuracy.value, entry))
+        for entry in kept:
+            seconds = measure(entry.runs, number("seconds")).value
+            if seconds and entry.accuracy.value is not None:
+                points.append((seconds, entry.accuracy.value, entry))
     return [_figure(points, which)] if len(points) > 1 else []
 
 
@@ -50,9 +50,9 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
     best = front(points)
     words = "On the front: " + "; ".join(f"{entry.name} {a:.1f} % in {s:.1f} s" for s, a, entry in best) + "."
     title = "Cost against accuracy"
-    drawing, frame = chart.start(title, words, looks, looks, *spans, 280, right=22)
+    drawing, frame = chart.start(title, words, looks, *spans, 280, right=22)
     chart.y_axis(drawing, frame, "accuracy in %")
-    marks = [(log10(value), chart.shown(value)) for value in _decades(points)]
+    marks = [(log10(value), f"{value:g}") for value in _decades(points)]
     chart.x_axis(drawing, frame, "seconds per run (logarithmic)", marks)
     drawing.add(Line(tuple(frame.at(log10(s), a) for s, a, *_ in best), FAINT, 1.2, (4, 3)))
     for seconds, accuracy, entry in points:
@@ -66,9 +66,9 @@ def _figure(points: Sequence[Point], which: str) -> Figure:
         drawing.add(text, line=entry.row.label)
         taken.append(box)
     caption = (
-        "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better."
+        "Mean over seeds, each point a cell of the table. Dashed: the front, where nothing is both quicker and better. "
     )
-    return Figure(title, caption + " Seconds are this machine's." + which, drawing)
+    return Figure(title, f"{caption}Seconds are this machine's.{which}", drawing)
 
 
 def _label(label: str, x: float, y: float, frame: chart.Frame, taken: Sequence[BoxEnds]) -> tuple[Text, BoxEnds]:
@@ -78,10 +78,9 @@ def _label(label: str, x: float, y: float, frame: chart.Frame, taken: Sequence[B
     for lift, side in product((8, -16, 22, -30, 36, 50), ("start", "end")):
         start = x + 8 if side == "start" else x - 8 - width
         box = (start, y - lift - chart.SMALL, start + width, y - lift + 2)
-        inside = (
-            frame.left <= box[0] and box[2] <= frame.right + 20 and frame.top - 4 <= box[1] and box[3] < frame.bottom
-        )
-        found.append((not inside, sum(_meet(box, other) for other in taken), len(found), box, side))
+        beside = box[0] < frame.left or box[2] > frame.right + 20
+        outside = beside or box[1] < frame.top - 4 or box[3] >= frame.bottom
+        found.append((outside, sum(_meet(box, other) for other in taken), len(found), box, side))
     _, _, _, box, side = min(found)
     return Text(box[0] if side == "start" else box[2], box[3] - 2, label, INK, chart.SMALL, side), box
 

@@ -6,12 +6,12 @@ from gotta.report.cells import by_seed
 from gotta.report.figures.chart import POINT, SMALL, clip, room, start, text_width, y_axis
 from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Line, Text, marker
 from gotta.report.figures.figure import Figure, draws, first_lines, keep_lines
-from gotta.report.figures.palette import Style, look_of_entry, styles
-from gotta.report.panel import Panel, Runs
+from gotta.report.figures.palette import look_of_entry, styles
+from gotta.report.panel import Entry, Panel, Runs
 
 MEAN = "mean"
 HEIGHT = 250.0
-Scores = dict[str, dict[str, float]]  # name of a cell: domain: accuracy over seeds
+Scores = dict[Entry, dict[str, float]]  # domain: accuracy over seeds
 
 
 @draws("domains", position=5)
@@ -22,9 +22,7 @@ def domain_figures(panel: Panel) -> list[Figure]:
     domains = list(dict.fromkeys(domain for found in scored.values() for domain in found))
     if len(domains) < 2 or len(scored) < 2:
         return []
-    looks = styles({entry.name: look_of_entry(entry) for entry in scored})
-    scores = {entry.name: found for entry, found in scored.items()}
-    return [_figure(scores, domains, looks, [entry.name for entry in first_lines(list(scored))], which)]
+    return [_figure(scored, domains, which)]
 
 
 def domain_scores(runs: Runs) -> dict[str, float]:
@@ -34,25 +32,24 @@ def domain_scores(runs: Runs) -> dict[str, float]:
     return {name: sum(values.values()) / len(values) for name, values in found.items() if values}
 
 
-def _figure(
-    scores: Scores, domains: Sequence[str], looks: dict[str, Style], first: Sequence[str], which: str
-) -> Figure:
+def _figure(scored: Scores, domains: Sequence[str], which: str) -> Figure:
     title = "Where the difference is made"
+    scores = {entry.name: found for entry, found in scored.items()}
+    looks = styles({entry.name: look_of_entry(entry) for entry in scored})
+    first = [entry.name for entry in first_lines(list(scored))]
     names = _short(domains)
     means = {name: sum(found.values()) / len(found) for name, found in scores.items()}
     ends = [value for found in scores.values() for value in found.values()]
     spans = (-0.5, len(domains) + 0.5), room(ends, least=POINT)
     below = max(text_width(name, SMALL) for name in (*names, MEAN)) + 16
     words = "; ".join(f"{name} {value:.1f} on average" for name, value in means.items()) + "."
-    drawing, frame = start(title, words, looks, first, *spans, HEIGHT, left=44, below=below)
+    drawing, frame = start(title, words, looks, *spans, HEIGHT, first=first, left=44, below=below)
     left = frame.across(len(domains) - 0.5)
     drawing.add(Box(left, frame.top, frame.right - left, HEIGHT, BAND))
     y_axis(drawing, frame, "accuracy in %")
     for k, name in enumerate((*names, MEAN)):
-        bold = k == len(names)
-        drawing.add(
-            Text(frame.across(k) + 4, frame.bottom + 8, name, INK if bold else FAINT, SMALL, "end", bold, upright=True)
-        )
+        place, bold = (frame.across(k) + 4, frame.bottom + 8), k == len(names)
+        drawing.add(Text(*place, name, INK if bold else FAINT, SMALL, "end", bold, upright=True))
     for name, found in scores.items():
         look = looks[name]
         points = [frame.at(k, found[domain]) for k, domain in enumerate(domains) if domain in found]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gotta.experiment.spec.dotted import flatten
-from gotta.report.figures.chart import POINT, SMALL, Frame, clip, room, shown, text_width, ticks
+from gotta.report.figures.chart import POINT, SMALL, Frame, clip, room, text_width, ticks
 from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, marker
 from gotta.report.figures.figure import MANY, WIDTH, Figure, draws
 from gotta.report.figures.palette import style
@@ -30,10 +30,6 @@ class Level:
     half: float = 0.0
     cells: tuple[float, ...] = ()
 
-    @property
-    def ends(self) -> tuple[float, ...]:
-        return (self.value - self.half, self.value + self.half, *self.cells)
-
 
 @draws("factors", position=40)
 def factor_figures(panel: Panel) -> list[Figure]:
@@ -56,8 +52,8 @@ def _level(entry: Entry) -> Level:
 
 def _factors(entry: Entry) -> dict[str, object]:
     """The settings other than epsilon that say how this memory decides."""
-    given = flatten(entry.runs[0].own_arguments("memory"))
-    return {name: value for name, value in given.items() if name != "epsilon"}
+    given = flatten(entry.runs[0].own_of_memory)
+    return {name: value for name, value in given.items() if name not in ("epsilon", "refresh_every")}
 
 
 def _by_factor(rows: Entries) -> dict[str, Level]:
@@ -82,7 +78,7 @@ def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
     names = {row: clip(row.removeprefix("composed ")) for row in levels}
     left = min(WIDTH * 0.5, 16 + max(text_width(name, 12) for name in names.values()))
     height = LINE * len(levels)
-    ends = [end for level in levels.values() for end in level.ends]
+    ends = [end for one in levels.values() for end in (one.value - one.half, one.value + one.half, *one.cells)]
     frame = Frame(left, 20, WIDTH - left - 60, height, room(ends, least=POINT), (0, len(levels)))
     title = f"Factors of the memory, {method}"
     words = "; ".join(f"{names[row]} {level.value:.1f}" for row, level in levels.items()) + "."
@@ -90,7 +86,7 @@ def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
     for value in ticks(*frame.x):
         x = frame.across(value)
         drawing.add(Line(((x, frame.top), (x, frame.bottom)), GRID))
-        drawing.add(Text(x, frame.bottom + 16, shown(value), FAINT, SMALL, "middle"))
+        drawing.add(Text(x, frame.bottom + 16, f"{value:g}", FAINT, SMALL, "middle"))
     drawing.add(Text((frame.left + frame.right) / 2, frame.bottom + 34, "accuracy in %", FAINT, SMALL, "middle"))
     for k, (row, level) in enumerate(levels.items()):
         look, y = style(level.look), frame.top + LINE * (k + 0.5)

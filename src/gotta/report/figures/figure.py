@@ -1,13 +1,13 @@
 """What a figure is, how a file of this folder adds one, and what several of them need."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gotta.registry import Registry
 from gotta.report.figures.drawing import Drawing
-from gotta.report.panel import Entries, Entry, Panel
-from gotta.report.rows import NO_MEMORY, RUNNING, Row
+from gotta.report.panel import Entry, Panel
+from gotta.report.rows import NO_MEMORY, RUNNING
 
 WIDTH = 760.0
 MANY = 16  # lines that a figure can show; of more, the best
@@ -71,16 +71,6 @@ def is_figure_file(name: str) -> bool:
     return bool(re.fullmatch(rf"(\d+-)?({'|'.join(kinds.names())})(-[a-z0-9-]+)?\.(svg|png)", name))
 
 
-def best_rows(rows: Entries) -> tuple[dict[Row, Entry], str]:
-    """All rows in their order if a figure can show them, else the best and all without a choice; and words for that."""
-    if len(rows) <= MANY:
-        return dict(rows), ""
-    kept = {row for row in rows if row.is_control or row == NO_MEMORY}
-    by_accuracy = sorted((row for row in rows if row not in kept), key=lambda row: -rows[row].mean)
-    kept |= set(by_accuracy[: max(1, MANY - len(kept))])
-    return {row: entry for row, entry in rows.items() if row in kept}, f" The best {len(kept)} of {len(rows)} rows."
-
-
 def first_lines(entries: Sequence[Entry], most: int = FIRST) -> list[Entry]:
     """The lines to look at first: the best, running statistics without a memory, the source model, the best memory, no
     memory; then the next best.
@@ -92,23 +82,22 @@ def first_lines(entries: Sequence[Entry], most: int = FIRST) -> list[Entry]:
         *[entry for entry in ordered if entry.row == RUNNING][:1],
         *[entry for entry in ranked if entry.column.is_bare_source],
         *[entry for entry in ranked if entry.row.is_memory][:1],
-        *[entry for entry in ranked if entry.row == NO_MEMORY and _is_plain(entry)][:1],
+        *[entry for entry in ranked if _is_bare(entry)][:1],
     ]
     return list(dict.fromkeys([*chosen, *ranked, *ordered]))[:most]
 
 
-def _is_plain(entry: Entry) -> bool:
-    """Is it a method by itself, without a prior or statistics by class?"""
-    return entry.is_about_memories and not entry.column.is_source
+def _is_bare(entry: Entry) -> bool:
+    """Is it a method by itself, without a memory, a prior or statistics by class?"""
+    return entry.row == NO_MEMORY and entry.is_about_memories and not entry.column.is_source
 
 
-def keep_lines(entries: Sequence[Entry], most: int = MANY) -> tuple[list[Entry], str]:
+def keep_lines(entries: Iterable[Entry], most: int = MANY) -> tuple[list[Entry], str]:
     """All lines in their order if a figure can show them, else those to look at first; and a sentence that says so."""
-    if len(entries) <= most:
-        return list(entries), ""
-    chosen = first_lines(entries, most)
-    told = f" {most} of {len(entries)} rows: the best, and what there is to compare with."
-    return [entry for entry in entries if entry in chosen], told
+    known = list(entries)
+    chosen = known if len(known) <= most else first_lines(known, most)
+    told = f" {most} of {len(known)} rows: the best, and what there is to compare with." if chosen is not known else ""
+    return [entry for entry in known if entry in chosen], told
 
 
 def slug(text: str) -> str:

@@ -4,17 +4,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from gotta.report.figures.chart import clip, shown, text_width
+from gotta.report.figures.chart import clip, text_width
 from gotta.report.figures.drawing import FAINT, GRID, INK, Box, Drawing, Text
 from gotta.report.figures.figure import WIDTH, Figure, draws
 from gotta.report.panel import AXES, Panel, set_up_of
 from gotta.report.rows import RUNNING, Column, Row, column_of, name_cell, row_of
-from gotta.report.stored_run import Run
+from gotta.report.stored_run import Run, is_number
 
 IN_WORDS = {
     "stream.run_length": "samples of a class in a row, on average",
     "stream.per_class": "images of each class per domain",
 }
+CAPTION = (
+    "Points of accuracy above running statistics without a memory, whose rate is the best of those run on each "
+    "stream; of the memory's rates the best counts too. Blue: above; orange: below; all maps have one scale."
+)
 ABOVE, BELOW = "#4393c3", "#d6804a"  # apart for colour-blind readers; the number says it without colour
 LEFT, TALL, GAP = 52.0, 40.0, 20.0
 Place = tuple[float, ...]  # the value of each axis
@@ -41,7 +45,7 @@ def stream_axes(runs: Sequence[Run]) -> list[str]:
     values: dict[str, set[float]] = defaultdict(set)
     for run in runs:
         for name, value in run.section("stream").items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            if is_number(value):
                 values[name].add(float(value))
     varied = [name for name, found in values.items() if len(found) > 1]
     return sorted(varied, key=lambda name: -len(values[name]))
@@ -52,17 +56,14 @@ def gain_maps(runs: Sequence[Run], axes: Sequence[str]) -> dict[Subject, Map]:
 
     Of what was run with several settings, such as rates, the best on each stream counts: on both sides.
     """
-    accuracy: dict[Subject, dict[Place, dict[str, Scores]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(dict))
-    )
+    accuracy: dict[Subject, dict[Place, dict[str, Scores]]] = {}
     for run in runs:
-        place = tuple(float(run.settings.get(axis) or 0) for axis in axes)
-        subject = row_of(run), column_of(run)
+        subject, place = (row_of(run), column_of(run)), tuple(float(run.settings.get(axis) or 0) for axis in axes)
         if run.accuracy is not None and not subject[1].is_source:
-            accuracy[subject][place][repr(run.section(*AXES))][run.seed] = run.accuracy
-    bare = {
-        column.method: found for (row, column), found in accuracy.items() if row == RUNNING and column.prior == "none"
-    }
+            by_settings = accuracy.setdefault(subject, {}).setdefault(place, {})
+            by_settings.setdefault(repr(run.section(*AXES)), {})[run.seed] = run.accuracy
+    controls = {column: found for (row, column), found in accuracy.items() if row == RUNNING}
+    bare = {column.method: found for column, found in controls.items() if column.prior == "none"}
     maps = {}
     for (row, column), found in accuracy.items():
         baseline = bare.get(column.method) or next(iter(bare.values()), {})
@@ -75,19 +76,15 @@ def gain_maps(runs: Sequence[Run], axes: Sequence[str]) -> dict[Subject, Map]:
 def _gain(ours: Mapping[str, Scores], theirs: Mapping[str, Scores]) -> float | None:
     if not ours or not theirs:
         return None
-    mine, base = (max(settings.values(), key=_mean) for settings in (ours, theirs))
+    mine, base = (max(known.values(), key=lambda one: sum(one.values()) / len(one)) for known in (ours, theirs))
     seeds = mine.keys() & base.keys()
     return sum(mine[seed] - base[seed] for seed in seeds) / len(seeds) if seeds else None
-
-
-def _mean(scores: Scores) -> float:
-    return sum(scores.values()) / len(scores)
 
 
 def _other_set_ups(runs: Sequence[Run], axes: Sequence[str]) -> bool:
     """Do runs differ in their data, model or stream by more than the axes?"""
     rest = [{name: value for name, value in set_up_of(run).items() if name not in axes} for run in runs]
-    return any(settings != rest[0] for settings in rest)
+    return rest.count(rest[0]) < len(rest)
 
 
 def _figure(subject: Subject, gains: Map, axes: Sequence[str], most: float) -> Figure:
@@ -96,14 +93,15 @@ def _figure(subject: Subject, gains: Map, axes: Sequence[str], most: float) -> F
     values = [sorted({place[k] for place in gains}) for k in range(len(axes))]
     xs, ys, others = values[0], values[1][::-1], list(product(*values[2:]))
     wide = min(72.0, (WIDTH - LEFT - GAP * len(others)) / (len(others) * len(xs)))
-    rows, columns = f"rows: {_in_words(axes[1])}", f"columns: {_in_words(axes[0])}"
+    told = [IN_WORDS.get(axis, _short(axis)) for axis in axes[:2]]
+    rows, columns = f"rows: {told[1]}", f"columns: {told[0]}"
     width = max(LEFT + len(others) * (wide * len(xs) + GAP), *(text_width(text, 11) + 40 for text in (rows, columns)))
     top = 62.0 if len(axes) > 2 else 44.0
     title = f"Gain over tuned running statistics, {name}"
     drawing = Drawing(width, top + TALL * len(ys) + 26, title, _words(gains, axes))
     drawing.add(Text(12, 16, rows, FAINT, 11), Text(12, 32, columns, FAINT, 11))
     for down, y in enumerate(ys):
-        drawing.add(Text(LEFT - 8, top + TALL * (down + 0.5) + 4, shown(y), INK, 12, "end"))
+        drawing.add(Text(LEFT - 8, top + TALL * (down + 0.5) + 4, f"{y:g}", INK, 12, "end"))
     for column, other in enumerate(others):
         left = LEFT + column * (wide * len(xs) + GAP)
         drawing.add(Text(left, top - 8, clip(_tell(axes[2:], other)), INK, 12, bold=True))
@@ -111,8 +109,9 @@ def _figure(subject: Subject, gains: Map, axes: Sequence[str], most: float) -> F
             _cell(drawing, left + wide * across, top + TALL * down, wide, gains.get((x, y, *other)), most)
         for across, x in enumerate(xs):
             middle = left + wide * (across + 0.5) - 1
-            drawing.add(Text(middle, top + TALL * len(ys) + 16, shown(x), INK, 12, "middle"))
-    return Figure(title, _caption(method.uses_order), drawing, name)
+            drawing.add(Text(middle, top + TALL * len(ys) + 16, f"{x:g}", INK, 12, "middle"))
+    order = " These predictions use the order of samples." if method.uses_order else ""
+    return Figure(title, CAPTION + order, drawing, name)
 
 
 def _cell(drawing: Drawing, x: float, y: float, wide: float, gain: float | None, most: float) -> None:
@@ -125,14 +124,6 @@ def _cell(drawing: Drawing, x: float, y: float, wide: float, gain: float | None,
     drawing.add(Text(x + wide / 2 - 1, y + TALL / 2 + 4, f"{gain:+.1f}", INK, 12, "middle"))
 
 
-def _caption(uses_order: bool) -> str:
-    text = (
-        "Points of accuracy above running statistics without a memory, whose rate is the best of those run on each "
-        "stream; of the memory's rates the best counts too. Blue: above; orange: below; all maps have one scale."
-    )
-    return text + (" These predictions use the order of samples." if uses_order else "")
-
-
 def _words(gains: Map, axes: Sequence[str]) -> str:
     told = []
     for word, choose in (("Most", max), ("Least", min)):
@@ -142,12 +133,8 @@ def _words(gains: Map, axes: Sequence[str]) -> str:
 
 
 def _tell(axes: Sequence[str], place: Sequence[float]) -> str:
-    return ", ".join(f"{_short(axis)} {shown(value)}" for axis, value in zip(axes, place, strict=True))
+    return ", ".join(f"{_short(axis)} {value:g}" for axis, value in zip(axes, place, strict=True))
 
 
 def _short(axis: str) -> str:
     return axis.split(".")[-1].replace("_", " ")
-
-
-def _in_words(axis: str) -> str:
-    return IN_WORDS.get(axis, _short(axis))

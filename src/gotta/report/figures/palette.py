@@ -1,5 +1,6 @@
 """How each memory is drawn everywhere: colour, dash and marker, so that it is recognised without colour as well."""
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import product
 from typing import NamedTuple, TypeVar
@@ -69,14 +70,12 @@ def styles(kinds: Mapping[Key, str]) -> dict[Key, Style]:
 
     No other memory has theirs, so that they differ in black and white as well.
     """
-    seen: dict[str, int] = {}
-    met: set[str] = set()
+    met: Counter[str] = Counter()  # colours and kinds
     found = {}
     for key, kind in kinds.items():
         first = style(kind)
-        turn = seen.get(first.colour, 0)
-        seen[first.colour] = turn + 1
+        turn = met[first.colour]
         alike = turn > 0 and (kind not in KNOWN or kind in met)
-        met.add(kind)
+        met.update((first.colour, kind))
         found[key] = Style(first.colour, *TURNS[(turn - 1) % len(TURNS)]) if alike else first
     return found

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from gotta.report.cells import Cell, measure, number
-from gotta.report.figures.chart import POINT, room, shown, start, whisker, x_axis, y_axis
+from gotta.report.figures.chart import POINT, room, start, whisker, x_axis, y_axis
 from gotta.report.figures.drawing import FAINT, Line, Text, marker
-from gotta.report.figures.figure import FIRST, Figure, best_rows, draws
+from gotta.report.figures.figure import FIRST, Figure, draws, keep_lines
 from gotta.report.figures.palette import style
 from gotta.report.groups import group
 from gotta.report.panel import Panel
@@ -46,8 +46,9 @@ def _curves(panel: Panel, axis: str) -> dict[Column, Curves]:
         curves: Curves = {}
         for row, members in group(alike, row_of).items():
             runs = group(members, lambda run: float(run.made_of[axis]))
-            if len(runs) > 1:
-                curves[row] = {value: measure(runs[value], number("accuracy")) for value in sorted(runs)}
+            cells = {value: measure(runs[value], number("accuracy")) for value in sorted(runs)}
+            known = {value: cell for value, cell in cells.items() if cell.value is not None}
+            curves |= {row: known} if len(known) > 1 else {}
         if curves and len(curves) >= len(found.get(method, {})):
             found[method] = curves
     return found
@@ -77,30 +78,27 @@ def draw_curves(
     values = sorted({value for curve in curves.values() for value in curve})
     place = {value: k for k, value in enumerate(values)}
     cells = [cell for curve in curves.values() for cell in curve.values()]
-    ends = [v for cell in cells if cell.value is not None for v in _interval(cell)]
+    ends = [end for cell in cells for end in _interval(cell)]
     looks = {row.label: style(row.name) for row in curves}
     title = f"{title}, {method.label}"
-    highest = {
-        row.label: max((cell.value or 0.0 for cell in curve.values()), default=0.0) for row, curve in curves.items()
-    }
+    highest = {row.label: max(cell.value or 0.0 for cell in curve.values()) for row, curve in curves.items()}
     first = sorted(highest, key=lambda row: -highest[row])[:FIRST]
     spans = (-0.3, len(values) - 0.7), room(ends, least=POINT)
-    drawing, frame = start(title, words or _words(curves), looks, first, *spans, 250)
+    drawing, frame = start(title, words or _words(curves), looks, *spans, 250, first=first)
     y_axis(drawing, frame, scale)
-    x_axis(drawing, frame, what, [(k, shown(value)) for value, k in place.items()][:: 1 + len(values) // MANY_TICKS])
+    x_axis(drawing, frame, what, [(k, f"{value:g}") for value, k in place.items()][:: 1 + len(values) // MANY_TICKS])
     for row, curve in curves.items():
-        known = [(place[v], cell) for v, cell in curve.items() if cell.value is not None]
-        path = tuple(frame.at(x, c.value or 0.0) for x, c in known)
         look, name = looks[row.label], row.label
-        drawing.add(Line(path, look.colour, 2, look.dash), line=name)
-        for x, cell in known:
+        points = {value: frame.at(place[value], cell.value or 0.0) for value, cell in curve.items()}
+        drawing.add(Line(tuple(points.values()), look.colour, 2, look.dash), line=name)
+        for value, cell in curve.items():
             if cell.interval is not None:
-                drawing.add(*whisker(frame, x, *_interval(cell), look.colour), line=name)
-            drawing.add(*marker(look.marker, *frame.at(x, cell.value or 0.0), look.colour), line=name)
-        for x, cell in ((place[value], curve[value]) for value in (best(curve) if star else ())):
-            middle, level = frame.at(x, cell.value or 0.0)
-            drawing.add(*marker("star", middle, level - 14, look.colour, 6), line=name)
-            drawing.add(Text(middle + 10, level - 10, cell.number, FAINT, 11), line=name)
+                drawing.add(*whisker(frame, place[value], *_interval(cell), look.colour), line=name)
+            drawing.add(*marker(look.marker, *points[value], look.colour), line=name)
+        for value in best(curve) if star else ():
+            x, y = points[value]
+            drawing.add(*marker("star", x, y - 14, look.colour, 6), line=name)
+            drawing.add(Text(x + 10, y - 10, curve[value].number, FAINT, 11), line=name)
     several = any(cell.seeds > 1 for cell in cells)
     caption = "Mean over seeds; whiskers are 95 % intervals over seeds." if several else "One seed."
     return Figure(title, caption + (STARS if star else "") + which, drawing, method.label)
@@ -113,8 +111,8 @@ def _interval(cell: Cell) -> tuple[float, float]:
 
 def best(curve: Mapping[float, Cell]) -> list[float]:
     """Where a line is best, to the precision that is shown; nowhere if it is alike everywhere."""
-    numbers = {value: float(cell.number) for value, cell in curve.items() if cell.value is not None}
-    most = max(numbers.values(), default=0.0)
+    numbers = {value: float(cell.number) for value, cell in curve.items()}
+    most = max(numbers.values())
     return [value for value, number in numbers.items() if number == most] if len(set(numbers.values())) > 1 else []
 
 
@@ -122,7 +120,7 @@ def _words(curves: Curves) -> str:
     told = []
     for row, curve in curves.items():
         places = best(curve)
-        where = f"best at {' and '.join(map(shown, places))}" if places else "alike everywhere"
+        where = f"best at {' and '.join(map('{:g}'.format, places))}" if places else "alike everywhere"
         number = curve[places[0] if places else next(iter(curve))].number
         told.append(f"{row.label} is {where} with {number}")
     return "; ".join(told) + "."
@@ -133,23 +131,16 @@ def visit_figures(panel: Panel) -> list[Figure]:
     """For each method whose stream recurs."""
     found = []
     for method, rows in panel.methods.items():
-        kept, which = best_rows(rows)
+        kept, which = keep_lines(rows.values())
         curves: Curves = {}
-        for row, entry in kept.items():
-            visits = range(max(len(errors_by_visit(run)) for run in entry.runs))
-            if len(visits) > 1:
-                curves[row] = {float(k + 1): measure(entry.runs, at_visit(k)) for k in visits}
+        for entry in kept:
+            met = max(map(errors_by_visit, entry.runs), key=len)
+            visits = {name: float(name.removeprefix("visit ")) for name in met if name.startswith("visit")}
+            if visits:
+                curves[entry.row] = {k: measure(entry.runs, at_visit(name)) for name, k in visits.items()}
         if curves:
-            words = _visit_words(curves)
-            found.append(
-                draw_curves(method, "Error at each visit", "visit to all domains", curves, "error in %", words, which)
-            )
+            ends = {row.label: (curve[1].number, curve[len(curve)].number) for row, curve in curves.items()}
+            words = "; ".join(f"{name} goes from {first} to {last}" for name, (first, last) in ends.items()) + "."
+            axes = "Error at each visit", "visit to all domains", curves, "error in %"
+            found.append(draw_curves(method, *axes, words, which))
     return found
-
-
-def _visit_words(curves: Curves) -> str:
-    told = []
-    for row, curve in curves.items():
-        first, *_, last = (cell.number for cell in curve.values())
-        told.append(f"{row.label} goes from {first} to {last}")
-    return "; ".join(told) + "."

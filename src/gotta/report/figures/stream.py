@@ -5,11 +5,11 @@ from zlib import crc32
 
 from gotta.metrics.measures import MEASURES
 from gotta.report.figures import chart
-from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Text, marker
-from gotta.report.figures.figure import Figure, best_rows, draws, first_lines, keep_lines
+from gotta.report.figures.drawing import BAND, FAINT, INK, Box, Drawing, Line, Point, Text, marker
+from gotta.report.figures.figure import Figure, draws, first_lines, keep_lines
 from gotta.report.figures.palette import Style, styles
 from gotta.report.panel import Entry, Panel
-from gotta.report.rows import RUNNING, SAME_SAMPLES, SOURCE
+from gotta.report.rows import NO_MEMORY, RUNNING, SAME_SAMPLES, SOURCE
 from gotta.report.series import Series, Visit, series
 
 WINDOW = 6  # values of about a hundred: some 6 % of the stream
@@ -34,8 +34,9 @@ def diagnostics_figures(panel: Panel) -> list[Figure]:
     """The measures of the memory that have a curve, for each method with a memory."""
     found = []
     for method, rows in panel.methods.items():
-        kept, which = best_rows({row: entry for row, entry in rows.items() if _holds(entry)})
-        lines = {entry: line for entry, line in first_seed(list(kept.values())).items() if line.state}
+        without = (NO_MEMORY, RUNNING, SAME_SAMPLES)
+        kept, which = keep_lines(entry for row, entry in rows.items() if row.plain() not in without)
+        lines = {entry: line for entry, line in first_seed(kept).items() if line.state}
         if lines:
             found.append(_diagnostics(method.label, lines, which))
     return found
@@ -64,15 +65,16 @@ def _accuracy(method: str, lines: Lines, which: str) -> Figure:
     above = max((chart.text_width(_name(visit), 10) for visit in visits), default=0.0)
     words, first = f"One line for each of {', '.join(looks)}.", map(_name_line, first_lines(list(lines)))
     spans = (0.0, total), chart.room(values, least=chart.POINT)
-    drawing, frame = chart.start(title, words, looks, first, *spans, 260, above=above)
+    drawing, frame = chart.start(title, words, looks, *spans, 260, first=first, above=above)
     _bands(drawing, frame, visits)
     _names(drawing, frame, visits)
     chart.y_axis(drawing, frame, "")
     drawing.add(Text(frame.left, frame.top - above - 8, "accuracy in %", FAINT, chart.SMALL))
-    chart.x_axis(drawing, frame, "samples of the stream", [(x, chart.shown(x)) for x in chart.ticks(0, total)])
+    chart.x_axis(drawing, frame, "samples of the stream", [(x, f"{x:g}") for x in chart.ticks(0, total)])
     for entry, line in lines.items():
         name = _name_line(entry)
-        add_line(drawing, frame, name, line.at[WINDOW - 1 :], line.accuracy(WINDOW)[WINDOW - 1 :], looks[name])
+        points = list(zip(line.at, line.accuracy(WINDOW), strict=True))[WINDOW - 1 :]
+        add_line(drawing, frame, name, points, looks[name])
     share = f"{100 * WINDOW / max(len(line) for line in lines.values()):.0f} %"
     caption = f"Mean over the last {share} of the stream; first seed; bands are domains in their order."
     return Figure(title, caption + which, drawing, method)
@@ -96,34 +98,26 @@ def _diagnostics(method: str, lines: Lines, which: str) -> Figure:
         _bands(drawing, frame, _visits(lines))
         chart.y_axis(drawing, frame, "", 4)
         what, _, meaning = MEASURES[name].curve.partition(": ")
-        drawing.add(
-            Text(frame.left, frame.top - 21, what, INK, chart.SMALL),
-            Text(frame.left, frame.top - 8, meaning, FAINT, 10),
-        )
-        marks = [(x, chart.shown(x)) for x in chart.ticks(0, total, 4)]
-        chart.x_axis(drawing, frame, "", marks)
+        drawing.add(Text(frame.left, frame.top - 21, what, INK, chart.SMALL))
+        drawing.add(Text(frame.left, frame.top - 8, meaning, FAINT, 10))
+        chart.x_axis(drawing, frame, "", [(x, f"{x:g}") for x in chart.ticks(0, total, 4)])
         for entry, line in lines.items():
             row = _name_line(entry)
             known = [(x, y) for x, y in zip(line.at, line.state.get(name, ()), strict=False) if y is not None]
-            if len(known) > 1:
-                add_line(drawing, frame, row, [x for x, _ in known], [y for _, y in known], looks[row])
+            add_line(drawing, frame, row, known, looks[row])
     caption = "After each step, first seed, over the samples of the stream; alternating bands are domains."
     return Figure(title, caption + which, drawing, method)
 
 
-def add_line(
-    drawing: Drawing, frame: chart.Frame, name: str, xs: Sequence[float], ys: Sequence[float], look: Style
-) -> None:
+def add_line(drawing: Drawing, frame: chart.Frame, name: str, values: Sequence[Point], look: Style) -> None:
     """A line with some of its markers."""
-    points = tuple(frame.at(x, y) for x, y in zip(xs, ys, strict=True))
+    points = tuple(frame.at(x, y) for x, y in values)
     if len(points) < 2:
         return
     drawing.add(Line(points, look.colour, 1.8, look.dash), line=name)
     apart = max(1, len(points) // 4)
-    first = (
-        2 + crc32(repr(look).encode()) % apart
-    )  # not all lines at the same places, where they would hide one another
-    for k in range(first, len(points), apart):
+    # not all lines have markers at the same places, where they would hide one another
+    for k in range(2 + crc32(repr(look).encode()) % apart, len(points), apart):
         drawing.add(*marker(look.marker, *points[k], look.colour, 3.5), line=name)
 
 
@@ -151,7 +145,3 @@ def _visits(lines: Lines) -> Sequence[Visit]:
     found = {line.visits for line in lines.values()}
     names = {tuple(visit.name for visit in visits) for visits in found}
     return next(iter(found)) if len(names) == 1 else ()
-
-
-def _holds(entry: Entry) -> bool:
-    return entry.row.kind != "none" and entry.row.plain() not in (RUNNING, SAME_SAMPLES)

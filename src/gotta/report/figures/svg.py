@@ -55,15 +55,11 @@ def _mark(mark: Mark) -> str:
             place = " ".join(f'{k}="{_n(getattr(mark, k))}"' for k in ("x", "y", "width", "height"))
             return f'<rect {place} fill="{_colour(mark.colour)}"{border}/>'
         case Text():
-            return _text(mark)
-
-
-def _text(mark: Text) -> str:
-    extras = f' text-anchor="{mark.anchor}"' if mark.anchor != "start" else ""
-    extras += ' font-weight="600"' if mark.bold else ""
-    extras += f' transform="rotate(-90 {_n(mark.x)} {_n(mark.y)})"' if mark.upright else ""
-    place = f'x="{_n(mark.x)}" y="{_n(mark.y)}" font-size="{_n(mark.size)}" fill="{_colour(mark.colour)}"'
-    return f"<text {place}{extras}>{escape(mark.text)}</text>"
+            extras = f' text-anchor="{mark.anchor}"' if mark.anchor != "start" else ""
+            extras += ' font-weight="600"' if mark.bold else ""
+            extras += f' transform="rotate(-90 {_n(mark.x)} {_n(mark.y)})"' if mark.upright else ""
+            place = f'x="{_n(mark.x)}" y="{_n(mark.y)}" font-size="{_n(mark.size)}" fill="{_colour(mark.colour)}"'
+            return f"<text {place}{extras}>{escape(mark.text)}</text>"
 
 
 def _points(points: Iterable[tuple[float, float]]) -> str:

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,6 @@ from gotta.json_yaml import read_json
 from gotta.metrics.measures import MEASURES
 from gotta.report.answer import overall
 from gotta.report.cells import MARKS
-from gotta.report.figures import Figure
 from gotta.report.figures.svg import svg, swatch
 from gotta.report.groups import group
 from gotta.report.panel import Panel
@@ -34,15 +33,7 @@ WINDOW = 6
 POINTS = 30_000  # values of all runs of a page together, so that a large sweep stays a small page
 COST = ("predict", "observe", "adapt", "refresh")
 FOLDER = Path(__file__).parent
-MODULES = (
-    "numbers.js",
-    "draw.js",
-    "lines.js",
-    "record.js",
-    "run.js",
-    "live.js",
-    "page.js",
-)  # each uses only those before it
+MODULES = ("numbers", "draw", "lines", "record", "run", "live", "page")  # each uses only those before it
 CODE = re.compile(r"`([^`]*)`")
 IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 
@@ -50,53 +41,46 @@ IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 def page(results: Results, records: Mapping[str, Any] | None = None, live: bool = False) -> str:
     """The whole report. `records` are the recordings to embed; a live page fetches them all and looks for news."""
     whole = results.placed.whole
-    inside = results.filmed if live else frozenset(records or {})
-    films = {chapter.anchor: films_of(chapter, results.filmed) for chapter in results.chapters}
-    watched = {anchor: [film for film in found if film.id in inside] for anchor, found in films.items()}
     context = {
-        "name": results.root.resolve().name,
-        "count": len(results.runs),
-        "parts": results.chapters,
         "overall": overall([chapter.answer for chapter in results.chapters]),
-        "across": results.across,
-        "choices": results.choices,
         "environment": environment_lines(whole),
-        "damaged": results.damaged,
-        "watched": watched,
-        "left_out": {anchor: len(found) - len(watched[anchor]) for anchor, found in films.items()},
-        "data": {
-            "runs": run_facts(whole),
-            "recorded": sorted(results.filmed),
-            "inside": sorted(inside),
-            "curves": curves(),
-        },
-        "live": live,
-        "records": records or {},
+        "films": {chapter.anchor: films_of(chapter, results.filmed) for chapter in results.chapters},
     }
-    return render(context, "page.html.j2")
+    return render("page.html.j2", results, run_facts(whole), context, results.filmed, records, live)
 
 
-def render(context: Mapping[str, Any], template: str) -> str:
-    """The template with its style and script inlined, and their hashes in the page's content security policy."""
-    style, script = style_sheet(), bundle()
+def render(
+    template: str,
+    results: Results,
+    facts: Mapping[str, Any],
+    context: Mapping[str, Any],
+    filmed: Collection[str] = (),
+    records: Mapping[str, Any] | None = None,
+    live: bool = False,
+) -> str:
+    """The template with its data, style and script inlined, and their hashes in the page's content security policy."""
+    style, script, records = style_sheet(), bundle(), records or {}
     policy = {
         "default-src": "'none'",
         "style-src": _hash(style),
         "script-src": _hash(script),
         "img-src": "data:",
-        "connect-src": "'self'" if context["live"] else "'none'",
+        "connect-src": "'self'" if live else "'none'",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
     told = "; ".join(f"{name} {value}" for name, value in policy.items())
-    inlined = {"style": Markup(style), "script": Markup(script), "policy": told}
-    return _environment().get_template(template).render(**context, **inlined)
+    inside = sorted(filmed if live else records)
+    data = {"runs": facts, "recorded": sorted(filmed), "inside": inside, "curves": curves()}
+    inlined = {"style": Markup(style), "script": Markup(script), "policy": told, "data": data, "records": records}
+    known = {"results": results, "name": results.root.resolve().name, "live": live}
+    return _environment().get_template(template).render(**known, **inlined, **context)
 
 
 @cache
 def bundle() -> str:
     """The modules as one script: they stand in the order of their imports, so these can go."""
-    texts = [(FOLDER / name).read_text(encoding="utf-8") for name in MODULES]
+    texts = [(FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in MODULES]
     whole = "\n".join(re.sub(r"^export ", "", IMPORT.sub("", text), flags=re.M) for text in texts)
     assert "</script" not in whole
     return f"\n{whole}"
@@ -105,11 +89,6 @@ def bundle() -> str:
 @cache
 def style_sheet() -> str:
     return "\n" + (FOLDER / "page.css").read_text(encoding="utf-8")
-
-
-def by_kind(found: Sequence[Figure]) -> list[list[Figure]]:
-    """The figures of one kind together, which differ in their method."""
-    return list(group(found, lambda figure: figure.kind).values())
 
 
 def embed(value: Any) -> Markup:
@@ -129,7 +108,7 @@ def _environment() -> Environment:
     )
     made.globals |= {"marks": MARKS, "version": gotta.__version__}
     made.filters["embedded"] = embed
-    made.filters["by_kind"] = by_kind
+    made.filters["by_kind"] = lambda figures: group(figures, lambda figure: figure.kind).values()
     made.filters["drawn"] = lambda drawing: Markup(svg(drawing, alone=False))
     made.filters["said"] = said
     made.filters["swatch"] = lambda marks: Markup(swatch(marks))
@@ -164,10 +143,11 @@ def curves() -> dict[str, dict[str, Any]]:
 def _facts(run: Run, bins: int) -> dict[str, Any]:
     line = series(run, bins)
     seconds = {name: run.numbers.get(f"cost.{name}.seconds") for name in COST}
+    settings = {"id": run.id, **run.settings}
     return {
         "seed": run.seed,
         **{name: run.numbers.get(name) for name in ("accuracy", "error", "seconds")},
-        "settings": [[name, _text(value)] for name, value in _settings(run).items()],
+        "settings": [[name, _text(value)] for name, value in settings.items() if value not in (None, {}, [])],
         "domains": [[name, round(value, 2)] for name, value in run.scores().items()],
         "steps": line.steps,
         "at": list(line.at),
@@ -178,11 +158,6 @@ def _facts(run: Run, bins: int) -> dict[str, Any]:
         "cost": {name: round(value, 2) for name, value in seconds.items() if value is not None},
         "made": {name: _text(value) for name, value in run.environment.items() if value is not None},
     }
-
-
-def _settings(run: Run) -> dict[str, Any]:
-    found = {"id": run.id, **run.settings}
-    return {name: value for name, value in found.items() if value not in (None, {}, [])}
 
 
 def _text(value: Any) -> str:

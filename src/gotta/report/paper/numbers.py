@@ -37,11 +37,6 @@ class Published:
     shaded: bool = False
 
     @property
-    def column(self) -> tuple[Any, ...]:
-        """What the cells of one column of a table share."""
-        return self.where, self.method, self.data, self.gamma, self.capacity
-
-    @property
     def place(self) -> str:
         setting = f"{self.data} gamma {self.gamma:g}" if self.where == "table3" else f"M={self.capacity}"
         return f"{self.where}: {self.method} + {self.memory}, {setting}"
@@ -57,7 +52,7 @@ class PaperTable:
     cells: tuple[Published, ...]
 
     def columns(self) -> dict[tuple[Any, ...], list[Published]]:
-        return group(self.cells, lambda cell: cell.column)
+        return group(self.cells, lambda cell: (cell.method, cell.data, cell.gamma, cell.capacity))
 
 
 @dataclass(frozen=True)
@@ -79,18 +74,12 @@ def tables() -> dict[str, PaperTable]:
     }
 
 
-def lookup(
-    method: str | None = None,
-    memory: str | None = None,
-    capacity: int | None = None,
-    reset: str | None = None,
-    **more: Any,
-) -> list[Published]:
-    """The printed cells with this setting, `more` being its data, gamma or backbone; None stands for any.
+def lookup(method: str, memory: str, capacity: int | None = None, **more: Any) -> list[Published]:
+    """The printed cells with this setting, `more` being its reset, data, gamma or backbone; None stands for any.
 
     Cells without a memory are found whatever the capacity.
     """
-    asked = {"method": method, "memory": memory, "reset": reset, **more}
+    asked = {"method": method, "memory": memory, **more}
     return [
         cell
         for table in tables().values()
@@ -132,8 +121,8 @@ def _cells(name: str, content: Mapping[str, Any]) -> Iterator[Published]:
             assert match is not None, f"{name}, {memory}: '{text}' is not a cell"
             marks: dict[str, Any] = {mark: mark[0] in match["marks"] for mark in ("bold", "underlined", "shaded")}
             setting = {key: value for key, value in {**content["setting"], **column}.items() if key in known}
-            number: dict[str, Any] = {"value": float(match["value"]), "decimals": count_decimals(match["value"])}
-            yield Published(where=name, memory=memory, **number, **setting, **marks)
+            value, decimals = float(match["value"]), count_decimals(match["value"])
+            yield Published(where=name, memory=memory, value=value, decimals=decimals, **setting, **marks)
 
 
 def count_decimals(text: str) -> int:

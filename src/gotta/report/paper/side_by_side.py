@@ -87,10 +87,8 @@ class Beside:
     @cached_property
     def cells(self) -> dict[str, dict[str, Pair]]:
         """By memory and method."""
-        found: dict[str, dict[str, Pair]] = {}
-        for pair in self.pairs:
-            found.setdefault(pair.memory, {})[pair.method] = pair
-        return found
+        rows = group(self.pairs, lambda pair: pair.memory)
+        return {memory: {pair.method: pair for pair in pairs} for memory, pairs in rows.items()}
 
     @cached_property
     def columns(self) -> dict[str, list[Pair]]:
@@ -100,25 +98,17 @@ class Beside:
     @cached_property
     def taus(self) -> dict[str, Agreement]:
         """Kendall's tau-b between our ranking of the memories and the printed one, for each column with two or more."""
-        return {
-            method: agreement(
-                {pair.memory: pair.ours.value for pair in column if pair.ours.value is not None},
-                {pair.memory: pair.published.value for pair in column},
-            )
-            for method, column in self.columns.items()
-            if len(column) > 1
-        }
+        found = {}
+        for method, column in self.columns.items():
+            ours = {pair.memory: pair.ours.value for pair in column if pair.ours.value is not None}
+            found[method] = agreement(ours, {pair.memory: pair.published.value for pair in column})
+        return {method: tau for method, tau in found.items() if len(tau.names) > 1}
 
-    @cached_property
-    def ranks(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """By memory and method our rank and the printed one, for each column with two memories or more."""
-        found: dict[str, dict[str, tuple[int, int]]] = {}
-        for method in self.taus:
-            column = self.columns[method]
-            ours, theirs = [float(pair.ours.number) for pair in column], [pair.published.value for pair in column]
-            for pair, mine, printed in zip(column, ours, theirs, strict=True):
-                found.setdefault(pair.memory, {})[method] = rank_in(mine, ours), rank_in(printed, theirs)
-        return found
+    def ranks(self, pair: Pair) -> tuple[int, int]:
+        """Our rank of its memory, and the printed one."""
+        column = self.columns[pair.method]
+        ours = rank_in(float(pair.ours.number), [float(other.ours.number) for other in column])
+        return ours, rank_in(pair.published.value, [other.published.value for other in column])
 
     @cached_property
     def flags(self) -> tuple[Inconsistency, ...]:
@@ -163,8 +153,8 @@ def beside_table(found: Beside) -> Table:
 def find_published(run: Run, capacity: int | None = None) -> Published | None:
     """The printed cell of a run's setting. Rows without a memory differ between tables: `capacity` chooses one."""
     spec = run.spec
-    data = next((name for name, start in FAMILIES.items() if _is_of(spec.data.name, start)), None)
-    if data is None or not _as_published(run):
+    data = next((name for name, start in FAMILIES.items() if spec.data.name.startswith(start)), None)
+    if data is None or spec.data.name.startswith("cifar100") or not _as_published(run):
         return None
     source = spec.method.name == SOURCE
     found = lookup(
@@ -214,13 +204,11 @@ def _caption(found: Beside) -> list[str]:
 
 def _as_published(run: Run) -> bool:
     spec, stream = run.spec, run.stream
-    chosen = {name: value for name, value in run.own_arguments("memory").items() if value is not None}
     return (
         (stream.order, stream.schedule, stream.severity) == ("dirichlet", "continual", 5)
         and stream.class_imbalance == stream.duplicates == 1
         and (spec.pairing, spec.regime.clock, spec.method.embedding) == ("paper", "none", "probs")
-        and all(name == "epsilon" and value == EPSILON for name, value in chosen.items())
-        and "refresh_every" not in run.identity.settings.get("memory", {})
+        and all(name == "epsilon" and value == EPSILON for name, value in run.own_of_memory.items())
         and not (spec.control or spec.regime.exposure.is_limited or stream.foreign)
         and run.prior == "none"
         and has_usual_statistics(spec)
@@ -236,10 +224,6 @@ def has_usual_statistics(spec: RunSpec) -> bool:
     usual = statistics_of(spec.model_copy(update={"method": left_open}), methods.get(chosen.name))
     running = (usual.fed_by, usual.rate) if usual.name == "running" else (None, None)
     return (chosen.statistics, chosen.fed_by, chosen.rate) == (usual.name, *running)
-
-
-def _is_of(name: str, family: str) -> bool:
-    return name.startswith(family) and not name.startswith("cifar100")
 
 
 def _values(values: Iterable[Any]) -> str:

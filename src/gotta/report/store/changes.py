@@ -39,7 +39,7 @@ class Changes:
 
 def find_changes(a: Sequence[Run], b: Sequence[Run]) -> Changes:
     """Cells are the same where their settings are, apart from those that one store has throughout and the other not."""
-    moved = _find_moved([_spec(run) for run in a], [_spec(run) for run in b])
+    moved = _find_moved([_without_seed(run.settings) for run in a], [_without_seed(run.settings) for run in b])
     ignored, apart = {name for name, _, _ in moved}, _apart(a) | _apart(b)
     first, second = _cells(a, ignored, apart), _cells(b, ignored, apart)
     names = _labels([*first, *second])
@@ -73,10 +73,6 @@ def _numbers(runs: Sequence[Run]) -> list[tuple[Any, Any]]:
     return sorted((run.seed, json.dumps(run.stored.summary.get("online"), sort_keys=True)) for run in runs)
 
 
-def _spec(run: Run) -> dict[str, Any]:
-    return _without_seed(run.settings)
-
-
 def _without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """A cell is averaged over the seeds."""
     return {name: value for name, value in settings.items() if name != "seed"}
@@ -94,13 +90,13 @@ def _find_moved(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) 
 
 def _apart(runs: Sequence[Run]) -> set[str]:
     """What else tells runs of one store apart whose settings are the same, such as the code of a memory."""
-    alike = group(runs, lambda run: json.dumps(_spec(run), sort_keys=True, default=str))
+    alike = group(runs, lambda run: json.dumps(_without_seed(run.settings), sort_keys=True, default=str))
     return {name for rivals in alike.values() for name in tell_apart([_without_seed(run.made_of) for run in rivals])}
 
 
 def _cells(runs: Sequence[Run], ignored: set[str], apart: set[str]) -> dict[str, list[Run]]:
     def key(run: Run) -> str:
-        settings = _spec(run) | {name: run.made_of.get(name) for name in apart}
+        settings = _without_seed(run.settings) | {name: run.made_of.get(name) for name in apart}
         return json.dumps({n: v for n, v in sorted(settings.items()) if n not in ignored}, default=str)
 
     return group(runs, key)
@@ -111,10 +107,10 @@ def _labels(keys: Sequence[str]) -> dict[str, str]:
     known = {key: json.loads(key) for key in keys}
     short = {key: f"{s.get('method.name')} + {s.get('control') or s.get('memory.name')}" for key, s in known.items()}
     result = {}
-    for key, setting in known.items():
-        rivals = [other for other, name in short.items() if name == short[key]]
-        apart = tell_apart([known[rival] for rival in rivals])
-        result[key] = " ".join([short[key], *(f"{n.split('.')[-1]}={_text(setting.get(n))}" for n in apart)])
+    for name, alike in group(known, lambda key: short[key]).items():
+        apart = tell_apart([known[key] for key in alike])
+        for key in alike:
+            result[key] = " ".join([name, *(f"{n.split('.')[-1]}={_text(known[key].get(n))}" for n in apart)])
     return result
 
 

@@ -8,17 +8,14 @@ from typing import Any
 
 from gotta.errors import GottaError
 from gotta.experiment.spec.dotted import flatten
+from gotta.report.rows import sortable
 from gotta.report.stored_run import Run
 from gotta.safe_text import csv_value
 
 Rows = list[dict[str, Any]]
 SECTIONS = ("spec", "summary", "environment")
-TIMINGS = (
-    "seconds",
-    "cpu_seconds",
-    "peak_mb",
-    "peak_cuda_mb",
-)  # what another machine, or another day, answers otherwise
+# what another machine, or another day, answers otherwise
+TIMINGS = ("seconds", "cpu_seconds", "peak_mb", "peak_cuda_mb")
 
 
 def rows(runs: Sequence[Run]) -> Rows:
@@ -27,14 +24,18 @@ def rows(runs: Sequence[Run]) -> Rows:
     names = sorted(dict.fromkeys(name for row in found for name in row), key=_column_order)
     complete = [{name: row.get(name) for name in names} for row in found]
     settings = [name for name in names if name.startswith("spec.")]
-    return sorted(complete, key=lambda row: ([_sortable(row[name]) for name in settings], row["id"]))
+
+    def order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return [(row[name] is not None, *sortable(row[name])) for name in settings], row["id"]
+
+    return sorted(complete, key=order)
 
 
 def as_csv(table: Rows) -> bytes:
     """With a line of names; a missing value is empty."""
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows(map(csv_value, line) for line in (table[0], *(row.values() for row in table)))
+    writer.writerows(map(csv_value, line) for line in (*table[:1], *(row.values() for row in table)))
     return text.getvalue().encode()
 
 
@@ -50,10 +51,8 @@ def as_parquet(table: Rows) -> bytes:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise GottaError(
-            "parquet needs pyarrow: pip install 'gotta-tta[parquet]'. Or use --format csv or json."
-        ) from None
-    columns = {name: _alike([row[name] for row in table]) for name in table[0]}
+        raise GottaError("parquet needs pyarrow: pip install 'gotta-tta[parquet]'. Or use csv or json.") from None
+    columns = {name: _alike([row[name] for row in table]) for row in table[:1] for name in row}
     buffer = BytesIO()
     pyarrow.parquet.write_table(pyarrow.table(columns), buffer)
     return buffer.getvalue()
@@ -78,12 +77,6 @@ def _column_order(name: str) -> tuple[int, int, str]:
     timing = name.split(".")[-1] in TIMINGS
     section = ("id", *SECTIONS).index(name.partition(".")[0])
     return (1 if timing else 0, section, "" if name == "summary.accuracy" else name)
-
-
-def _sortable(value: Any) -> tuple[int, float, str]:
-    if value is None:
-        return (0, 0.0, "")
-    return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, str(value))
 
 
 def _alike(values: list[Any]) -> list[Any]:

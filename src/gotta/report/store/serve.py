@@ -1,11 +1,11 @@
 """The report served while a sweep runs: the same page, built anew when the runs change. Reads only."""
 
-import errno
 import hashlib
 import json
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -55,10 +55,8 @@ class Served:
         folder, _, name = path.removeprefix("/").partition("/")
         id = name.removesuffix(".json")
         if folder == FOLDER and name.endswith(".json") and NAME.fullmatch(id):
-            try:
+            with suppress(OSError):
                 return "application/json", read_bytes(record_path(self.store.root, id))
-            except OSError:
-                return None
         return None
 
     def page(self) -> bytes:
@@ -81,10 +79,8 @@ class Served:
         """Finished runs never change, so their names tell; recordings may be made again."""
         digest = hashlib.sha256()
         for folder in (self.store.folder, self.store.root / FOLDER):
-            found = sorted(folder.iterdir()) if folder.is_dir() else []
-            for path in found:
-                if not path.name.startswith("."):
-                    digest.update(f"{path.name} {_last_change(path)}\n".encode())
+            for path in sorted(folder.glob("[!.]*")):
+                digest.update(f"{path.name} {_last_change(path)}\n".encode())
         return digest.hexdigest()[:16]
 
 
@@ -100,27 +96,19 @@ def progress(store: Store) -> str:
 
 def server(root: str | Path, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
     """A server that is bound and not yet serving. Port 0 takes any free one."""
-    served = Served(root)
+
+    class Server(_Server):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
     class Handler(_Handler):
-        answer_to = staticmethod(served.answer)
+        answer_to = staticmethod(Served(root).answer)
         bound_to = host
 
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = type("Server", (_Server,), {"address_family": family})
-        built: ThreadingHTTPServer = made((host, port), Handler)
-    except OverflowError:
-        raise GottaError(f"port {port} does not exist. Expected 0 (any free one) to 65535.") from None
+        return Server((host, port), Handler)
     except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise GottaError(
-                f"port {port} of {host} is taken. Name another with --port, or 0 for any free one."
-            ) from None
-        raise GottaError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}. Try --host 127.0.0.1."
-        ) from None
-    return built
+        told = f"cannot listen on {host} port {port}: {error.strerror or error}"
+        raise GottaError(f"{told}. Try --port 0, which takes any free one, or --host 127.0.0.1.") from None
 
 
 def is_trusted(header: str | None, bound_to: str) -> bool:
@@ -158,44 +146,36 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
-        self._reply(body=True)
-
-    def do_HEAD(self) -> None:
-        self._reply(body=False)
-
-    def _reply(self, body: bool) -> None:
-        try:
-            trusting = is_trusted(self.headers.get("Host"), self.bound_to)
-            path = unquote(urlsplit(self.path).path)
-        except ValueError:  # no address at all
-            trusting, path = False, ""
-        if not trusting:
-            return self._send(HTTPStatus.FORBIDDEN, "text/plain", b"This name is not served here.\n", body)
-        try:
-            found = self.answer_to(path)
-        except OSError:  # a run went while it was read
-            return self._send(
-                HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"The runs are changing; try again.\n", body
-            )
-        if found is None:
-            return self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is nothing here.\n", body)
-        kind, content = found
+        status, (kind, content) = self._find()
         tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
-        if self.headers.get("If-None-Match") == tag:
-            return self._send(HTTPStatus.NOT_MODIFIED, kind, b"", body, tag)
-        self._send(HTTPStatus.OK, kind, content, body, tag)
-
-    def _send(self, status: HTTPStatus, kind: str, content: bytes, body: bool, tag: str = "") -> None:
+        if status == HTTPStatus.OK and self.headers.get("If-None-Match") == tag:
+            status, content = HTTPStatus.NOT_MODIFIED, b""
+        told = {"Content-Type": kind, "Content-Length": str(len(content)), "ETag": tag}
         try:
             self.send_response(status)
-            for name, value in {**HEADERS, "Content-Type": kind, **({"ETag": tag} if tag else {})}.items():
+            for name, value in (HEADERS | told).items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            if body:
+            if self.command != "HEAD":
                 self.wfile.write(content)
         except (BrokenPipeError, ConnectionResetError):  # the reader has left
             self.close_connection = True
+
+    do_HEAD = do_GET
+
+    def _find(self) -> tuple[HTTPStatus, Answer]:
+        try:
+            path = unquote(urlsplit(self.path).path)
+            trusting = is_trusted(self.headers.get("Host"), self.bound_to)
+        except ValueError:  # no address at all
+            trusting = False
+        if not trusting:
+            return HTTPStatus.FORBIDDEN, ("text/plain", b"This name is not served here.\n")
+        try:
+            found = self.answer_to(path)
+        except OSError:  # a run went while it was read
+            return HTTPStatus.SERVICE_UNAVAILABLE, ("text/plain", b"The runs are changing; try again.\n")
+        return (HTTPStatus.OK, found) if found else (HTTPStatus.NOT_FOUND, ("text/plain", b"There is nothing here.\n"))
 
     def log_message(self, format: str, *args: object) -> None:
         """Silence: the terminal belongs to whoever started the server."""

@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 from gotta.experiment.sweep.kept import Kept
 from gotta.experiment.sweep.leases import Leases, is_alive_here
@@ -44,8 +44,7 @@ def look(store: Store | Kept, now: float | None = None) -> State:
     runs, damaged = read_runs(store)
     finished = {run.id for run in runs}
     under_way = (*_leases(store, now), *_asides(store, now)) if isinstance(store, Store) else ()
-    claims = [claim for claim in under_way if claim.id not in finished]
-    by_id = {claim.id: claim for claim in reversed(claims)}
+    by_id = {claim.id: claim for claim in reversed(under_way) if claim.id not in finished}
     ages = [now - run.stored.finished for run in runs if run.stored.finished is not None]
     ordered = tuple(sorted(by_id.values(), key=lambda claim: (claim.state, claim.id)))
     return State(tuple(runs), tuple(damaged), ordered, min(ages, default=None))
@@ -66,7 +65,9 @@ def _leases(store: Store, now: float) -> Iterator[Claim]:
         by = "?, process ?" if holder is None else f"{holder.node}, process {holder.pid}"
         known = is_alive_here(holder)
         state = "running" if (abs(now - touched) <= SILENT if known is None else known) else "silent"
-        yield Claim(id, state, now - touched, by, _show(told.get(id, {}) if holder else {}))
+        noted = told.get(id) if holder else None
+        progress = f"step {noted['step']} of {noted['steps']}, accuracy {noted['accuracy']:.1f}" if noted else ""
+        yield Claim(id, state, now - touched, by, progress)
 
 
 def _asides(store: Store, now: float) -> Iterator[Claim]:
@@ -74,14 +75,6 @@ def _asides(store: Store, now: float) -> Iterator[Claim]:
     for path in sorted(store.folder.iterdir()) if store.folder.is_dir() else []:
         match = ASIDE.fullmatch(path.name)
         if match:
-            try:
+            with suppress(OSError):
                 age = now - path.stat().st_mtime
-            except OSError:
-                continue
-            yield Claim(match["id"], "running" if age <= SILENT else "silent", age, f"process {match['pid']}")
-
-
-def _show(noted: dict[str, Any]) -> str:
-    if not noted:
-        return ""
-    return f"step {noted['step']} of {noted['steps']}, accuracy {noted['accuracy']:.1f}"
+                yield Claim(match["id"], "running" if age <= SILENT else "silent", age, f"process {match['pid']}")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from gotta.experiment.spec.sections import PRIOR
 from gotta.report.groups import group
 from gotta.report.panel import Panel, Runs
 from gotta.report.setting_words import STREAM, show_value
@@ -23,17 +24,12 @@ PRIORS = {
 STATISTICS = {
     "source": "the source's own statistics",
     "batch": "the statistics of the batch",
-    "class": "class statistics",
-    "gated": "gated statistics",
 }
 OTHERWISE = {  # settings of a prior, told where they are not the usual ones
     ("labels", "raw"): "memory and statistics go by the network's own prediction",
     ("order_in_batch", "none"): "the order inside a batch is not used",
 }
-TOLD = (  # settings that have words of their own
-    *("name", "capacity", "statistics", "fed_by", "rate", "embedding"),
-    *("prior", "labels", "order_in_batch"),
-)
+TOLD = ("name", "capacity", "statistics", "fed_by", "rate", "embedding", *PRIOR)  # have words of their own
 PAIRINGS = {
     "paper": "each method predicts as its authors have it (pairing paper)",
     "memory": "every method predicts with running statistics that the memory moves (pairing memory)",
@@ -76,26 +72,23 @@ def _part(runs: Runs, section: str) -> str:
     """A data set or network by name, with its arguments."""
     values = _by_name(runs, section)
     arguments = [f"{name} {_either(given)}" for name, given in values.items() if name != "name" and any(given)]
-    return _either(values.get("name", [])) + (f" ({', '.join(arguments)})" if arguments else "")
+    return _either(values["name"]) + (f" ({', '.join(arguments)})" if arguments else "")
 
 
 def _stream(runs: Runs) -> str:
     """Order, schedule and severity always, other settings where they are not the usual ones."""
     values = _by_name(runs, "stream")
     told = [_either(_stream_part(run, name, words) for run in runs) for name, words in STREAM.items()]
-    told += [f"severity {_either(values['severity'])}"] if any(_given(values.get("severity", []))) else []
+    told += [f"severity {_either(values['severity'])}"] if any(values.get("severity", [])) else []
     known = {*STREAM, "severity", *(name for names in READ.values() for name in names)}
     more = [name for name in values if name not in known and any(value != USUAL.get(name) for value in values[name])]
-    return ", ".join([*filter(None, told), *(f"{name} {_either(values[name])}" for name in more)]) or "not stated"
+    return ", ".join([*told, *(f"{name} {_either(values[name])}" for name in more)])
 
 
 def _stream_part(run: Run, part: str, words: Mapping[str, str]) -> str:
-    """An order or a schedule in words, with its name and what it reads; nothing where none is stored."""
-    section = run.spec.stream
-    chosen = section.get(part)
-    if chosen is None:
-        return ""
-    read = [f"{name} {_show(section[name])}" for name in READ.get(chosen, ()) if section.get(name) is not None]
+    """An order or a schedule in words, with its name and what it reads."""
+    chosen = getattr(run.stream, part)
+    read = [f"{name} {show_value(getattr(run.stream, name))}" for name in READ.get(chosen, ())]
     name = ", ".join([f"{part} {chosen}", *read])
     return f"{words[chosen]} ({name})" if chosen in words else name
 
@@ -113,7 +106,7 @@ def _regime(run: Run) -> str:
     parts = [RESETS.get(regime.reset, f"reset {regime.reset}")]
     parts += ["the prediction after adapting is scored"] if regime.score == "after" else []
     if regime.clock != "none":
-        parts.append(f"the stream does not wait (clock {regime.clock}, pace {_show(regime.pace)})")
+        parts.append(f"the stream does not wait (clock {regime.clock}, pace {show_value(regime.pace)})")
     if regime.exposure.is_limited:
         parts.append(f"the method may adapt to a part of the batches only ({regime.exposure})")
     return ", ".join(parts)
@@ -123,12 +116,12 @@ def _choices(runs: Runs, section: str) -> list[str]:
     """A sentence for each method or memory that has settings: its statistics in words, the others by name."""
     lines = []
     for name, members in sorted(group(runs, lambda run: str(run.settings[f"{section}.name"])).items()):
-        words = [f"predicts with {_by_row(map(_statistics, members))}"] if section == "method" else []
+        has = section == "method"
+        words = [f"predicts with {_by_row(map(_statistics, members))}", *_prior(members)] if has else []
         values = _by_name(tuple(members), section)
-        embeddings = set(_given(values.get("embedding", []))) - {"probs"}
-        words += _prior(members) if section == "method" else []
+        embeddings = set(values.get("embedding", [])) - {None, "probs"}
         words += [f"compares samples by their {_either(sorted(embeddings))}"] if embeddings else []
-        words += [f"{key} {_either(given)}" for key, given in values.items() if key not in TOLD and any(_given(given))]
+        words += [f"{key} {_either(given)}" for key, given in values.items() if key not in TOLD and any(given)]
         lines += [f"{name}: {'; '.join(words)}."] if words else []
     return lines
 
@@ -147,7 +140,7 @@ def _statistics(run: Run) -> str:
     """What the predictions of a run are normalised with."""
     method, source = run.spec.method, run.spec.method.statistics
     if source == "running":
-        return f"running statistics that the {method.fed_by or 'memory'} moves (rate {_show(method.rate)})"
+        return f"running statistics that the {method.fed_by or 'memory'} moves (rate {show_value(method.rate)})"
     return STATISTICS.get(str(source), "the method's own statistics" if source is None else f"{source} statistics")
 
 
@@ -159,15 +152,11 @@ def _by_name(runs: Runs, section: str) -> dict[str, list[Any]]:
     }
 
 
-def _given(values: Iterable[Any]) -> list[Any]:
-    return [value for value in values if value is not None]
-
-
 def _either(values: Iterable[Any]) -> str:
     """One value, or the first few of them."""
-    distinct = list(dict.fromkeys(map(_show, values)))
+    distinct = list(dict.fromkeys(map(show_value, values))) or ["not stated"]
     if len(distinct) < 2:
-        return distinct[0] if distinct else "not stated"
+        return distinct[0]
     shown = distinct[:SHOWN]
     last = f"{len(distinct) - SHOWN} others" if len(distinct) > SHOWN else shown.pop()
     return f"{', '.join(shown)} or {last}"
@@ -179,30 +168,21 @@ def _by_row(values: Iterable[str]) -> str:
     return _either(distinct) + (", depending on the row" if len(distinct) > 1 else "")
 
 
-def _show(value: Any) -> str:
-    return "none" if value is None else show_value(value)
-
-
-def origin_lines(runs: Iterable[Run]) -> list[str]:
+def origin_lines(runs: Sequence[Run]) -> list[str]:
     """What a reader of a table must know of where its numbers are from; nothing if they are all alike."""
-    listed = list(runs)
     lines = []
-    versions = sorted({run.version for run in listed if run.version})
+    versions = sorted({run.version for run in runs if run.version})
     if len(versions) > 1:
         lines.append(f"Made with several versions of gotta: {', '.join(versions)}.")
     for section in ("memory", "method"):
-        codes: dict[str, set[str]] = {}
-        for run in listed:
-            if code := run.made_of.get(f"{section}.{CODE}"):
-                codes.setdefault(str(run.settings[f"{section}.name"]), set()).add(code)
-        lines += [
-            f"Kept apart: {section} {name} was run with different code ({', '.join(sorted(found))})."
-            for name, found in sorted(codes.items())
-            if len(found) > 1
-        ]
-    bare = sum(run.stored.finished is not None and not run.stored.has_steps for run in listed)
+        names = (f"{section}.name", f"{section}.{CODE}")
+        codes = {tuple(str(run.made_of[name]) for name in names) for run in runs if names[1] in run.made_of}
+        for name, found in group(sorted(codes), lambda pair: pair[0]).items():
+            told = ", ".join(code for _, code in found)
+            lines += [f"Kept apart: {section} {name} was run with different code ({told})."] if len(found) > 1 else []
+    bare = sum(run.stored.finished is not None and not run.stored.has_steps for run in runs)
     if bare:
-        which = "These runs are" if bare == len(listed) else f"{bare} of the {len(listed)} runs are"
+        which = "These runs are" if bare == len(runs) else f"{bare} of the {len(runs)} runs are"
         lines.append(f"{which} kept without records of their steps, so curves over the stream are left out.")
-    notes = dict.fromkeys(note for run in listed for note in run.summary.notes)
+    notes = dict.fromkeys(note for run in runs for note in run.summary.notes)
     return [*lines, *(f"Note: {note}" for note in notes)]

@@ -9,9 +9,10 @@ from typing import Any
 
 from gotta.experiment.spec.dotted import tell_apart
 from gotta.report.cells import Cell, Line, Table, Value, number
+from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.rows import column_of, row_of
-from gotta.report.stored_run import Run
+from gotta.report.stored_run import Run, is_number
 
 SWEPT = ("method.", "memory.")  # sections whose numbers may be chosen
 FOLLOWS = {"memory.capacity": ("regime.batch_size", "regime.adapt_every")}  # what changes with a setting
@@ -35,10 +36,9 @@ class Surrogate:
 def information(run: Run) -> float | None:
     """Entropy of the predicted classes over the whole stream, less the mean entropy of a prediction."""
     shares, entropy = run.stored.summary.get("online", {}).get("predicted"), run.numbers.get("online.entropy")
-    if not isinstance(shares, list) or entropy is None or not all(isinstance(share, int | float) for share in shares):
+    if not isinstance(shares, list) or entropy is None or not all(map(is_number, shares)):
         return None
-    spread = -sum(share / 100 * log(share / 100) for share in shares if share > 0)
-    return float(spread) - entropy
+    return float(-sum(share / 100 * log(share / 100) for share in shares if share > 0)) - entropy
 
 
 SURROGATES = {
@@ -83,15 +83,19 @@ def _rows(setting: str, values: ByValue) -> list[Line]:
     if not known:
         return []
     best = max(known, key=known.__getitem__)
-    names = _names(setting, values)
     seeds = min(len({run.seed for run in runs}) for runs in values.values())
-    rows = []
+    found = {}  # by who chooses the value and its accuracy
     for name, surrogate in SURROGATES.items():
         if scores := _means(values, surrogate.of):
             chosen = (max if surrogate.higher else min)(scores, key=scores.__getitem__)
-            rows.append(Line((*names, name), _cells(f"{chosen:g}", known[chosen], best, known[best], seeds)))
-    mean = sum(known.values()) / len(known)
-    return [*rows, Line((*names, CHANCE), _cells("any", mean, best, known[best], seeds), ranked=False)]
+            found[name] = f"{chosen:g}", known[chosen]
+    found[CHANCE] = "any", sum(known.values()) / len(known)
+    rows = []
+    for name, (value, accuracy) in found.items():
+        ours, highest, cost = (Cell(one, seeds=seeds) for one in (accuracy, known[best], known[best] - accuracy))
+        cells = Cell(absent=value), ours, Cell(absent=f"{best:g}"), highest, cost
+        rows.append(Line((*_names(setting, values), name), cells, name != CHANCE))
+    return rows
 
 
 def _names(setting: str, values: ByValue) -> tuple[str, str, str]:
@@ -101,20 +105,13 @@ def _names(setting: str, values: ByValue) -> tuple[str, str, str]:
 
 def _tell_apart(sweeps: Sequence[tuple[str, ByValue]]) -> list[str]:
     """For each sweep the settings that tell it from others of the same names; nothing where there are none."""
-    names = [_names(*sweep) for sweep in sweeps]
+    given = [_others(next(iter(values.values()))[0], setting) for setting, values in sweeps]
     told = [""] * len(sweeps)
-    for name in set(names):
-        alike = [at for at, other in enumerate(names) if other == name]
-        given = [_others(next(iter(values.values()))[0], setting) for setting, values in map(sweeps.__getitem__, alike)]
-        axes = tell_apart(given) if len(alike) > 1 else []
-        for at, settings in zip(alike, given, strict=True):
-            told[at] = ", ".join(f"{axis.rpartition('.')[2]} {settings.get(axis)}" for axis in axes)
+    for alike in group(range(len(sweeps)), lambda at: _names(*sweeps[at])).values():
+        axes = tell_apart([given[at] for at in alike])
+        for at in alike:
+            told[at] = ", ".join(f"{axis.rpartition('.')[2]} {given[at].get(axis)}" for axis in axes)
     return told
-
-
-def _cells(chosen: str, accuracy: float, best: float, highest: float, seeds: int) -> tuple[Cell, ...]:
-    numbers = [Cell(value, seeds=seeds) for value in (accuracy, highest, highest - accuracy)]
-    return Cell(absent=chosen), numbers[0], Cell(absent=f"{best:g}"), numbers[1], numbers[2]
 
 
 def _means(values: ByValue, of: Value) -> dict[float, float]:
@@ -127,11 +124,8 @@ def _means(values: ByValue, of: Value) -> dict[float, float]:
 
 def _numbers(run: Run) -> dict[str, float]:
     """The settings of method and memory that are numbers."""
-    return {
-        name: float(value)
-        for name, value in run.settings.items()
-        if name.startswith(SWEPT) and isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    known = {name: value for name, value in run.settings.items() if name.startswith(SWEPT)}
+    return {name: float(value) for name, value in known.items() if is_number(value)}
 
 
 def _others(run: Run, setting: str) -> dict[str, Any]:

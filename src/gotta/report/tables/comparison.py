@@ -1,12 +1,13 @@
 """The comparison: memories against methods first, then statistics and priors, a number over seeds in each cell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gotta.errors import unknown
 from gotta.report.cells import BEST, MISSING, Cell, Line, Table, measure, number, rank
+from gotta.report.groups import group
 from gotta.report.pairs import fair_difference
-from gotta.report.panel import Entry, Panel
+from gotta.report.panel import Entry, Panel, Place
 from gotta.report.statistics import FOR_A_CELL
 from gotta.report.tables.captions import setup_lines
 
@@ -34,16 +35,26 @@ def table(panel: Panel, metric: str = "accuracy") -> Table:
     """Memories by methods, below the source model; where there are none, everything. `metric` is one of METRICS."""
     entries = [entry for entry in panel.entries if entry.is_about_memories and not entry.column.is_source]
     entries = entries or [entry for entry in panel.entries if not entry.column.is_bare_source]
-    rows = [row for row in panel.rows if any(entry.row == row for entry in entries)]
-    columns = [column for column in panel.columns if any(entry.column == column for entry in entries)]
-    ranked = [not row.is_control for row in rows]
-    cells = [_column([panel.cells.get((row, column)) for row in rows], ranked, metric) for column in columns]
-    lines = [
-        Line((row.label,), found, wins) for row, wins, found in zip(rows, ranked, zip(*cells, strict=True), strict=True)
-    ]
-    lines = [*_source_line(panel, metric, len(columns)), *lines]
-    made = Table(METRICS[metric].title, ("memory",), tuple(column.label for column in columns), tuple(lines))
+    cells: dict[Place, Cell] = {}
+    for members in group(entries, lambda entry: entry.column).values():
+        column = zip(members, _column(members, metric), strict=True)
+        cells |= {(entry.row, entry.column): cell for entry, cell in column}
+    made = grid(panel, cells, METRICS[metric].title)
+    if panel.source and entries:  # no memory or method changes it, so it is the same in each column
+        first = Line(("source model",), (_cell(panel.source, metric),) * len(made.columns), False)
+        made = replace(made, rows=(first, *made.rows))
     return replace(made, caption=(explain(made, metric), *setup_lines(panel)))
+
+
+def grid(panel: Panel, cells: Mapping[Place, Cell], title: str, caption: tuple[str, ...] = ()) -> Table:
+    """Memories by methods: the rows and columns that have a cell, in the order of the panel."""
+    rows = [row for row in panel.rows if any(place[0] == row for place in cells)]
+    columns = [column for column in panel.columns if any(place[1] == column for place in cells)]
+    lines = [
+        Line((row.label,), tuple(cells.get((row, column), Cell()) for column in columns), not row.is_control)
+        for row in rows
+    ]
+    return Table(title, ("memory",), tuple(column.label for column in columns), tuple(lines), caption)
 
 
 def other_table(panel: Panel, metric: str = "accuracy") -> Table:
@@ -51,8 +62,8 @@ def other_table(panel: Panel, metric: str = "accuracy") -> Table:
     own = [entry for entry in panel.entries if not entry.is_about_memories]
     memories = [entry for entry in panel.entries if entry.is_about_memories and not entry.column.is_source]
     entries = own if memories else []
-    cells = _column(entries, [entry.is_ranked for entry in entries], metric)
-    lines = [Line((entry.name,), (cell,), entry.is_ranked) for entry, cell in zip(entries, cells, strict=True)]
+    cells = zip(entries, _column(entries, metric), strict=True)
+    lines = [Line((entry.name,), (cell,), entry.is_ranked) for entry, cell in cells]
     made = Table("Statistics and priors", ("method",), (METRICS[metric].title,), tuple(lines))
     return replace(made, caption=(explain(made, metric),))
 
@@ -80,32 +91,28 @@ def explain(result: Table, metric: str) -> str:
     return ". ".join(parts) + "."
 
 
-def _cell(entry: Entry | None, metric: str) -> Cell:
-    if entry is None:
-        return Cell()
+def _cell(entry: Entry, metric: str) -> Cell:
     if metric == "accuracy":
         return entry.accuracy
     return measure(entry.runs, number(metric), METRICS[metric].decimals)
 
 
-def _source_line(panel: Panel, metric: str, columns: int) -> list[Line]:
-    """No memory or method changes the source model, so it is the same in each column."""
-    source = panel.source
-    return [Line(("source model",), (_cell(source, metric),) * columns, False)] if source and columns else []
-
-
-def _column(entries: Sequence[Entry | None], ranked: Sequence[bool], metric: str) -> list[Cell]:
+def _column(entries: Sequence[Entry], metric: str) -> list[Cell]:
     """The cells of a column with their marks: best, second, not significantly different from the best, other steps."""
+    ranked = [entry.is_ranked for entry in entries]
     cells = rank([_cell(entry, metric) for entry in entries], ranked, METRICS[metric].higher)
     if metric not in PAIRED:
         return cells
-    first = [entry for entry, cell in zip(entries, cells, strict=True) if entry is not None and cell.mark == BEST]
+    first = [entry for entry, cell in zip(entries, cells, strict=True) if cell.mark == BEST]
     result = []
-    for entry, cell, wins in zip(entries, cells, ranked, strict=True):
+    for entry, cell in zip(entries, cells, strict=True):
         rivals = [other for other in first if other.column.uses_order == cell.uses_order]
-        if entry is not None and rivals and wins and cell.value is not None and cell.mark != BEST:
-            best = max(rivals, key=lambda entry: entry.mean)
-            tied = fair_difference(entry.runs, best.runs).tied
-            cell = replace(cell, tied=tied, other_steps=entry.steps != best.steps)
+        if rivals and entry.is_ranked and cell.value is not None and cell.mark != BEST:
+            cell = beside_best(cell, entry, max(rivals, key=lambda entry: entry.mean))
         result.append(cell)
     return result
+
+
+def beside_best(cell: Cell, entry: Entry, best: Entry) -> Cell:
+    """Marked where its entry is not significantly different from the best, or takes other steps."""
+    return replace(cell, tied=fair_difference(entry.runs, best.runs).tied, other_steps=entry.steps != best.steps)

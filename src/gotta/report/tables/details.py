@@ -1,6 +1,6 @@
 """The tables with a line for each pair of method and memory: domains, state of the memory, cost, calibration."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from gotta.metrics.measures import MEASURES
 from gotta.report.cells import Line, Table, Value, measure, number, rank
@@ -12,49 +12,45 @@ from gotta.types import read_pair
 
 HEADING = ("method", "memory")
 
-COST = {  # column: (path in the summary, decimals)
-    "predict s": ("cost.predict.seconds", 2),
-    "observe s": ("cost.observe.seconds", 2),
-    "adapt s": ("cost.adapt.seconds", 2),
-    "refresh s": ("cost.refresh.seconds", 2),
-    "forwards": ("cost.total.forwards", 0),
-    "backwards": ("cost.total.backwards", 0),
-    "peak MB": ("cost.peak_mb", 0),
-    "run s": ("seconds", 1),
-    "cpu s": ("cpu_seconds", 1),
-}
-EXPOSURE = {
-    "adapted to": ("exposure.samples", 0),
-    "accuracy there": ("exposure.accuracy", 1),
-    "held out": ("exposure.held_out_samples", 0),
-    "accuracy held out": ("exposure.held_out_accuracy", 1),
-}
-OPEN_SET = {
-    "AUC": ("open_set.auc_probability", 1),
-    "AUC by energy": ("open_set.auc_energy", 1),
-    "AUC by entropy": ("open_set.auc_entropy", 1),
-    "accuracy": ("accuracy", 1),
-    "H-score": ("open_set.h_score", 1),
-    "foreign in memory": ("open_set.rows_share", 3),
-}
-CALIBRATION = {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": ("online.entropy", 3)}
-SUMMARIES = {  # columns, and what stands below them
+SUMMARIES = {  # the columns, with their path in the summary and decimals, and what stands below them
     "Cost": (
-        COST,
+        {
+            "predict s": ("cost.predict.seconds", 2),
+            "observe s": ("cost.observe.seconds", 2),
+            "adapt s": ("cost.adapt.seconds", 2),
+            "refresh s": ("cost.refresh.seconds", 2),
+            "forwards": ("cost.total.forwards", 0),
+            "backwards": ("cost.total.backwards", 0),
+            "peak MB": ("cost.peak_mb", 0),
+            "run s": ("seconds", 1),
+            "cpu s": ("cpu_seconds", 1),
+        },
         "Per run, mean over seeds. Forwards and backwards count passes of a batch. Peak MB is that of the process "
         "since it started, so a run may show the peak of one before it. Run s is wall time, cpu s "
         "the processor time of all threads.",
     ),
     "Calibration": (
-        CALIBRATION,
+        {"ECE %": ("online.ece", 2), "NLL": ("online.nll", 3), "entropy": ("online.entropy", 3)},
         "Mean over seeds. ECE: 15 equal-width bins of the largest probability. NLL and entropy in natural logarithm.",
     ),
     "Exposure": (
-        EXPOSURE,
+        {
+            "adapted to": ("exposure.samples", 0),
+            "accuracy there": ("exposure.accuracy", 1),
+            "held out": ("exposure.held_out_samples", 0),
+            "accuracy held out": ("exposure.held_out_accuracy", 1),
+        },
         "Samples that were adapted to and samples that were only predicted, mean over seeds; accuracy in percent.",
     ),
     "Open set": (
-        OPEN_SET,
+        {
+            "AUC": ("open_set.auc_probability", 1),
+            "AUC by energy": ("open_set.auc_energy", 1),
+            "AUC by entropy": ("open_set.auc_entropy", 1),
+            "accuracy": ("accuracy", 1),
+            "H-score": ("open_set.h_score", 1),
+            "foreign in memory": ("open_set.rows_share", 3),
+        },
         "Mean over seeds, in percent. AUC: how often a known sample is surer than a foreign one of its domain, by the "
         "largest probability, the free energy or the entropy; 50 is chance. Accuracy is that of the known samples. "
         "H-score: harmonic mean of accuracy and AUC in each domain. Foreign in memory: share of its rows at the end.",
@@ -125,32 +121,28 @@ def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]], marked
 
 def visits_table(panel: Panel) -> Table:
     """Methods with memories by visits; without rows where nothing recurs."""
-    most = max((len(errors_by_visit(run)) for run in panel.runs), default=0)
-    if most < 2:
-        return Table("Error (%) per visit", HEADING, (), ())
-    columns: dict[str, tuple[Value, int]] = {f"visit {k + 1}": (at_visit(k), 1) for k in range(most)}
-    columns |= {"mean": (_of(lambda errors: sum(errors) / len(errors)), 1)}
-    columns |= {"last - first": (_of(lambda errors: errors[-1] - errors[0]), 1)}
+    columns = {name: (at_visit(name), 1) for name in max(map(errors_by_visit, panel.runs), key=len)}
     caption = "Error in percent at each visit to all domains, mean over domains and seeds; a rise is wear."
-    rows = line_for_each(panel, columns)
+    rows = line_for_each(panel, columns) if columns else []
     return Table("Error (%) per visit", HEADING, tuple(columns), tuple(rows), (caption, *setup_lines(panel)))
 
 
-def errors_by_visit(run: Run) -> list[float]:
-    """The mean error over all domains in the first visit to them, the second, ...; nothing if each is visited once."""
+def errors_by_visit(run: Run) -> dict[str, float]:
+    """The mean error over all domains in `visit 1` to them, `visit 2`, ..., and what comes of these; nothing if each
+    is visited once.
+    """
     times, met = run.stream.repeats, run.summary.online.domains
     if times < 2 or not met or len(met) % times:
-        return []
+        return {}
     size = len(met) // times
     rounds = [[domain.error for domain in met[k : k + size]] for k in range(0, len(met), size)]
     known = [[error for error in errors if error is not None] for errors in rounds]
-    return [sum(errors) / len(errors) for errors in known] if all(known) else []
+    if not all(known):
+        return {}
+    means = [sum(errors) / len(errors) for errors in known]
+    visits = {f"visit {k}": mean for k, mean in enumerate(means, 1)}
+    return visits | {"mean": sum(means) / times, "last - first": means[-1] - means[0]}
 
 
-def at_visit(visit: int) -> Value:
-    """The error at visit number `visit`, from 0 on."""
-    return _of(lambda errors: errors[visit] if visit < len(errors) else None)
-
-
-def _of(choose: Callable[[list[float]], float | None]) -> Value:
-    return lambda run: choose(errors) if (errors := errors_by_visit(run)) else None
+def at_visit(name: str) -> Value:
+    return lambda run: errors_by_visit(run).get(name)

@@ -2,53 +2,46 @@
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import permutations
 
 from gotta.report.cells import MARKS, ORDER, Cell, Line, Table, of_difference
 from gotta.report.groups import group
 from gotta.report.pairs import Difference, difference, fair_difference
-from gotta.report.panel import AXES, Entries, Entry, Panel
-from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row
+from gotta.report.panel import AXES, Entry, Panel, Place, at_best
+from gotta.report.rows import NO_MEMORY, RUNNING, Row
 from gotta.report.stored_run import Run
+from gotta.report.tables.comparison import grid
 
 BASELINES = {"none": NO_MEMORY, "running_statistics": RUNNING}
 PRIOR = "prior"
 PRIOR_SETTINGS = ("method.prior", "method.labels", "method.order_in_batch")
 WITHOUT_PRIOR = {"deskew": "norm"}  # what a method that comes with a prior is without it, its statistics being the same
-Gains = dict[tuple[Row, Column], Cell]
 
 
-def gains(panel: Panel, baseline: Row = NO_MEMORY) -> Gains:
-    """The paired difference of each cell to the baseline in the same column; with other steps it has no interval."""
-    found = {}
+def gain_table(panel: Panel, baseline: Row = NO_MEMORY) -> Table:
+    """Rows by methods: points of accuracy above the baseline in the same column; with other steps without interval."""
+    found: dict[Place, Cell] = {}
     for column, rows in panel.methods.items():
         for row, entry in rows.items():
-            base = _baseline(rows, baseline, row)
+            base = (at_best(rows, baseline) if row.best_rates else None) or rows.get(baseline)
             if base is not None and base is not entry:
                 cell = _cell(entry, difference(entry.runs, base.runs))
                 fair = entry.steps == base.steps
                 found[row, column] = cell if fair else replace(cell, interval=None, tied=False, other_steps=True)
-    return found
-
-
-def gain_table(panel: Panel, baseline: Row = NO_MEMORY) -> Table:
-    """Rows by methods: points of accuracy above the baseline."""
-    found = gains(panel, baseline)
     title = "Gain over no memory (points)" if baseline == NO_MEMORY else f"Gain over {baseline.short} (points)"
-    return _table(panel, found, title, _rates(panel, baseline))
-
-
-def prior_gains(panel: Panel) -> Gains:
-    """For each cell with a prior the paired difference to its twins without."""
-    found = find_twins(panel).items()
-    return {(entry.row, entry.column): _cell(entry, difference(entry.runs, twins)) for entry, twins in found}
+    tuned = any(at_best(rows, baseline) for rows in panel.methods.values())
+    told = ["Rows at their best rate are compared with the baseline at its own."] if tuned else []
+    return grid(panel, found, title, (*told, _explain(found.values())))
 
 
 def prior_table(panel: Panel) -> Table:
-    """Rows by columns with a prior; without lines where there is nothing to compare."""
-    told = ["Each column against itself without the prior."]
-    return _table(panel, prior_gains(panel), "Gain of the prior (points)", told)
+    """Rows by columns with a prior: each cell less its twins; without lines where there is nothing to compare."""
+    twins = find_twins(panel).items()
+    found = {(entry.row, entry.column): _cell(entry, difference(entry.runs, bare)) for entry, bare in twins}
+    told = "Each column against itself without the prior."
+    return grid(panel, found, "Gain of the prior (points)", (told, _explain(found.values())))
 
 
 def find_twins(panel: Panel) -> dict[Entry, list[Run]]:
@@ -61,29 +54,11 @@ def find_twins(panel: Panel) -> dict[Entry, list[Run]]:
     return {entry: twins for entry, twins in found.items() if twins}
 
 
-def _baseline(rows: Entries, baseline: Row, row: Row) -> Entry | None:
-    """The baseline of a row at its best rate is at its best rate too, where it has one."""
-    own = [entry for other, entry in rows.items() if other.best_rates and other.usual == baseline]
-    return own[0] if own and row.best_rates else rows.get(baseline)
-
-
 def _cell(entry: Entry, found: Difference) -> Cell:
     return replace(of_difference(found), runs=entry.accuracy.runs, uses_order=entry.column.uses_order)
 
 
-def _table(panel: Panel, found: Gains, title: str, told: list[str]) -> Table:
-    """The rows and columns that have a difference, in the order of the panel."""
-    columns = tuple(column for column in panel.columns if any(key[1] == column for key in found))
-    rows = [row for row in panel.rows if any(key[0] == row for key in found)]
-    lines = [
-        Line((row.label,), tuple(found.get((row, column), Cell()) for column in columns), not row.is_control)
-        for row in rows
-    ]
-    caption = (*told, _explain(list(found.values())))
-    return Table(title, ("memory",), tuple(column.label for column in columns), tuple(lines), caption)
-
-
-def _explain(cells: list[Cell]) -> str:
+def _explain(cells: Collection[Cell]) -> str:
     parts = ["Paired difference of accuracy on the same streams"]
     if any(cell.interval is not None for cell in cells):
         parts.append("± is its 95 % interval over other seeds and domains, uncorrected; ≈ is not significantly above 0")
@@ -93,11 +68,6 @@ def _explain(cells: list[Cell]) -> str:
     parts += [f"{ORDER} {MARKS[ORDER]}"] if any(cell.uses_order for cell in cells) else []
     parts += ["unpaired: not run on the same streams"] if any(cell.absent == "unpaired" for cell in cells) else []
     return ". ".join(parts) + "."
-
-
-def _rates(panel: Panel, baseline: Row) -> list[str]:
-    theirs = [row for row in panel.rows if row.best_rates and row.usual == baseline]
-    return ["Rows at their best rate are compared with the baseline at its own."] if theirs else []
 
 
 def _apart_from_prior(run: Run) -> str:

@@ -1,6 +1,5 @@
 """The main table in its several readings, each cell with its place on a scale of colours."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -11,14 +10,6 @@ from gotta.report.tables.gains import BASELINES, PRIOR, gain_table, prior_table
 
 SHADES = 8  # of a scale that goes one way
 SIDES = 4  # shades to each side of zero
-NAMES = {
-    "accuracy": "Accuracy",
-    "error": "Error",
-    "none": "Gain over no memory",
-    "running_statistics": "Gain over running statistics",
-    PRIOR: "Gain of the prior",
-    "seconds": "Seconds",
-}
 
 
 @dataclass(frozen=True)
@@ -30,7 +21,7 @@ class View:
 
     @property
     def name(self) -> str:
-        return NAMES[self.key]
+        return self.tables[0].title.partition(" (")[0]
 
     @property
     def is_gain(self) -> bool:
@@ -39,8 +30,17 @@ class View:
 
     def shade(self, cell: Cell) -> str:
         """`s0`..`s8`, or `d-4`..`d4` around zero: the same scale in all of its tables."""
+        if cell.value is None:
+            return ""
         values = [cell.value for table in self.tables for cell in table.cells if cell.value is not None]
-        return _shade(cell.value, values, self.is_gain, self.is_gain or METRICS[self.key].higher)
+        value, low, high = cell.value, min(values), max(values)
+        if self.is_gain:
+            return f"d{round(SIDES * value / (max(abs(low), abs(high)) or 1.0))}"
+        higher = METRICS[self.key].higher
+        if not higher and low > 0 and high > 20 * low:  # seconds of cheap and dear methods
+            value, low, high = log(value), log(low), log(high)
+        share = (value - low) / (high - low) if high > low else 0.5
+        return f"s{round(SHADES * (share if higher else 1 - share))}"
 
 
 def views(panel: Panel) -> list[View]:
@@ -51,16 +51,3 @@ def views(panel: Panel) -> list[View]:
         *(View(key, (table,)) for key, table in gained.items() if table.rows),
         View("seconds", tuple(main_tables(panel, "seconds"))),
     ]
-
-
-def _shade(value: float | None, values: Sequence[float], diverging: bool, higher: bool) -> str:
-    if value is None:
-        return ""
-    if diverging:
-        most = max(abs(v) for v in values) or 1.0
-        return f"d{round(SIDES * value / most)}"
-    low, high = min(values), max(values)
-    if not higher and low > 0 and high > 20 * low:  # seconds of cheap and dear methods
-        value, low, high = log(value), log(low), log(high)
-    share = (value - low) / (high - low) if high > low else 0.5
-    return f"s{round(SHADES * (share if higher else 1 - share))}"

@@ -76,15 +76,13 @@ class ClassStatistics(Levels):
             if not look.is_worth_a_trial:
                 return prediction
             self.begin(logits.shape[1])
-        verdict = Trial(self, net, predict, look).decide(prediction)
-        LOG.debug(
-            "a trial at distance %.2f %s", look.distance, "moves the levels" if verdict.level else "moves nothing"
-        )
-        if verdict.level is not None:
-            sight = Sight(*verdict.level)
+        changes, level = Trial(self, net, predict, look).decide(prediction)
+        LOG.debug("a trial at distance %.2f moves %s", look.distance, "the levels" if level else "nothing")
+        if level is not None:
+            sight = Sight(*level)
             with self.watching(net, sight):
                 prediction = predict()
-        self.watched = Watched(sight, look.counts, strange, seen | verdict.changes)
+        self.watched = Watched(sight, look.counts, strange, seen | changes)
         return prediction
 
     def look_ahead(self, x: Tensor, rows: Tensor, sizes: list[int]) -> list[Noted]:
@@ -99,7 +97,7 @@ class ClassStatistics(Levels):
     @torch.no_grad()
     def learn(self, label: Tensor, num_classes: int) -> None:
         """What was watched becomes part of the levels, now that its labels are known."""
-        watched, self.watched, self.sight = self.watched, None, None
+        watched, self.watched = self.watched, None
         if watched is None or not watched.sight.calls:
             return
         idle = self.idle_in(watched.sight)
@@ -121,9 +119,8 @@ class ClassStatistics(Levels):
         for name, value in watched.changes.items():
             setattr(self, name, value)
         if moved:
-            LOG.info(
-                "after %d samples the levels are %s", self.samples, "others" if self.away else "the source's again"
-            )
+            whose = "others" if self.away else "the source's again"
+            LOG.info("after %d samples the levels are %s", self.samples, whose)
             self.mean, self.var = sight.mean, sight.var
             self.cut()
         elif len(self.labels):
@@ -145,17 +142,15 @@ class ClassStatistics(Levels):
         self.mix = self.mix.lerp(share, count / (count + MIX))
         seen = deviations(found, self.mean, self.var)
         if not strange:
-            self._learn_noise((seen - self.signature[:, group]).var(1), count)
+            chance = (seen - self.signature[:, group]).var(1)
+            chance = torch.minimum(chance, 4 * self.noise) if self.known else self.noise
+            self.noise = self.noise.lerp(chance, 1 - (1 - NOISE) ** count).clamp_min(LEAST_NOISE)
         self.known = True
         if self.away:
             self._move_levels(seen.mean(1), self.expect(share), count)
         if len(self.mix) > 1 and not strange:
             self._learn_signatures(member.T @ seen / of_group.clamp_min(1)[:, None], of_group)
         self.cut()
-
-    def _learn_noise(self, chance: Tensor, count: int) -> None:
-        chance = torch.minimum(chance, 4 * self.noise) if self.known else self.noise
-        self.noise = self.noise.lerp(chance, 1 - (1 - NOISE) ** count).clamp_min(LEAST_NOISE)
 
     def _learn_signatures(self, of_class: Tensor, of_group: Tensor) -> None:
         self.taught = self.taught + of_group

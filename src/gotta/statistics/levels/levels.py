@@ -19,7 +19,7 @@ from gotta.safe_text import tell_number
 from gotta.state import Back, Reader, count, flag, number, read_each, set_values, tensor
 from gotta.statistics.interface import Statistics
 from gotta.statistics.levels.class_groups import MOST_CLASSES, block_groups, group_classes, shares_of
-from gotta.statistics.levels.look import FIRST_WAIT, Level, Moments, Plan, Sight, Yardstick, jump
+from gotta.statistics.levels.look import FIRST_WAIT, Level, Sight, Yardstick
 from gotta.statistics.normalization import eager_if, is_compiled, own_levels, sample_moments, seen_before, tracked_norms
 from gotta.types import computed_once
 
@@ -63,6 +63,7 @@ class Levels(Statistics):
     watches = True
     state: ClassVar[Mapping[str, Reader]] = STATE
     classes: ClassVar[bool]
+    var: Tensor
     signature: Tensor = _in_book("signature")  # offset and mean square of each class or group, [2, K, P]
     taught: Tensor = _in_book("taught")  # the samples that each was learned from, [K]
 
@@ -94,7 +95,6 @@ class Levels(Statistics):
         self.refused, self.wait, self.since, self.in_hand = 0.0, FIRST_WAIT, FIRST_WAIT, TRIALS
         self._compiled = is_compiled(net)
         self.watched: Watched | None = None
-        self.sight: Sight | None = None
         self.noted: Any = None  # of the next samples, in a forward that was made ahead
         self._known: dict[nn.Module, list[_BatchNorm]] = {}
         ends = np.cumsum([0, *self.sizes]).tolist()
@@ -113,10 +113,6 @@ class Levels(Statistics):
         made = type(self).__new__(type(self))
         vars(made).update(vars(self), book=self.book if self.shared else copy(self.book))
         return made
-
-    @property
-    def variances(self) -> Tensor:
-        return self.var
 
     @property
     def domain(self) -> int | None:
@@ -165,13 +161,13 @@ class Levels(Statistics):
     def begin_sight(self, sight: Sight) -> Sight:
         if self._cut_with is not self.signature:  # another stream has learned meanwhile
             self.cut()
-        self.sight, self.watched = sight, Watched(sight, None, False, {})
+        self.watched = Watched(sight, None, False, {})
         return sight
 
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Forwards inside are lent the levels as what was watched has left them, and are not looked at themselves."""
-        sight = self.sight or Sight(self.mean, self.var)
+        sight = Sight(self.mean, self.var) if self.watched is None else self.watched.sight
         sight.resting = True
         try:
             yield
@@ -181,22 +177,12 @@ class Levels(Statistics):
     def _see(self, sight: Sight, at: int, layer: _BatchNorm, x: Tensor) -> None:
         if not sight.resting:
             moments = sample_moments(x.detach() if x.requires_grad else x)
-            plan = sight.plan
-            if sight.note(at, moments) and plan is not None and at < plan.layers:
-                self._jump(sight, plan, at, moments)
+            if sight.note(at, moments) and sight.jump is not None and at < sight.jumping:
+                sight.levels[at] = sight.jump(at, moments)
         if at in sight.levels:
             _lend(layer._buffers, *sight.levels[at][:2])
         elif sight.mean is not self.mean:
             _lend(layer._buffers, sight.mean[self.places[at]], sight.var[self.places[at]])
-
-    def _jump(self, sight: Sight, plan: Plan, at: int, moments: Moments) -> None:
-        found, place = counted(torch.stack(moments), sight.counts), self.places[at]
-        number, seen = found.shape[1], found.mean(1)
-        if plan.number:
-            seen = plan.gathered[:, place].lerp(seen, number / (number + plan.number))
-            number += plan.number
-        level = Level(sight.mean[place], sight.var[place], plan.noise[:, place], plan.expected[:, place])
-        sight.levels[at] = jump(level, seen, number, plan.skew, self.depths[at], self.least_var[place])
 
     def record(self) -> Back:
         saved = self.state_dict()  # whose tensors are exchanged, never changed in place
@@ -215,7 +201,7 @@ class Levels(Statistics):
         set_values(self, {name: value.to(device) if name in TENSORS else value for name, value in found.items()})
         for name in ("source_mean", "source_var", "depth"):
             setattr(self, name, getattr(self, name).to(device))
-        self.sight = self.watched = None
+        self.watched = None
         self.shares = shares_of(self.groups)
         self.cut()
 
@@ -252,16 +238,12 @@ class Levels(Statistics):
             return []
         layers, jumps = tell_number(len(self.sizes), "BatchNorm layer"), tell_number(self.jumps, "jump")
         where = "of a found domain" if self.away else "of the source"
-        return [f"levels of {layers}: {where}, {jumps}, {self.num_bytes:,} bytes{self.grouping}"]
-
-    @property
-    def grouping(self) -> str:
-        """In words, where groups of classes have the signatures."""
-        classes = len(self.groups)
-        by = "their numbers (no classifier of so many was found)"
-        if self._by_weights is not None and len(self._by_weights) == classes:
-            by = "the classifier's weights"
-        return f", signatures of {len(self.mix)} groups of {classes:,} classes by {by}" if classes else ""
+        told = f"levels of {layers}: {where}, {jumps}, {self.num_bytes:,} bytes"
+        if classes := len(self.groups):
+            known = self._by_weights is not None and len(self._by_weights) == classes
+            by = "the classifier's weights" if known else "their numbers (no classifier of so many was found)"
+            told += f", signatures of {len(self.mix)} groups of {classes:,} classes by {by}"
+        return [told]
 
     @property
     def num_bytes(self) -> int:
@@ -285,8 +267,6 @@ class Levels(Statistics):
 
     def idle_in(self, sight: Sight) -> dict[int, Level]:
         """Layers that were not called."""
-        if len(sight.calls) == len(self.sizes):
-            return {}
         return {at: self.held[at] for at in range(len(self.sizes)) if at not in sight.calls}
 
     def put_back(self, idle: Mapping[int, Level]) -> None:

@@ -3,7 +3,7 @@
 `Sight` is a forward that is watched. `Look` says what it means: whether a trial is worth its forwards.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -155,25 +155,13 @@ def jump(level: Level, moments: Tensor, number: int, skew: float, depth: float, 
 
 
 @dataclass
-class Plan:
-    """Layers jump during a forward: the first `layers` of them, by the moments of the samples that count."""
-
-    skew: float
-    layers: int
-    expected: Tensor  # [2, P]
-    noise: Tensor  # [2, P]
-    gathered: Tensor  # moments of earlier samples under the same plan, [2, P]
-    number: int  # of these
-
-
-@dataclass
 class Sight:
     """One forward that is watched: what each layer saw, and what it normalised with. No part of the state."""
 
     mean: Tensor  # [P], of the levels before
     var: Tensor
-    plan: Plan | None = None
-    counts: Tensor | None = None  # which samples count, [n]; all where None
+    jump: Callable[[int, Moments], Level] | None = None  # what a layer jumps to by what it sees, on trial
+    jumping: int = 0  # how many layers do, from the first one on
     resting: bool = False  # while other samples pass
     moments: dict[int, Moments] = field(default_factory=dict)  # by layer
     calls: dict[int, int] = field(default_factory=dict)

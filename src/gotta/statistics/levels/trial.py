@@ -1,7 +1,7 @@
 """A trial: one batch predicted with levels that jump, and what becomes of the levels by it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import ENOUGH, WINDOW, Evidence, Score, evenness_of, gain_of, widens
 from gotta.statistics.levels.levels import Levels, counted
-from gotta.statistics.levels.look import CHANCE, FIRST_WAIT, LOOK, Look, Plan, Sight, join_layers, mean_distance
+from gotta.statistics.levels.look import CHANCE, FIRST_WAIT, LOOK, Level, Look, Sight, join_layers, jump, mean_distance
 from gotta.types import Prediction
 
 CHANGED = 1.0  # distance at which the level of a found domain is given up
@@ -17,9 +17,7 @@ LAST_WAIT = 4096  # samples until the next trial, at most; twice as many after e
 FRAMES_AGE = 20.0  # units that a level counts for where frames may only move it slowly
 
 
-class Verdict(NamedTuple):
-    changes: dict[str, Any]  # of the state
-    level: tuple[Tensor, Tensor] | None = None  # to predict with, unless it is the one there was
+Verdict = tuple[dict[str, Any], tuple[Tensor, Tensor] | None]  # what changes, and a level to predict with, if another
 
 
 class Trial:
@@ -47,37 +45,30 @@ class Trial:
         given_up = levels.away and look.distance > CHANGED
         now = home if given_up else now
         found = Evidence.of(now, shallow, jumped)
-        evidence, alone = found.after(self._earlier(given_up or anew)), found.after(self._earlier_here())
+        earlier = levels.evidence  # first of all trials that have failed and of this one so far, then of this one alone
+        half = len(earlier) // 2
+        evidence = found.after(earlier[: 0 if given_up or anew else half])
+        alone = found.after(earlier[half:] if levels.trying else earlier[:0])
         kept = torch.cat([evidence.row, alone.row])
         tried = levels.trying + look.counted
         if tried < WINDOW or (tried < ENOUGH and not (levels.away or evidence.convinces())):
             gathered = torch.stack([self._gather(0, first), self._gather(1, second)], 1)
             changes |= {"trying": tried, "gathered": gathered, "evidence": kept}
-            return Verdict(changes)
+            return changes, None
         at_source = at_home <= LOOK + CHANCE / look.counted  # where nothing would be tried
         back = levels.away and at_home < look.distance and (at_source or gain_of(jumped, home, evenness) >= 0)
         back = back and (given_up or gain_of(now, home, evenness) >= 0)
         if not back and (evidence.convinces() or alone.convinces_alone() or (given_up and evidence.gain > 0)):
             changes |= {"away": True, "jumps": levels.jumps + 1, **self._settled(0.0)}
             if look.is_video:
-                return Verdict({**changes, "jumps": levels.jumps, "age": FRAMES_AGE})
-            return Verdict(changes, self._level_of(second))
+                return {**changes, "jumps": levels.jumps, "age": FRAMES_AGE}, None
+            return changes, self._level_of(second)
         if back or given_up:
             changes |= {"away": False, **self._settled(at_home)}
             changes |= {"evidence": kept} if given_up else {}
-            return Verdict(changes, (levels.source_mean, levels.source_var))
+            return changes, (levels.source_mean, levels.source_var)
         refused = {"refused": max(levels.refused, look.distance), "wait": min(2 * levels.wait, LAST_WAIT)}
-        return Verdict({**changes, **refused, "evidence": kept})
-
-    def _earlier(self, forget: bool) -> Tensor:
-        """The evidence of all trials that have failed, and of this one so far."""
-        kept = self.levels.evidence
-        return kept[: 0 if forget else len(kept) // 2]
-
-    def _earlier_here(self) -> Tensor:
-        """The evidence of this trial alone so far."""
-        kept = self.levels.evidence
-        return kept[len(kept) // 2 :] if self.levels.trying else kept[:0]
+        return {**changes, **refused, "evidence": kept}, None
 
     def _settled(self, refused: float) -> dict[str, Any]:
         """The level is another one: trials begin anew."""
@@ -96,10 +87,17 @@ class Trial:
 
     def _jump(self, number: int, skew: float, layers: int, mix: Tensor) -> tuple[Score, Sight]:
         """Predict with the first layers jumping."""
-        levels = self.levels
-        gathered = levels.gathered[:, number] if levels.trying else levels.signature[:, 0]
-        plan = Plan(skew, layers, levels.expect(mix), self.look.noise, gathered, levels.trying)
-        sight = Sight(levels.mean, levels.var, plan, self.look.counts)
+        levels, noise, expected = self.levels, self.look.noise, self.levels.expect(mix)
+
+        def jump_at(at: int, moments: tuple[Tensor, Tensor]) -> Level:
+            found, place = counted(torch.stack(moments), self.look.counts), levels.places[at]
+            count, seen = found.shape[1], found.mean(1)
+            if levels.trying:
+                seen = levels.gathered[:, number, place].lerp(seen, count / (count + levels.trying))
+            level = Level(levels.mean[place], levels.var[place], noise[:, place], expected[:, place])
+            return jump(level, seen, count + levels.trying, skew, levels.depths[at], levels.least_var[place])
+
+        sight = Sight(levels.mean, levels.var, jump_at, layers)
         with levels.watching(self.net, sight):
             return self._score(self.predict()), sight
 

@@ -3,14 +3,14 @@
 from math import inf
 
 import pytest
-from experiment.tiny_sweep import completions, leftovers, numbers, recordings
+from experiment.tiny_sweep import completions, leftovers, numbers, recordings, sweep
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.engines import ray as module
 from gotta.experiment.sweep.engines.ray import Ray
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import Event, sweep
+from gotta.experiment.sweep.sweep import Event
 
 # Ray warns of its own affairs.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from experiment.tiny_sweep import completions, leftovers, numbers, recordings
+from experiment.tiny_sweep import completions, leftovers, numbers, recordings, sweep
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
@@ -18,7 +18,7 @@ from gotta.experiment.sweep.engines import slurm as module
 from gotta.experiment.sweep.engines.slurm import Slurm
 from gotta.experiment.sweep.leases import Leases
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import Sweep, sweep
+from gotta.experiment.sweep.sweep import Sweep
 
 
 def specs(count, per_class=10):
@@ -94,7 +94,7 @@ def test_a_pack_that_is_started_again_leaves_alone_what_it_has_finished(tmp_path
     outcomes[0].write_text("{}")
     module.Pack(list(zip((one, two), outcomes, strict=True)), work)()
     assert outcomes[0].read_text() == "{}"
-    assert json.loads(outcomes[1].read_text())["kind"] == "finished"
+    assert json.loads(outcomes[1].read_text())[-1]["kind"] == "finished"
     assert not Store(tmp_path).has(one.id)
     assert Store(tmp_path).has(two.id)
 
@@ -194,9 +194,11 @@ def test_without_submitit_the_way_to_it_is_told(monkeypatch):
         Slurm()
 
 
-@pytest.mark.parametrize(("gpus", "options"), [(0.5, {}), (0, {"cluster": "moon"})])
-def test_what_slurm_cannot_do_is_refused(submitit, gpus, options):
-    with pytest.raises(GottaError, match="whole number of GPUs"):
+@pytest.mark.parametrize(
+    ("gpus", "options", "words"), [(0.5, {}, "whole number"), (0, {"cluster": "moon"}, "cluster 'moon' is unknown")]
+)
+def test_what_slurm_cannot_do_is_refused(submitit, gpus, options, words):
+    with pytest.raises(GottaError, match=words):
         Slurm(0, gpus, options=options)
 
 

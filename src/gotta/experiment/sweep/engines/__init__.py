@@ -2,17 +2,12 @@
 
 from collections.abc import Sequence
 from importlib import import_module
+from inspect import signature
 from typing import Any, Protocol
 
-from gotta.errors import GottaError, unknown
+from gotta.errors import GottaError, check_known
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Listener, Work
-
-ENGINES = {
-    "local": ("gpus",),
-    "ray": ("address", "gpus", "resources"),
-    "slurm": ("gpus", "pack", "options"),
-}  # names, and what each is told
 
 
 class Engine(Protocol):
@@ -22,12 +17,12 @@ class Engine(Protocol):
 
 def engine(name: str, jobs: int, **options: Any) -> Engine:
     """An engine by its name; `jobs` cells run at a time at most, 0 = as many as fit. Each takes options of its own."""
-    if name not in ENGINES:
-        raise unknown("engine", name, ENGINES)
-    for option in options:
-        if option not in ENGINES[name]:
-            takes = [other for other, known in ENGINES.items() if option in known]
-            raise GottaError(f"'{option}' is for engine {' or '.join(takes)}, not for {name}.")
+    check_known("engine", name, ("local", "ray", "slurm"))
     module = import_module(f"{__name__}.{name}")  # only this one: the others need more than gotta does
-    made: Engine = getattr(module, name.capitalize())(jobs, **options)
+    kind = getattr(module, name.capitalize())
+    known = [option for option in signature(kind).parameters if option != "jobs"]
+    for option in options:
+        if option not in known:
+            raise GottaError(f"engine '{name}' takes {', '.join(known)}, and no '{option}'. Choose another: --engine.")
+    made: Engine = kind(jobs, **options)
     return made

@@ -3,12 +3,11 @@
 import os
 import signal
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn
 
@@ -41,16 +40,9 @@ def choose_gpus(wanted: float, device: str) -> list[str]:
         return []
     found = find_gpus()
     if wanted != int(wanted) or wanted > len(found):
-        raise GottaError(
-            f"gpus={wanted:g}: expected a whole number of at most {len(found)}, the GPUs of this machine"
-            f"{': ' + ', '.join(found) if found else ''}. More jobs than GPUs share them: --jobs 16 --gpus 8."
-        )
+        told = f"gpus={wanted:g}: expected a whole number of at most {len(found)}, the GPUs of this machine"
+        raise GottaError(f"{told}: {', '.join(found)}. More jobs than GPUs share them: --jobs 16 --gpus 8.")
     return found[: int(wanted)] if wanted else found
-
-
-def least_used(gpus: Sequence[str], used: Sequence[str]) -> str:
-    """The GPU that the fewest workers have, the first of several."""
-    return min(gpus, key=used.count)
 
 
 @dataclass(eq=False)
@@ -70,8 +62,8 @@ class Local:
     more processes than GPUs; without `jobs` there is one process for each.
     """
 
-    def __init__(self, jobs: int = 0, gpus: float = 0.0, context: BaseContext | None = None) -> None:
-        self.jobs, self.gpus, self.context = jobs, gpus, context
+    def __init__(self, jobs: int = 0, gpus: float = 0.0) -> None:
+        self.jobs, self.gpus = jobs, gpus
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
         gpus = choose_gpus(self.gpus, work.device)
@@ -85,42 +77,39 @@ class Local:
             finally:
                 torch.set_num_threads(before)  # of a process that may have other things to do
         else:
-            _Pool(jobs, gpus, self.context, work, listen).run(specs)
+            _Pool(jobs, gpus, work, listen).run(specs)
 
 
 class _Pool:
-    def __init__(
-        self, size: int, gpus: Sequence[str], context: BaseContext | None, work: Work, listen: Listener
-    ) -> None:
+    def __init__(self, size: int, gpus: Sequence[str], work: Work, listen: Listener) -> None:
         self.size, self.gpus, self.work, self.listen = size, gpus, work, listen
-        if context is None:
-            forking.begin(work.threads)
-        self.context: Any = context or forking.workers_context()
+        forking.begin(work.threads)
+        self.context: Any = forking.workers_context()
         self.workers: list[_Worker] = []
+        self.waiting: deque[RunSpec] = deque()
         self.tried: Counter[str] = Counter()
 
     def run(self, specs: Sequence[RunSpec]) -> None:
-        waiting = list(specs)
+        self.waiting.extend(specs)
         try:
-            while waiting or any(worker.spec for worker in self.workers):
-                while waiting and sum(bool(worker.spec) for worker in self.workers) < self.size:
-                    self._give(waiting.pop(0))
+            while self.waiting or any(worker.spec for worker in self.workers):
+                while self.waiting and sum(bool(worker.spec) for worker in self.workers) < self.size:
+                    self._give(self.waiting.popleft())
                 ready = wait([worker.pipe for worker in self.workers])
                 for worker in [worker for worker in self.workers if worker.pipe in ready]:
-                    waiting[:0] = self._hear(worker)
+                    self._hear(worker)
         finally:
             self._stop()
 
     def _give(self, spec: RunSpec) -> None:
-        idle = [worker for worker in self.workers if worker.spec is None]
-        worker = idle[0] if idle else self._start()
+        worker = next((worker for worker in self.workers if worker.spec is None), None) or self._start()
         worker.spec = spec
         self.tried[spec.id] += 1
         with suppress(OSError):  # it may have died; then its pipe will say so
             worker.pipe.send(spec)  # with its name, which is what the driver waits for
 
-    def _hear(self, worker: _Worker) -> list[RunSpec]:
-        """Pass on what a worker tells; the cell to run again if it has died."""
+    def _hear(self, worker: _Worker) -> None:
+        """Pass on what a worker tells, or that it has died."""
         try:
             event = worker.pipe.recv()
         except (EOFError, OSError):
@@ -129,22 +118,20 @@ class _Pool:
         if event.kind in LAST:
             worker.spec = None
         self.listen(event)
-        return []
 
-    def _bury(self, worker: _Worker) -> list[RunSpec]:
+    def _bury(self, worker: _Worker) -> None:
+        """The cell of a dead worker comes next, unless it has been tried too often."""
         worker.process.join()
         worker.pipe.close()
         self.workers.remove(worker)
-        if worker.spec is None:
-            return []
-        if self.tried[worker.spec.id] < ATTEMPTS:
-            return [worker.spec]
-        self.listen(Event("failed", worker.spec.id, message=f"its process died {ATTEMPTS} times"))
-        return []
+        if worker.spec is not None and self.tried[worker.spec.id] < ATTEMPTS:
+            self.waiting.appendleft(worker.spec)
+        elif worker.spec is not None:
+            self.listen(Event("failed", worker.spec.id, message=f"its process died {ATTEMPTS} times"))
 
     def _start(self) -> _Worker:
         mine, theirs = self.context.Pipe()
-        gpu = least_used(self.gpus, [worker.gpu for worker in self.workers]) if self.gpus else ""
+        gpu = min(self.gpus, key=[worker.gpu for worker in self.workers].count, default="")  # that the fewest have
         environment = {**os.environ, **({VARIABLE: gpu} if gpu else {})}
         ours = (sys.path, environment)  # a process forked from another one has that one's
         process = self.context.Process(target=_work, args=(theirs, self.work, *ours), daemon=True)

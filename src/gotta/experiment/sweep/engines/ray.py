@@ -31,6 +31,7 @@ from gotta.experiment.sweep.leases import Lease, name_heart
 ATTEMPTS = 5  # how often a cell may lose its worker; nodes come and go
 # Nothing is sent to Ray's makers, and a busy machine gets longer than half a minute to start.
 SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "180"}
+SETTINGS |= {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "50"}  # where a busy machine starts a proxy; Serve would wait 5
 ADDRESS = "RAY_ADDRESS"
 PAUSE = 0.5  # seconds between two looks at what has happened
 CALLS = 4000  # events a second that the board takes; with more cells at a time each of them tells less often
@@ -61,31 +62,22 @@ class Ray:
         """The cluster to join; nothing where one is started here."""
         return self.address or os.environ.get(ADDRESS, "")
 
-    def needs(self, threads: int) -> dict[str, float]:
-        """What a cell takes, by Ray's names; memory in bytes."""
-        own = {name: amount for name, amount in self.resources.items() if name != "memory"}
-        return {"CPU": threads, "GPU": self.gpus, "memory": self.resources.get("memory", 0) * 1e9, **own}
-
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
         ray = _ray()
         if ray.is_initialized():
             _Driver(ray, self, work, listen).run(specs)
             return
+        # Ray sets the threads of a task by itself unless told; the path leads to policies and methods of one's own.
+        variables = {"OMP_NUM_THREADS": str(work.threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        variables |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
+        given = {} if self.joins else {"include_dashboard": False}
         with TemporaryDirectory(prefix="gotta-") as spare:
-            modules = find_modules(specs) if self.joins else []
-            self._join(ray, work, [str(stage_modules(modules, Path(spare)))] if modules else [])
+            sent = stage_modules(find_modules(specs) if self.joins else [], Path(spare))
+            connect(ray, self.joins, runtime_env={"env_vars": variables, **sent}, logging_level="error", **given)
             try:
                 _Driver(ray, self, work, listen).run(specs)
             finally:
                 ray.shutdown()
-
-    def _join(self, ray: Any, work: Work, modules: list[str]) -> None:
-        # Ray sets the threads of a task by itself unless told; the path leads to policies and methods of one's own.
-        variables = {"OMP_NUM_THREADS": str(work.threads), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        variables |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
-        environment = {"env_vars": variables, **({"py_modules": modules} if modules else {})}
-        given = {} if self.joins else {"include_dashboard": False}
-        connect(ray, self.joins, runtime_env=environment, logging_level="error", **given)
 
 
 def find_modules(specs: Sequence[RunSpec]) -> list[str]:
@@ -96,8 +88,8 @@ def find_modules(specs: Sequence[RunSpec]) -> list[str]:
     return [str(next(iter(place.submodule_search_locations or ()), place.origin)) for place in places]
 
 
-def stage_modules(modules: Sequence[str], folder: Path) -> Path:
-    """Copies of them in one package, so that on other nodes too they lie side by side."""
+def stage_modules(modules: Sequence[str], folder: Path) -> dict[str, list[str]]:
+    """Copies of them in one package, so that on other nodes too they lie side by side; as Ray is told of it."""
     stage = folder / SENT
     stage.mkdir()
     (stage / "__init__.py").touch()
@@ -106,33 +98,26 @@ def stage_modules(modules: Sequence[str], folder: Path) -> Path:
             copytree(module, stage / module.name, ignore=ignore_patterns("__pycache__", ".*"))
         else:
             copy(module, stage)
-    return stage
+    return {"py_modules": [str(stage)]} if modules else {}
 
 
 def _use_sent() -> None:
     """Let this process import what the driver has sent, if anything."""
-    sent = find_spec(SENT)
-    for path in sent.submodule_search_locations or () if sent else ():
-        if path not in sys.path:
-            sys.path.insert(0, path)
+    if SENT not in sys.modules and find_spec(SENT) is not None:
+        sys.path[:0] = import_module(SENT).__path__
 
 
 class _Board:
     """Where tasks leave word of their progress; of how far a cell is, the last word. Lives beside the driver."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.moved: dict[str, Event] = {}
+        self.events: dict[tuple[str, str, str], Event] = {}
 
     def add(self, event: Event) -> None:
-        if event.kind == "moved":
-            self.moved[event.id] = event
-        else:
-            self.events.append(event)
+        self.events[event.id, event.kind, event.message] = event
 
     def take(self) -> list[Event]:
-        taken = [*self.events, *self.moved.values()]
-        self.events, self.moved = [], {}
+        taken, self.events = list(self.events.values()), {}
         return taken
 
 
@@ -141,38 +126,36 @@ class _Driver:
 
     def __init__(self, ray: Any, engine: Ray, work: Work, listen: Listener) -> None:
         self.ray, self.engine, self.work, self.listen = ray, engine, work, listen
-        self.needs = {name: amount for name, amount in engine.needs(work.threads).items() if amount}
+        own = {name: amount for name, amount in engine.resources.items() if name != "memory"}
+        memory = engine.resources.get("memory", 0) * 1e9
+        needs = {"CPU": work.threads, "GPU": engine.gpus, "memory": memory, **own}
+        self.needs = {name: amount for name, amount in needs.items() if amount}
         self.writing: dict[Future[list[Event]], RunSpec] = {}  # cells that are being claimed or stored
         self.running: dict[Any, RunSpec] = {}  # by task
         self.leases: dict[str, Lease] = {}  # of the cells that have not ended
-        self.data: dict[str, Any] = {}
+        self.data: dict[DataSpec, Any] = {}
         self.lost: Counter[str] = Counter()
         self.fit, self.looked = 0, -inf
         self.sign = work.leases().folder / name_heart(token_hex(8))  # who sees it shares this store
-        here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-            ray.get_runtime_context().get_node_id(), soft=True
-        )
+        on_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        here = on_node(ray.get_runtime_context().get_node_id(), soft=True)
         self.board = ray.remote(num_cpus=0, scheduling_strategy=here)(_Board).remote()
-        own = {name: amount for name, amount in self.needs.items() if name not in ("CPU", "GPU", "memory")}
         # Tries are counted here, because a lost node is an event that the sweep should tell of.
-        self.task = ray.remote(
-            num_cpus=work.threads,
-            num_gpus=engine.gpus,
-            max_retries=0,
-            **({"memory": int(self.needs["memory"])} if "memory" in self.needs else {}),
-            **({"resources": own} if own else {}),
-        )(_cell)
+        given = {"num_cpus": work.threads, "num_gpus": engine.gpus, "memory": int(memory), "resources": own}
+        self.task = ray.remote(max_retries=0, **given)(_cell)
 
     def run(self, specs: Sequence[RunSpec]) -> None:
         waiting = deque(specs)
         self._look_for_room(waiting[0])
-        self.data = self._share({spec.data.model_dump_json(): spec.data for spec in specs})
+        self.data = self._share({spec.data for spec in specs})
         self.sign.parent.mkdir(parents=True, exist_ok=True)
         self.sign.touch()
         pool = ThreadPoolExecutor(WRITERS, "gotta-store")
         try:
             while waiting or self.under_way:
-                while waiting and self.under_way < self.room:
+                # That an autoscaler sees what is wanted, a cluster is given more than fits.
+                room = self.engine.jobs or self.fit + (AHEAD if self.engine.joins else 0)
+                while waiting and self.under_way < room:
                     spec = waiting.popleft()
                     self.writing[pool.submit(self._claim, spec)] = spec
                 for task in self._wait():
@@ -188,11 +171,6 @@ class _Driver:
     @property
     def under_way(self) -> int:
         return len(self.writing) + len(self.running)
-
-    @property
-    def room(self) -> int:
-        """How many cells are given to the cluster at a time."""
-        return self.engine.jobs or (self.fit + AHEAD if self.engine.joins else self.fit)
 
     def _wait(self) -> list[Any]:
         """All tasks that have ended meanwhile."""
@@ -217,7 +195,7 @@ class _Driver:
         message = f"waits for a node: a cell needs {needed}, and the Ray cluster has {has} in all"
         self.listen(Event("notice", first.id, message=message))
 
-    def _share(self, named: dict[str, DataSpec]) -> dict[str, Any]:
+    def _share(self, named: set[DataSpec]) -> dict[DataSpec, Any]:
         """Each data set once in the object store, from where every node takes one copy for all its tasks.
 
         On one node the files are as near, and the system keeps them in memory once.
@@ -225,7 +203,7 @@ class _Driver:
         if sum(node["Alive"] for node in self.ray.nodes()) < 2:
             return {}
         try:
-            return {text: self.ray.put(share_dataset(spec)) for text, spec in named.items()}
+            return {data: self.ray.put(share_dataset(data)) for data in named}
         except (self.ray.exceptions.RayError, MemoryError, TypeError):  # too large or bound to files: nodes need those
             return {}
 
@@ -241,27 +219,24 @@ class _Driver:
         """Store what a task gave, whose lease ends with that. Of a cell that is to be run again the lease stays."""
         try:
             result: Computed = self.ray.get(task)
-        except self.ray.exceptions.RayTaskError as error:
-            return [self._end(failure(spec, error.cause))]
         except self.ray.exceptions.RayError as error:
-            return [self._try_again(spec, error)]
+            told = self._judge(spec, error)
+            if told.kind == "failed":
+                self.work.leases().release(self.leases.pop(spec.id), told.kind)
+            return [told]
         heard: list[Event] = []
         last = conclude(spec, self.work, self.leases.pop(spec.id), lambda: result, heard.append)
         return [*heard, last]
 
-    def _try_again(self, spec: RunSpec, error: Exception) -> Event:
-        """Of a cell whose task is lost. Nodes are taken away as they are given; workers die of something."""
+    def _judge(self, spec: RunSpec, error: Any) -> Event:
+        """What an error says of a cell. Nodes are taken away as they are given; workers die of something."""
+        if isinstance(error, self.ray.exceptions.RayTaskError):
+            return failure(spec, error.cause)
         gone = isinstance(error, self.ray.exceptions.NodeDiedError | self.ray.exceptions.ObjectLostError)
         self.lost[spec.id] += not gone
         if self.lost[spec.id] < ATTEMPTS:
             return Event("notice", spec.id, message=f"its {'node' if gone else 'worker'} died; it is run again")
-        told = f"it lost its worker {ATTEMPTS} times: {type(error).__name__}"
-        return self._end(Event("failed", spec.id, message=told))
-
-    def _end(self, last: Event) -> Event:
-        """Give back the lease of a cell that is not stored."""
-        self.work.leases().release(self.leases.pop(last.id), last.kind)
-        return last
+        return Event("failed", spec.id, message=f"it lost its worker {ATTEMPTS} times: {type(error).__name__}")
 
     def _settle_written(self) -> None:
         for future in [future for future in self.writing if future.done()]:
@@ -269,12 +244,9 @@ class _Driver:
             for event in future.result():
                 self.listen(event)
             if spec.id in self.leases:  # it is still to be run
-                self._submit(spec)
-
-    def _submit(self, spec: RunSpec) -> None:
-        pause = max(PAUSE, len(self.running) / CALLS)
-        task = self.task.remote(spec, self.work, self.sign, self.board, self.data, pause)
-        self.running[task] = spec
+                pause = max(PAUSE, len(self.running) / CALLS)
+                task = self.task.remote(spec, self.work, self.sign, self.board, self.data, pause)
+                self.running[task] = spec
 
     def _listen(self) -> None:
         try:
@@ -282,12 +254,10 @@ class _Driver:
         except self.ray.exceptions.RayError:  # progress is nice to have
             return
         for event in events:
-            lease = self.leases.get(event.id)
-            if lease is None:  # it has ended meanwhile
-                continue
-            if event.kind == "moved":
-                lease.progress = {"step": event.step, "steps": event.steps, "accuracy": event.accuracy}
-            self.listen(event)
+            if lease := self.leases.get(event.id):  # else it has ended meanwhile
+                if event.kind == "moved":
+                    lease.progress = {"step": event.step, "steps": event.steps, "accuracy": event.accuracy}
+                self.listen(event)
 
     def _stop(self) -> None:
         for task in self.running:
@@ -298,12 +268,12 @@ class _Driver:
         self.sign.unlink(missing_ok=True)
 
 
-def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[str, Any], pause: float) -> Computed:
+def _cell(spec: RunSpec, work: Work, sign: Path, board: Any, data: dict[DataSpec, Any], pause: float) -> Computed:
     """What a task does. Without the driver's store in sight it keeps no snapshots; its result goes through Ray."""
     torch.set_num_threads(work.threads)
     _use_sent()
-    for text, reference in data.items():
-        place(DataSpec.model_validate_json(text), _ray().get(reference))
+    for named, reference in data.items():
+        place(named, _ray().get(reference))
     work = replace(work, shared=sign.exists())
     told = -inf
 
@@ -322,8 +292,7 @@ def _ray() -> Any:
 
 
 def import_ray(module: str, who: str, extra: str) -> Any:
-    for name, value in SETTINGS.items():  # Ray reads them when it is imported
-        os.environ.setdefault(name, value)
+    os.environ.update({**SETTINGS, **os.environ})  # Ray reads them when it is imported
     return import_extra(module, who, extra)
 
 

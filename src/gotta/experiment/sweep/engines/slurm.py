@@ -21,9 +21,9 @@ from unittest.mock import patch
 
 import torch
 
-from gotta.errors import GottaError, import_extra
+from gotta.errors import GottaError, check_known, import_extra
 from gotta.experiment.spec.run_spec import RunSpec
-from gotta.experiment.sweep.cell import Event, Listener, Work, execute, receive
+from gotta.experiment.sweep.cell import LAST, Event, Listener, Work, execute, receive
 from gotta.files import write_atomically
 from gotta.json_yaml import read_json
 
@@ -31,7 +31,6 @@ NEEDS = "engine 'slurm' needs submitit"
 ATTEMPTS = 3
 LOOK = 1.0  # seconds between two looks at the store
 ASK = 10.0  # seconds between two questions to the controller
-CLUSTERS = ("slurm", "local")
 HOURS = 4  # a job that needs longer is requeued and goes on from its snapshot
 REQUEUES = 100
 ARRAY = 1001  # jobs of an array, where the controller does not say
@@ -53,25 +52,15 @@ class Slurm:
 
     def __post_init__(self) -> None:
         _submitit()
-        if self.cluster not in CLUSTERS or self.gpus != int(self.gpus):
-            raise GottaError(
-                f"cluster={self.cluster}, gpus={self.gpus:g}: expected a cluster of {', '.join(CLUSTERS)} and a whole "
-                "number of GPUs per cell, because Slurm gives no fractions. Ray does: --engine ray."
-            )
+        check_known("cluster", self.cluster, ("slurm", "local"))
+        if self.gpus != int(self.gpus):
+            raise GottaError(f"gpus={self.gpus:g}: Slurm gives a whole number to a cell, Ray also a fraction.")
         if self.cluster == "slurm" and shutil.which("srun") is None:
             raise GottaError("engine 'slurm' finds no Slurm here: there is no srun. Start it on a node of the cluster.")
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
-        _Driver(self._executor(work), self, work, listen).run(specs)
-
-    @property
-    def cluster(self) -> str:
-        return self.options.get("cluster", "slurm")
-
-    def _executor(self, work: Work) -> Any:
-        executor = _submitit().AutoExecutor(
-            Path(work.root) / "slurm", cluster=self.cluster, slurm_max_num_timeout=REQUEUES
-        )
+        logs = Path(work.root) / "slurm"
+        executor = _submitit().AutoExecutor(logs, cluster=self.cluster, slurm_max_num_timeout=REQUEUES)
         flags = {name: value for name, value in self.options.items() if name not in ("cluster", "minutes")}
         executor.update_parameters(
             name="gotta",
@@ -80,7 +69,11 @@ class Slurm:
             gpus_per_node=int(self.gpus),
             slurm_additional_parameters={"requeue": True, **flags},
         )
-        return executor
+        _Driver(executor, self, work, listen).run(specs)
+
+    @property
+    def cluster(self) -> str:
+        return self.options.get("cluster", "slurm")
 
 
 @dataclass
@@ -95,17 +88,10 @@ class Pack:
         torch.set_num_threads(self.work.threads)
         for spec, outcome in self.cells:
             if not outcome.exists():
-                self.run(spec, outcome)
-
-    def run(self, spec: RunSpec, outcome: Path) -> None:
-        notices: list[str] = []
-
-        def hear(event: Event) -> None:
-            if event.kind == "notice":
-                notices.append(event.message)
-
-        last = execute(receive(spec), self.work, hear)
-        write_atomically(outcome, json.dumps({**asdict(last), "notices": notices}))
+                told: list[Event] = []
+                execute(receive(spec), self.work, told.append)
+                kept = [asdict(event) for event in told if event.kind in ("notice", *LAST)]
+                write_atomically(outcome, json.dumps(kept))
 
     def checkpoint(self) -> Any:
         """Asked for by submitit on preemption; the exit that follows gives the lease back."""
@@ -147,24 +133,18 @@ class _Driver:
         path = os.pathsep.join(filter(None, sys.path))
         with patch.dict(os.environ, OMP_NUM_THREADS=str(self.work.threads), PYTHONPATH=path):
             for array in arrays:
-                jobs = self._submit_array(array)
-                self.running.update(
-                    (spec.id, (spec, job)) for pack, job in zip(array, jobs, strict=True) for spec in pack
-                )
+                todo = [Pack([(spec, self._outcome(spec.id)) for spec in pack], self.work) for pack in array]
+                for pack, job in zip(array, self._submit_array(todo), strict=True):
+                    self.running |= {spec.id: (spec, job) for spec in pack}
 
-    def _submit_array(self, packs: Sequence[Sequence[RunSpec]]) -> Any:
-        todo = [Pack([(spec, self.folder / self._outcome(spec.id)) for spec in pack], self.work) for pack in packs]
+    def _submit_array(self, packs: Sequence[Pack]) -> Any:
         try:
-            return self.executor.submit_array(todo)
-        except (
-            _submitit().core.utils.FailedJobError,
-            OSError,
-        ) as error:  # a wrong partition, a controller that is away
-            told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
-            raise GottaError(f"Slurm does not take the jobs: {told}") from error
+            return self.executor.submit_array(packs)
+        except (_submitit().core.utils.FailedJobError, OSError) as error:  # a wrong partition, no controller
+            raise GottaError(f"Slurm does not take the jobs: {' '.join(str(error).split())}") from error
 
-    def _outcome(self, id: str) -> str:
-        return f"{id}-{self.tried[id]}.json"
+    def _outcome(self, id: str) -> Path:
+        return self.folder / f"{id}-{self.tried[id]}.json"
 
     def _jobs(self) -> list[Any]:
         return list({job.job_id: job for _, job in self.running.values()}.values())
@@ -177,17 +157,18 @@ class _Driver:
         for id, (spec, job) in list(self.running.items()):
             if self.engine.cluster == "local" and job.job_id not in gone:
                 continue
-            name = self._outcome(id)
-            last = _last_event(self.folder / name, self.listen) if name in there else None
-            if last is None and job.job_id in gone:
+            path = self._outcome(id)
+            told = _read_events(path) if path.name in there else []
+            if not told and job.job_id in gone:
                 self.tried[id] -= _lost_its_node(job)
                 if self.tried[id] < ATTEMPTS:
                     again.append(spec)
                 else:
-                    last = Event("failed", id, message=f"its job ended {ATTEMPTS} times without a report: {_tail(job)}")
-            if last is not None:
-                self.listen(last)
-            if last is not None or spec in again:
+                    message = f"its job ended {ATTEMPTS} times without a report: see {job.paths.folder}"
+                    told = [Event("failed", id, message=message)]
+            for event in told:
+                self.listen(event)
+            if told or spec in again:
                 del self.running[id]
         return again
 
@@ -198,14 +179,10 @@ class _Driver:
         if monotonic() - self._asked < ASK:
             return set()
         self._asked = monotonic()
-        jobs = {job.job_id for job in self._jobs()}
-        queued = set()
-        for main in {job.split("_")[0] for job in jobs}:
-            answer = _ask("squeue", "--noheader", "--array", "--format=%i", f"--jobs={main}")
-            if answer.returncode and "Invalid job id" not in answer.stderr:
-                return set()  # the controller does not answer: nothing is known
-            queued |= set(answer.stdout.split())
-        return jobs - queued
+        answer = _ask("squeue", "--noheader", "--array", "--format=%i", f"--user={os.getuid()}")
+        if answer.returncode:  # the controller does not answer: nothing is known
+            return set()
+        return {job.job_id for job in self._jobs()} - set(answer.stdout.split())
 
 
 def _split(things: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
@@ -231,21 +208,12 @@ def _ask(*command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def _last_event(path: Path, listen: Listener) -> Event | None:
+def _read_events(path: Path) -> list[Event]:
+    """What a job has told, its last word last; nothing where that cannot be read."""
     try:
-        told = read_json(path)
-        notices = [Event("notice", told["id"], message=str(message)) for message in told.pop("notices")]
-        last = Event(**told)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return None
-    for notice in notices:
-        listen(notice)
-    return last
-
-
-def _tail(job: Any) -> str:
-    text = (job.stderr() or "").strip().splitlines()
-    return text[-1] if text else f"see {job.paths.folder}"
+        return [Event(**told) for told in read_json(path)]
+    except (OSError, ValueError, TypeError):
+        return []
 
 
 def _submitit() -> Any:
