@@ -180,9 +180,7 @@ def test_checkpoint_of_other_settings_is_refused(tmp_path, change):
         train(*data(), SETTINGS, out, report=killing_at(2, 1))
     before = checkpoint_path(out).read_bytes()
     (name, value), *_ = change.items()
-    message = (
-        rf"net.checkpoint is of a training with other settings: {name}={asdict(SETTINGS)[name]}, now {value}. Remove"
-    )
+    message = rf"net.checkpoint is of another training: {name}={asdict(SETTINGS)[name]}, now {value}. Remove"
     with pytest.raises(GottaError, match=message):
         train(*data(), replace(SETTINGS, **change), out)
     assert checkpoint_path(out).read_bytes() == before

@@ -7,7 +7,7 @@ from functools import reduce
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from gotta.errors import check_known
+from gotta.errors import check_known, unknown
 
 PHASES = ("predict", "observe", "adapt", "refresh", "guard")
 OUTSIDE = "other"  # what is counted while no phase is open
@@ -36,7 +36,8 @@ class Cost:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        check_known("phase", name, PHASES)
+        if name not in PHASES:
+            raise unknown("phase", name, PHASES)
         self._charge()
         outer = len(self._open)
         self._open.append(name)

@@ -27,17 +27,20 @@ class NotFinite(GottaError):
 
 @contextmanager
 def one_error(what: str) -> Iterator[None]:
-    """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`.
-
-    Anything else passes: a lack of memory (a SystemError where NumPy does not say what failed), a warning that the
-    caller made an error.
-    """
+    """Whatever a mistake in what gotta was given raises inside becomes a `GottaError` that begins with `what`."""
     try:
         yield
     except Exception as error:
-        lacks_memory = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's
-        if lacks_memory or isinstance(error, GottaError | MemoryError | SystemError | Warning):
-            raise
+        raise_mistake(what, error)
+        raise
+
+
+def raise_mistake(what: str, error: Exception) -> None:
+    """Raises a `GottaError` that begins with `what`, but not for a lack of memory (a SystemError where NumPy does not
+    say what failed) nor for a warning that the caller made an error.
+    """
+    lacks_memory = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's
+    if not (lacks_memory or isinstance(error, GottaError | MemoryError | SystemError | Warning)):
         raise GottaError(f"{what}: {type(error).__name__}: {error}") from error
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.mark.parametrize("name", ORDERS.names())
 def test_registered_orders_pass(name):
-    checks.check("order", name, examples=3 if name == "note" else 12, elsewhere=False)
+    checks.check("order", name, examples=12, elsewhere=False)
 
 
 @pytest.mark.parametrize("name", SCHEDULES.names())

@@ -41,7 +41,7 @@ def test_the_report_names_damaged_runs_and_set_ups(tmp_path):
     (tmp_path / "runs" / "norm-fps-1" / "summary.json").write_text('{"accuracy": 5')
     text = report_markdown(read_results(store))
     assert "## Set-up 1: runs (8 images of each class)" in text
-    assert "## Set-up 2: runs (per_class None)" in text
+    assert "## Set-up 2: runs (all images of each class)" in text
     assert "## Damaged runs" in text
     assert "`norm-fps-1`: summary.json is not valid JSON" in text
     assert "2 finished runs." in text

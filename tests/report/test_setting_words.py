@@ -12,7 +12,7 @@ from gotta.report.setting_words import describe
         ("regime.batch_size", 64, "batches of 64"),
         ("stream.run_length", 10.0, "runs of 10"),
         ("stream.per_class", 200, "200 images of each class"),
-        ("stream.per_class", None, "per_class none"),
+        ("stream.per_class", None, "all images of each class"),
         ("memory.capacity", 8, "capacity 8"),
         ("model.name", "resnet20", "resnet20"),
         ("stream.domains", list("abcde"), "domains a ... e (5)"),

@@ -25,7 +25,7 @@ def test_a_result_has_a_table_for_each_set_up_and_says_what_can_be_told(result):
 def test_two_entries_are_compared_like_with_like(result):
     lines = result.compare("fps", "same samples per step")
     assert {line.first.column for line in lines} == {line.second.column for line in lines}
-    assert all(line.pairs == line.found.estimate.domains for line in lines)  # one seed
+    assert {line.gap.seeds for line in lines} == {1}
     assert "Too few for a verdict" in str(lines)
     with pytest.raises(GottaError, match="Did you mean 'fps'"):
         result.compare("fsp", "none")

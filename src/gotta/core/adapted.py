@@ -16,7 +16,7 @@ from gotta.core.regime import parts_of
 from gotta.core.shadow import Noting
 from gotta.core.streams import rows_of, take_each
 from gotta.core.undo import Undo, UndoneWarning, drop_broken_rows
-from gotta.errors import NotFinite, one_error
+from gotta.errors import NotFinite, raise_mistake
 from gotta.methods.parts.calls import LABELS, CalledAsNetwork, check_own
 from gotta.priors.prior import Starts
 from gotta.types import Outcome, Prediction
@@ -51,14 +51,18 @@ class Adapted(BetweenSteps):
         With a shadow, `ids` names the samples for `feedback`; without, `outcome.ids` has their numbers.
         """
         # Adapting needs gradients whatever mode the caller is in, and a tensor made in inference mode cannot have any.
-        with self.lock, torch.inference_mode(False), torch.enable_grad(), one_error("this batch cannot be predicted"):
-            check_own(self.model, starts=starts, stream=stream, ids=ids)
-            with self.method.calls.taking(self.model, inputs, named) as x:
-                if self.shadow is None and ids is None:
-                    outcome = self._attempt(x, starts, stream)
-                else:
-                    outcome = self._beside(x, ids, lambda note: self._attempt(x, starts, stream, note))
-            return outcome if self.on_step is None else self.tell(outcome)
+        with self.lock, torch.inference_mode(False), torch.enable_grad():
+            try:
+                check_own(self.model, starts=starts, stream=stream, ids=ids)
+                with self.method.calls.taking(self.model, inputs, named) as x:
+                    if self.shadow is None and ids is None:
+                        outcome = self._attempt(x, starts, stream)
+                    else:
+                        outcome = self._beside(x, ids, lambda note: self._attempt(x, starts, stream, note))
+                return outcome if self.on_step is None else self.tell(outcome)
+            except Exception as error:
+                raise_mistake("this batch cannot be predicted", error)
+                raise
 
     def _attempt(self, x: Tensor, starts: Any, stream: Any, note: Noting | None = None) -> Outcome:
         largest, begins = check_call(self, x, starts)

@@ -63,9 +63,15 @@ def check_call(adapted: "Adapted", x: Tensor, starts: Any) -> tuple[list[float],
     """Raises unless a model can take these samples. The largest value of each, and which begin something new."""
     stores, beside = adapted.memory.lasts or adapted.guard is not None, adapted.method.calls.batch_like
     if stores and beside:  # what is stored is predicted again alone
-        raise GottaError(f"a memory or a guard stores one tensor, no {', '.join(beside)} beside. Use memory='none'.")
+        raise GottaError(
+            f"the network takes {', '.join(beside)} beside each sample, and a memory or a guard stores the sample "
+            "alone. Use memory='none' without a guard, or a network that takes one tensor."
+        )
     if stores and x.dtype in TOKENS:
-        raise GottaError(f"a memory or a guard stores floating numbers (got {x.dtype}: token ids?). Use memory='none'.")
+        raise GottaError(
+            f"a memory or a guard stores samples of floating numbers (got {x.dtype}: token ids?). Use memory='none' "
+            "without a guard."
+        )
     return check_batch(x, adapted.sample, adapted.method.needs_batch), check_starts(starts, len(x))
 
 
@@ -86,7 +92,10 @@ def check_batch(x: Tensor, sample: tuple[int, ...] | None, batch_statistics: boo
     if x.numel() == 0:
         raise GottaError("the batch is empty. Leave it out.")
     if len(x) == 1 and batch_statistics:
-        raise GottaError("a batch of one sample has no batch statistics. Give 2 or more, or statistics='running'.")
+        raise GottaError(
+            "a batch of one sample has no batch statistics to normalise with. Use batches of at least 2, a memory "
+            "with pairing='memory', or statistics='running'."
+        )
     if tokens:
         return [0.0] * len(x)  # ids have no size
     largest: list[float] = largest_values(x).tolist()
@@ -101,7 +110,10 @@ def check_starts(starts: Any, count: int) -> NDArray[np.bool_] | None:
         return None
     found = np.asarray(starts.cpu() if isinstance(starts, Tensor) else starts)
     if found.dtype != bool or found.shape != (count,):
-        raise GottaError(f"starts must be true or false for {count} samples (got {found.dtype} {list(found.shape)}).")
+        raise GottaError(
+            f"starts must say true or false of each of the {count} samples, whether a new clip begins with it "
+            f"(got {found.dtype} of shape {list(found.shape)})."
+        )
     return found
 
 
@@ -122,12 +134,16 @@ def check_shape(logits: Tensor, samples: int, classes: int | None) -> None:
     """Raises unless the logits are [samples, classes]; None where the number of classes is not known yet."""
     if logits.ndim == 2 and logits.shape[1] == 1:
         raise GottaError(
-            "the model gives one output [B, 1]. Of a sigmoid's logit z, output=lambda z: torch.cat([-z / 2, z / 2], 1)."
+            "the model gives one output for each sample, [B, 1], whose softmax is 1 whatever it says. Expected a logit "
+            "for each of two or more classes: for a sigmoid's logit z, output=lambda z: torch.cat([-z / 2, z / 2], 1)."
         )
     if logits.ndim != 2 or classes not in (None, logits.shape[1]) or not logits.shape[1]:
         raise GottaError(f"the model gives outputs of shape {list(logits.shape)}. Expected [B, {classes or 'C'}].")
     if len(logits) != samples:
-        raise GottaError(f"the model gives {len(logits)} rows of logits for a batch of {samples}. Give one as x[None].")
+        raise GottaError(
+            f"the model gives {len(logits)} rows of logits for a batch of {samples}. Expected one row for each sample; "
+            "a single sample x is the batch x[None]."
+        )
 
 
 def is_finite(values: Tensor) -> bool:
@@ -153,9 +169,16 @@ class NetworkWarning(UserWarning):
 def check_network(net: nn.Module) -> None:
     """Refuse a network before it is copied."""
     if isinstance(net, nn.parallel.DistributedDataParallel):
-        raise GottaError("adapt the network inside of DistributedDataParallel: adapt(ddp.module), also with sync=True.")
+        raise GottaError(
+            "a DistributedDataParallel network averages gradients over its replicas; an adapted model predicts and "
+            "adapts in one call. Adapt the network inside in every process: adapt(ddp.module), each on its own part of "
+            "the stream, or adapt(ddp.module, 'tent', statistics='batch', sync=True), all as one."
+        )
     if any(isinstance(module, torch.jit.ScriptModule) for module in net.modules()):
-        raise GottaError("a TorchScript network has fixed operations. Adapt the network that it was made from.")
+        raise GottaError(
+            "a TorchScript network has fixed operations: its normalisation can be neither seen nor changed. Adapt the "
+            "network that it was made from, and script model.fold() afterwards."
+        )
 
 
 def copy_network(net: nn.Module) -> nn.Module:
@@ -194,15 +217,22 @@ def check_method(method: Method) -> None:
     trained = {parameter.dtype for parameter in method.trained.values()}
     if torch.float16 in trained and isinstance(method.optimizer, torch.optim.Adam):
         raise GottaError(
-            f"'{method.name}' trains with Adam, which divides by 0 in float16. Use float32 and torch.autocast."
+            f"method '{method.name}' trains with Adam, whose smallest numbers are 0 in float16, so that each step "
+            "would divide by 0. Give the network in float32 and call the adapted model inside torch.autocast, or use a "
+            "method that trains nothing, such as 'deskew'."
         )
     for half in types:
         steps = ", and most steps of training are smaller than that" if half in trained else ""
         warn(
-            f"the network's weights are {half}, exact to {torch.finfo(half).eps:.0e}{steps}. Use float32 and autocast."
+            f"the network's weights are {half}, so its logits are exact to {torch.finfo(half).eps:.0e} only{steps}. "
+            "float32 weights inside torch.autocast are as fast."
         )
     if runs_uncompiled(method):
-        warn(f"the network runs uncompiled under statistics='{method.statistics.name}', and compiled under 'running'.")
+        warn(
+            f"the compiled network runs uncompiled under statistics='{method.statistics.name}', which look at the "
+            "inputs of its BatchNorm layers. statistics='running' and 'source' run it compiled; so does "
+            "torch.compile(model.fold()), which adapts no more."
+        )
 
 
 def runs_uncompiled(method: Method) -> bool:
@@ -217,7 +247,8 @@ def check_outputs(adapted: "Adapted", logits: Tensor, samples: int) -> None:
     check_shape(logits, samples, adapted.classes)
     if adapted.sample is None and bool((logits >= 0).all() & ((logits.sum(1) - 1).abs() < NEAR).all()):
         warn(
-            "the network gives probabilities. Leave out its softmax, or give output=lambda p: p.clamp_min(1e-12).log()."
+            "the network gives probabilities: each row is positive and sums to 1. Expected logits. Leave out the "
+            "softmax, or adapt with output=lambda p: p.clamp_min(1e-12).log()."
         )
 
 

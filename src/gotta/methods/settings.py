@@ -51,7 +51,7 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     """The names asked for; `published` stands for all that the method has."""
     if quirks == "published":
         return frozenset(cls.known_quirks)
-    names = [quirks] if isinstance(quirks, str) else list(quirks or ())
+    names: list[Any] = [*quirks] if isinstance(quirks, list | tuple | set | frozenset) else [quirks] if quirks else []
     for name in names:
         check_known(f"quirk of method '{cls.name}'", name, [*cls.known_quirks])
     return frozenset(names)

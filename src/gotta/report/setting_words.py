@@ -31,6 +31,8 @@ def describe(name: str, value: Any) -> str:
         return show_value(value)
     if value in STREAM.get(last, ()):
         return f"{STREAM[last][value]} ({value})"
+    if last == "per_class" and value is None:
+        return COUNTED[last].format("all")
     return COUNTED[last].format(f"{value:g}") if last in COUNTED and value else f"{last} {show_value(value)}"
 
 

@@ -32,8 +32,10 @@ class Moments(ClassStatistics):
 
     def attach(self, net: nn.Module) -> None:
         if not tracked_norms(net):
-            way_out = "Leave them out: without BatchNorm, deskew is its prior."
-            raise NoEffect(f"statistics='moments' need BatchNorm layers with statistics of their own. {way_out}")
+            raise NoEffect(
+                "statistics='moments' are those of BatchNorm layers, and this model has none with statistics of its "
+                "own. Leave them out: without BatchNorm, deskew is its prior."
+            )
         super().attach(net)
         self.unread = 0  # samples since the memory was read
         self._forget()

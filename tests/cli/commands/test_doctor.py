@@ -48,7 +48,7 @@ def test_a_model_itself():
         ("sick_models:nothing", "AttributeError"),
         ("sick_models:broken", "weights are gone"),
         ("sick_models:number", "TypeError"),
-        ("builtins:dict", "is the class"),
+        ("builtins:dict", "<class 'dict'>"),
     ],
 )
 def test_a_mistake_is_one_message(name, words):

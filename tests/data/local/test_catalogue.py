@@ -60,7 +60,7 @@ def test_the_archives_add_up_to_what_zenodo_lists():
 
 def test_names_are_forgiving_and_mistakes_helped():
     assert entry("cifar10-c") is entry("cifar10_c")
-    with pytest.raises(GottaError, match="Did you mean 'imagenet_c'"):
+    with pytest.raises(GottaError, match="Did you mean 'imagenet-c'"):
         entry("imagenet-d")
 
 

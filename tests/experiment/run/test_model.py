@@ -76,7 +76,7 @@ def test_current_folder_is_not_searched(home, tmp_path, monkeypatch):
         ({"name": "wrn28-10"}, "comes without weights"),
         ({"name": "wrn28-11", "weights": "random"}, "Did you mean 'wrn28-10'"),
         ({"name": "wrn28-10", "weights": "random", "preprocessing": "halve"}, "Did you mean 'half'"),
-        ({"name": "mine.safetensors", "weights": "random"}, "a network of its own"),
+        ({"name": "mine.safetensors", "weights": "random"}, "'mine.safetensors' has weights"),
         ({"name": "resnet20", "wieghts": "random"}, "Did you mean 'model.weights'"),
     ],
 )

@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from experiment.tiny_sweep import completions
+from experiment.tiny_sweep import completions, sweep
 
 from gotta import models
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep import forking
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import sweep
 
 
 def specs(count, **model):

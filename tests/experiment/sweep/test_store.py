@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -421,4 +422,4 @@ def test_steps_that_no_program_should_hold_are_one_message(tmp_path):
             list(run.steps())
         series._read.cache_clear()
         with pytest.raises(GottaError, match="cannot be read"):
-            series.series(run)
+            series.series(SimpleNamespace(stored=run))

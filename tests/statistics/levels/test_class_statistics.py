@@ -380,7 +380,7 @@ def test_a_network_without_batch_norm_has_the_prior_alone_and_says_so():
 
 
 def test_what_cannot_be_is_one_error():
-    with pytest.raises(GottaError, match="not by a memory"):
+    with pytest.raises(GottaError, match="moved by the samples that are predicted"):
         adapt(seeded_net(), "norm", "fifo", 4, 10, statistics="class", fed_by="memory")
     with pytest.raises(GottaError, match="no rate to choose"):
         adapt(seeded_net(), "norm", statistics="class", rate=0.1)

@@ -89,7 +89,7 @@ def find_modules(specs: Sequence[RunSpec]) -> list[str]:
 
 
 def stage_modules(modules: Sequence[str], folder: Path) -> dict[str, list[str]]:
-    """Copies of them in one package, so that on other nodes too they lie side by side; as Ray is told of it."""
+    """Copies of them in one package, so that on other nodes too they lie side by side; in the words of Ray."""
     stage = folder / SENT
     stage.mkdir()
     (stage / "__init__.py").touch()
