@@ -7,7 +7,6 @@ from experiment import tiny_sweep
 from experiment.tiny_sweep import completions, numbers, specs, sweep
 
 from gotta import GottaError
-from gotta.experiment.run import loaded as module
 from gotta.experiment.sweep.store import Store
 
 pytestmark = pytest.mark.thorough
@@ -17,9 +16,7 @@ CELLS = 8
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    for name in ("share_dataset", "share_model"):
-        monkeypatch.setattr(module, name, getattr(module, name))  # put back afterwards
-    tiny_sweep.patch()
+    tiny_sweep.use_tiny(monkeypatch)
 
 
 @pytest.fixture
