@@ -94,7 +94,7 @@ def test_the_numbers_are_the_stores_and_toggles_change_them(visit, store):
         ("Gain over running statistics", "running_statistics"),
         ("Seconds per run", "seconds"),
     ):
-        page.get_by_text(name, exact=True).click()
+        page.locator("fieldset").get_by_text(name, exact=True).click()
         assert numbers(page) == expected(panel, key)
         assert page.locator(".notes:not([hidden])").count() == 1
     page.keyboard.press("ArrowRight")  # radio buttons go round by the arrow keys
