@@ -25,14 +25,14 @@ async def whole(body: bytes) -> AsyncIterator[bytes]:
     yield body
 
 
-async def predict(gate: Gate, request: Any, context: Any) -> Any:
+async def predict(gate: Gate, request: Any, grpc_context: Any) -> Any:  # Serve looks for that name
     """The gate's answer, with its status as a code of gRPC."""
-    said = dict(context.invocation_metadata())
+    said = dict(grpc_context.invocation_metadata())
     headers = {"content-type": str(said.get("content-kind", "application/x-npy"))}
     status, answer = await gate.answer(Asked("POST", "/predict", headers, said, whole(request.value)))
     if status != 200:
-        context.set_code(getattr(import_module("grpc").StatusCode, CODES.get(status, "INTERNAL")))
-        context.set_details(answer["error"])
+        grpc_context.set_code(getattr(import_module("grpc").StatusCode, CODES.get(status, "INTERNAL")))
+        grpc_context.set_details(answer["error"])
     given = import_module("google.protobuf.struct_pb2").Struct()
     given.update(answer)
     return given
