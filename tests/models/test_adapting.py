@@ -32,6 +32,9 @@ def affine_names(network):
     return {f"{name}.{part}" for name in layers for part in ("weight", "bias")}
 
 
+MEMORY = {"memory": "fps", "capacity": 4, "adapt_every": 4}
+
+
 def adapted(network, method, **arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a memory smaller than the number of classes
@@ -41,7 +44,7 @@ def adapted(network, method, **arguments):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "arguments"),
-    [("norm", {}), ("tent", {}), ("rotta", {"memory": "fps", "capacity": 4, "adapt_every": 4})],
+    [("norm", {}), ("tent", MEMORY), ("rotta", MEMORY)],
 )
 def test_only_what_is_announced_moves(network, method, arguments):
     if method == "norm" and network.name == "vit-b16":
