@@ -166,7 +166,8 @@ def follow(case: Case, guard: str | None) -> dict[str, float]:
     found = {"accuracy": 100 * hits / SAMPLES}
     if model.guard is None:
         return found
-    return found | {"alarms": model.guard.episodes, "first": first, "cost": model.guard.spent.samples / SAMPLES}
+    spent = model.guard.source.cost.summary()["guard"]["samples"]
+    return found | {"alarms": model.guard.episodes, "first": first, "cost": spent / SAMPLES}
 
 
 def result(name: str, guard: str, out: Path) -> dict[str, Any]:

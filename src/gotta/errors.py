@@ -74,7 +74,7 @@ def check_known(kind: str, name: object, known: Collection[str]) -> None:
 def match_names(kind: str, patterns: str, known: Collection[str]) -> list[str]:
     """The known names that comma-separated wildcards pick, in the order of the patterns."""
     found: list[str] = []
-    for pattern in (part.strip() for part in patterns.split(",")):
+    for pattern in filter(None, (part.strip() for part in patterns.split(","))):
         hits = [name for name in known if fnmatchcase(name, pattern)]
         if not hits:
             raise unknown(kind, pattern, known)

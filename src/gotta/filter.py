@@ -251,7 +251,9 @@ class Filter:
                 last[who], marginal[who], stay[who] = after
         chosen, powers, weighed = self._choose(state, np.log(totals[:, :, 0]).tolist(), places, keys)
         factor = factors[np.arange(len(given)), chosen]
-        last_of = list({key: sample for sample, key in enumerate(keys)}.values())  # each key, in the order of places
+        last_of: Any = slice(-1, None) if alone else slice(None)  # the last sample of each key, in the order of places
+        if not (alone or together):
+            last_of = list({key: sample for sample, key in enumerate(keys)}.values())
         words = [words[last_of].reshape(shape) for words in (given, factor)]
         learned = [part.reshape(shape) for part in (last, marginal, stay)]
         self._write(list(places), np.concatenate([*learned, weighed.reshape(shape), *words], -1))

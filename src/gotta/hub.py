@@ -38,7 +38,7 @@ def from_pretrained(name: str | Path, model: nn.Module, *, revision: str | None 
     hub = _library()
     with one_error(f"'{name}' cannot be had from the hub"):
         there = Path(name).is_dir()
-        folder = name if there else hub.snapshot_download(name, allow_patterns=FILES, revision=revision)
+        folder = name if there else hub.snapshot_download(str(name), allow_patterns=FILES, revision=revision)
         return load(folder, model, **again)
 
 

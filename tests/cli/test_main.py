@@ -33,7 +33,7 @@ def test_the_shell_completes_commands_and_recipes(typed, offered):
         (["bench", "--seeds", "a"], "whole numbers"),
         (["bench", "--jobs", "-1"], "jobs"),
         (["bench", "--engine", "rai"], "Did you mean 'ray'"),
-        (["bench", "--address", "auto"], "engine 'local' takes gpus, and no 'address'"),
+        (["bench", "--address", "auto"], "'address' is for engine ray, not for local"),
         (["bench", "--engine", "slurm", "--slurm", "partition"], "name=value"),
         (["bench", "--snapshot-every", "0"], "snapshot_every > 0"),
         (["run", "method.name=tnt"], "Did you mean 'tent'"),

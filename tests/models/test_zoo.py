@@ -124,7 +124,7 @@ def test_foreign_file_without_record(tmp_path):
 
 def test_record_that_is_no_networks(saved):
     rewrite(saved, architecture=None)
-    with pytest.raises(GottaError, match="is not registered"):
+    with pytest.raises(GottaError, match="has no architecture"):
         load(saved)
 
 

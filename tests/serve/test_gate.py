@@ -137,3 +137,31 @@ def test_a_snapshot_has_a_number(monkeypatch, number):
 
 def test_health_needs_no_replica():
     assert ask(Replicas(RuntimeError()), "/health", "GET", b"")[:2] == (200, {"healthy": True})
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"ids": {"a/1/0": "x"}, "labels": [3]},
+        {"ids": "a", "labels": [3]},
+        {"ids": ["a/1/0"], "labels": [3, 4]},
+        {"ids": [1], "labels": [3]},
+        {"ids": ["a/1/0"], "labels": [True]},
+        {"ids": ["a/1/0"]},
+        [],
+    ],
+)
+def test_feedback_that_is_none_reaches_no_replica(told):
+    replicas = Replicas({})
+    assert ask(replicas, "/feedback", body=json.dumps(told).encode())[0] == 400
+    assert replicas.asked == []
+
+
+@pytest.mark.parametrize("number", ["", "1_0", "-1", " 1", "x", "9" * 20, "\u0663"])
+def test_what_is_no_number_of_a_snapshot_reaches_no_replica(monkeypatch, number):
+    monkeypatch.setenv(TOKEN, "s3cret")
+    replicas = Replicas({})
+    status, said, _ = ask(replicas, "/admin/rollback", headers={"authorization": "Bearer s3cret"}, n=number)
+    assert status == 400
+    assert "Expected rollback?n=1" in said["error"]
+    assert replicas.asked == []

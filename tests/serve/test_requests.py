@@ -199,17 +199,24 @@ async def parts(*given, wait=0.0):
         yield part
 
 
-def read(stream):
-    return asyncio.run(read_body(stream, LIMITS))
+def read(stream, told=None):
+    return asyncio.run(read_body(stream, told, LIMITS))
 
 
 def test_a_body_is_put_together():
-    assert read(parts(b"ab", b"", b"c")) == b"abc"
+    assert read(parts(b"ab", b"", b"c")) == b"abc" == read(parts(b"abc"), "3")
 
 
 def test_a_body_that_is_too_large_is_given_up():
     with pytest.raises(GottaError, match="more than 1,048,576 bytes") as refused:
         read(parts(*[b"x" * (1 << 18)] * 5))
+    assert refused.value.status == 413
+
+
+@pytest.mark.parametrize("told", ["1048577", "-5", "x", "\u00b2", "9" * 5000])
+def test_a_length_that_is_too_large_or_none_is_refused_before_anything_is_read(told):
+    with pytest.raises(GottaError, match="at most 1,048,576 are read") as refused:
+        read(None, told)
     assert refused.value.status == 413
 
 

@@ -260,7 +260,8 @@ def fingerprint_elsewhere(subject: Subject) -> str:
     """The same from another process, in which sets and dictionaries of text have another order."""
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": other, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-c", ASK, subject.kind, str(subject.name), json.dumps(subject.settings)]
+    settings = json.dumps(subject.settings, default=lambda value: value.item())  # NumPy's numbers
+    command = [sys.executable, "-c", ASK, subject.kind, str(subject.name), settings]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     return lines[-1] if lines else f"exit code {done.returncode}"

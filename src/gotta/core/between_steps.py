@@ -397,7 +397,8 @@ class BetweenSteps(Shared):
         found = getattr(self.model, name)
         if callable(found):
             raise AttributeError(
-                f"an adapted model has no {name!r}. Its network has, as it is now: model.fold().{name}."
+                f"an adapted model has no {name!r}, but its network has: model.fold().{name} as it predicts now, "
+                f"model.model.{name} without its levels."
             )
         return found
 

@@ -81,7 +81,7 @@ class Guard(Stateful):
     }
 
     def __init__(self, action: str, source: Method) -> None:
-        check_known("guard", action, ACTIONS)
+        check_known("guard", action, [*ACTIONS])
         self.action, self.source = action, source
         self.reset()
 

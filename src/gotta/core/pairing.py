@@ -36,8 +36,8 @@ def choose_statistics(
     else:
         chosen = usual if statistics is None else method.own_statistics(statistics, usual)
     if chosen.watches and ("rate" in told or fed_by == "memory"):
-        wrong = f"{chosen.name!r} are moved by the samples that are predicted and have no rate to choose"
-        raise GottaError(f"{', '.join(told)}: statistics={wrong}. Leave it out, or use statistics='running'.")
+        wrong = f"statistics={chosen.name!r} follow the samples that are predicted, so they take no rate and no memory"
+        raise GottaError(f"{', '.join(told)}: {wrong}. Leave it out, or use statistics='running'.")
     running = replace(chosen if isinstance(chosen, Running) else Running(), **told)  # which complains of bad numbers
     return running if isinstance(chosen, Running) else chosen
 
@@ -61,8 +61,8 @@ def check_settings_used(
     samples, running = method.uses_memory or statistics.keeps_moments, isinstance(statistics, Running)
     reads: list[tuple[Any, tuple[str, ...], str]] = [
         (memory, ("capacity",), "a memory, and there is none. Name one, such as memory='fps'"),
-        (samples, ("memory", "embedding"), f"methods that adapt on samples, such as 'tent', and '{name}' does not"),
-        (running, ("rate", "fed_by"), f"statistics='running', and these are '{statistics.name}'. Give these too"),
+        (samples, ("memory", "embedding"), f"methods that adapt on samples, and '{name}' does not. Use 'tent', say"),
+        (running, ("rate", "fed_by"), f"statistics='running', not '{statistics.name}'. Give statistics='running' too"),
         (given.get("head") is not None, ("scale",), "a head of class embeddings, and there is none. Give head=..."),
         (prior != "none", ("labels", "order_in_batch"), "a prior, and there is none. Give prior='patient' too"),
     ]

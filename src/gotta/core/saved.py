@@ -351,7 +351,8 @@ def _record(folder: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or not set(KEYS) <= record.keys():
         raise GottaError(f"{path} was not written by save(). Expected the folder of a saved adapted model.")
     if record["format"] != FORMAT:
-        raise GottaError(f"{path} has format {record['format']}, not {FORMAT}. Use gotta {record['gotta']} as it did.")
+        writer = f"Use gotta {record['gotta']}, which wrote it"
+        raise GottaError(f"{path} has format {record['format']}, not {FORMAT}. {writer}.")
     if seal(record)["sha256"] != record["sha256"] or not _is_record(record):
         raise GottaError(f"{path} is damaged: it does not say what was saved. Restore it from a copy.")
     return record

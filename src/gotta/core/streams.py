@@ -147,13 +147,14 @@ def _source_buffers(adapted: "BetweenSteps") -> list[Tensor]:
 def list_values(values: Any, times: int = 1) -> list[Any]:
     """Those in a list, an array or a tensor; a single one, so many times."""
     values = values.tolist() if hasattr(values, "tolist") else values
-    return list(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else [values] * times
+    single = isinstance(values, str | bytes | bytearray) or not isinstance(values, Sequence)
+    return [values] * times if single else list(values)
 
 
 def check_key(key: Any, kind: str) -> Key:
     """The name of a stream or a sample, as Python's own type."""
-    found = key.item() if isinstance(key, np.generic | Tensor) else key
-    if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+    found = key.item() if isinstance(key, np.generic | Tensor) and key.ndim == 0 else key
+    if isinstance(found, bool) or not isinstance(found, str | int) or (kind == "stream" and found == ""):
         got = f"{type(found).__name__}: {one_line(repr(found))[:80]}"
         raise GottaError(f"a {kind} is named by a whole number or a text that is not empty (got {got}).")
     return str(found) if isinstance(found, str) else found
@@ -338,10 +339,11 @@ def drop_aside(model: "BetweenSteps", key: Key | None = None) -> bool:
     found = folder.glob(FOLDER.format("*")) if key is None else [place(model, key)]
     there = [path for path in found if path.exists()]
     for path in there:  # renamed first, because an interrupt would leave half of a folder
-        path.rename(path.with_name(f"{GONE}{uuid4().hex}"))
-    for path in folder.glob(f"{GONE}*"):  # those of calls that were cut off, too
-        shutil.rmtree(path, ignore_errors=True)
-    model.stale_aside = False
+        shutil.rmtree(path.rename(path.with_name(f"{GONE}{uuid4().hex}")))
+    if key is None:
+        for path in folder.glob(f"{GONE}*"):  # of calls that were cut off
+            shutil.rmtree(path, ignore_errors=True)
+        model.stale_aside = False
     return bool(there)
 
 

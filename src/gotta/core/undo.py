@@ -88,7 +88,7 @@ class Undo:
         kept = [*changeable.buffers(moving), *self._remembered_tensors()]
         self._state = changeable.copies = Copies(kept, changeable.copies)
         self._variances = changeable.running_variances() if moving and changeable.variances else None
-        self._levels = self._method.statistics.var
+        self._levels = self._method.statistics.variances
         self._lent = [_record_lent(module) for module in changeable.modules] if held is None else []
         others = [owner.record() for owner in (adapted.guard, adapted.shadow) if owner is not None]
         self._counters, self._parts = values_of(adapted), self._method.record()
@@ -166,7 +166,7 @@ class Undo:
     @torch.no_grad()
     def harm(self) -> str:
         """What the call has ruined, in words; nothing if it may stay."""
-        method, optimizer, levels = self._method, self._method.optimizer, self._method.statistics.var
+        method, optimizer, levels = self._method, self._method.optimizer, self._method.statistics.variances
         moved = levels is not self._levels  # which are exchanged as a whole when they move
         if not (self.adapting or method.statistics.follow or moved):
             return ""

@@ -18,7 +18,7 @@ def reading_error(what: str, way_out: str) -> Iterator[None]:
     except GottaError:
         raise
     except Exception as error:  # a damaged archive makes Python raise nearly anything
-        raise GottaError(f"{what}: {error}. {way_out}") from None
+        raise GottaError(f"{what}: {str(error).rstrip('.')}. {way_out}") from None
 
 
 def tar_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

@@ -123,7 +123,7 @@ def check_owner(hyper: Mapping[str, Any], method: str, known: Iterable[str], mem
         own = [other for other in policies.names() if not policies.is_user_part(other)]
         takers = [other for other in own if name in inspect.signature(policies.get(other)).parameters]
         if takers or name in OF_EVERY_MEMORY:
-            taker = memory if memory in takers or not takers else takers[0]
+            taker = memory if memory and (memory in takers or not takers) else next(iter(takers), "fps")
             raise GottaError(
                 f"'{name}' is an argument of memories ({', '.join(takers) or 'all'}), not of method '{method}'. Give "
                 f"it to one of them: memory=gotta.Memory('{taker}', ..., {name}={hyper[name]!r})."

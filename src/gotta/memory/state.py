@@ -55,7 +55,7 @@ def to_memory(memory: "Memory", saved: dict[str, Any]) -> None:
     memory._table = table
     memory._fields, memory._dtype, memory._stats = fields, np.dtype(saved["dtype"]), {**memory._stats, **stats}
     set_generator(memory._rng, saved["rng"])
-    if fields is not None:  # a sample was seen, stored or not
+    if len(table) or (fields is not None and saved["x"].ndim > 1):  # without rows: what a sample looks like, if known
         memory._storage.prepare(saved["x"])
         memory._storage.write(torch.from_numpy(np.flatnonzero(table.filled)), torch.arange(len(table)), saved["x"])
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from gotta.errors import GottaError, check_known
+from gotta.errors import GottaError, check_known, unknown
 from gotta.limits import Count, NotNegative, require
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ def choose_quirks(cls: type["Method"], quirks: str | Iterable[str] | None) -> fr
     """The names asked for; `published` stands for all that the method has."""
     if quirks == "published":
         return frozenset(cls.known_quirks)
-    names: list[Any] = [*quirks] if isinstance(quirks, list | tuple | set | frozenset) else [quirks] if quirks else []
+    several = not isinstance(quirks, str) and isinstance(quirks or (), Iterable)
+    names: list[Any] = list(quirks or ()) if several else [quirks]
     for name in names:
-        check_known(f"quirk of method '{cls.name}'", name, [*cls.known_quirks])
+        if name not in [*cls.known_quirks]:
+            raise unknown(f"quirk of method '{cls.name}'", name, [*cls.known_quirks, "published"])
     return frozenset(names)
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gotta.errors import GottaError
+from gotta.limits import Count, require
 from gotta.metrics.measures import MEASURES, UNKNOWN, Held
 from gotta.types import FOREIGN, Floats, IntArray, MemoryBatch
 
@@ -17,6 +19,8 @@ class Buffer:
     """Follows the true label in each slot and the last samples of the stream, and measures a memory against them."""
 
     def __init__(self, capacity: int, num_classes: int, recent: int = 1000) -> None:
+        for name, value in (("capacity", capacity), ("num_classes", num_classes), ("recent", recent)):
+            require(name, value, Count)
         self.num_classes, self.recent = num_classes, recent
         self._truth = np.full(capacity, UNKNOWN, np.int64)  # [slots]
         self._ring: Floats = np.empty((0, 0))  # [recent, D], allocated when D is known
@@ -28,12 +32,18 @@ class Buffer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from the state of a metric with the same settings."""
-        self._truth, self._ring = np.array(state["truth"]), np.array(state["ring"])
+        ring = np.empty((0, 0)) if state["ring"] is None else np.array(state["ring"])
+        if len(ring) not in (0, self.recent):
+            raise GottaError(f"the saved state follows the last {len(ring)} samples, this metric {self.recent}.")
+        self._truth, self._ring = np.array(state["truth"]), ring
         self._clock = int(state["clock"])
 
     def update(self, slots: Numbers, truth_label: Numbers, embedding: Numbers) -> None:
         """Take note of a batch: the slot each sample went to (-1 = not stored), its true label and its embedding."""
         slot, label, points = integers(slots), integers(truth_label), floats(embedding)
+        if not len(slot) == len(label) == len(points):
+            sizes = f"{len(slot)}, {len(label)} and {len(points)}"
+            raise GottaError(f"slots, labels and embeddings must be equally many, got {sizes}.")
         written, last = last_writers(slot)
         more = int(written.max(initial=-1)) + 1 - len(self._truth)
         if more > 0:  # the memory `none` holds a whole batch, whatever its capacity says

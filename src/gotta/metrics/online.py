@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gotta.errors import GottaError
+from gotta.limits import Count, require
 from gotta.types import Floats, IntArray, Truth
 
 BINS = 15
@@ -18,6 +19,8 @@ class Online:
     stands there twice and counts as two."""
 
     def __init__(self, num_classes: int, domains: Sequence[str]) -> None:
+        require("num_classes", num_classes, Count)
+        require("the number of domains", len(domains), Count)
         self.num_classes, self.domains = num_classes, tuple(domains)
         self._visits = visit_names(self.domains)
         self._seen = np.zeros((len(domains), num_classes), np.int64)  # [domain, true class]

@@ -98,6 +98,8 @@ def read_head(name: str, path: Path, model: Backbone) -> Tensor:
         if not isinstance(last, nn.Linear):
             raise GottaError("head='classifier' takes the rows of the network's last layer, and it has no linear one.")
         return last.weight.detach()
+    if not path.is_file():
+        raise GottaError(f"no class embeddings at {path}. Expected a .safetensors file with a matrix.")
     found = {key: value for key, value in read_safetensors(path)[1].items() if value.ndim == 2}
     if len(found) != 1:
         raise GottaError(f"{path} holds {len(found)} matrices. Expected one, with a row for each class.")

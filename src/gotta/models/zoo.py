@@ -86,10 +86,10 @@ def check(
     if name.endswith(".safetensors"):
         if weights is not None:
             raise GottaError(f"'{name}' has weights, and weights='{weights}' are others. Name an architecture.")
-    elif own.is_own(name):
-        own.check(name)
     elif weights is not None and pretrained.is_pretrained(weights):
         pretrained.check(name, weights)
+    elif own.is_own(name):
+        own.check(name)
     elif foreign.is_foreign(name):
         foreign.check(name)
     elif weights is not None:
@@ -157,6 +157,8 @@ def _read_network(path: Path, num_classes: int | None) -> Backbone:
     """The network of a file of ours, which says what it is."""
     record, state = read(path)
     name = record.get("architecture")
+    if name is None:
+        raise GottaError(f"the record of {path} has no architecture. Expected a file of 'gotta train'.")
     if not isinstance(name, str) or (":" in name and not architectures.is_permitted(name)):
         told = f"{path} names the architecture '{name}', which is not registered, so it was not imported"
         raise GottaError(f"{told}. If you trust it, name it yourself and give the file as its weights.")

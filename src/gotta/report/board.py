@@ -226,7 +226,9 @@ def write_leaderboard(results: Results, to: Path) -> Path:
     """Write index.html, specs/ and protocols/; the path of the page."""
     boards, others = rank_runs(results.runs, find_verified(results))
     if not boards:
-        raise GottaError(f"no run in '{results.root}' is of a protocol, as a rank needs. See `gotta ls protocols`.")
+        raise GottaError(
+            f"no run in '{results.root}' is of a protocol, so there is nothing to rank. See `gotta ls protocols`."
+        )
     shown = [run for board in boards for run in board.panel.runs]
     for run in shown:
         write_atomically(to / SPECS / f"{run.id}.yaml", dump(run.stored.spec))

@@ -70,7 +70,8 @@ class Gate:
         stream = check_stream(asked.query.get("stream", DEFAULT))
         if call == "health":
             return {"healthy": True}
-        body, given = await read_body(asked.body, self.limits), tuple[Any, ...]()
+        told = asked.headers.get("content-length")
+        body, given = await read_body(asked.body, told, self.limits), tuple[Any, ...]()
         async with asyncio.timeout(self.limits.seconds):
             if call == "predict":
                 kind = asked.headers.get("content-type", "")
@@ -78,10 +79,15 @@ class Gate:
             elif call == "feedback":
                 with one_error("feedback is not readable, an object with lists ids and labels"):
                     told = parse_json(body)
-                    given = list(told["ids"]), list(told["labels"])  # which the shadow checks
+                    ids, labels = given = told["ids"], told["labels"]
+                    lists = isinstance(ids, list) and isinstance(labels, list) and len(ids) == len(labels)
+                    if not lists or {*map(type, ids)} - {str} or {*map(type, labels)} - {int}:
+                        raise ValueError("expected texts and whole numbers, equally many")
             elif call == "admin/rollback":
-                with one_error("that is not the number of a snapshot. Expected rollback?n=1"):
-                    given = (int(asked.query["n"]),)
+                n = asked.query.get("n", "")
+                if not (n.isascii() and n.isdigit() and len(n) < 10):
+                    raise GottaError(f"n={n[:20]!r} is not the number of a snapshot. Expected rollback?n=1.")
+                given = (int(n),)
             while (said := await self.replicas(stream, call.removeprefix(ADMIN), *given)).get("status") == 503:
                 await asyncio.sleep(PAUSE)  # the stream changes hands
             return said

@@ -26,7 +26,7 @@ Answer = dict[str, Any]  # what is sent back; with "error" and "status" where so
 class Refused(GottaError):
     """Why a request is not answered, with its status in HTTP; other errors are a mistake in the request, 400."""
 
-    def __init__(self, why: str, status: int) -> None:
+    def __init__(self, why: str, status: int = 400) -> None:  # the default is for pickle, which sets it again
         super().__init__(why)
         self.status = status
 
@@ -36,8 +36,10 @@ def tell(error: GottaError) -> Answer:
     return {"error": str(error)[:500], "status": error.status if isinstance(error, Refused) else 400}
 
 
-async def read_body(parts: AsyncIterator[bytes], limits: Limits) -> bytes:
-    """The body of a request, given up as soon as it is too large or arrives too slowly."""
+async def read_body(parts: AsyncIterator[bytes], told: str | None, limits: Limits) -> bytes:
+    """The body of a request, given up as soon as it is too large or arrives too slowly. `told`: its length, it says."""
+    if told is not None and (not told.isdecimal() or int(told[:20]) > limits.bytes):
+        raise Refused(f"the request has {told[:20]} bytes, at most {limits.bytes:,} are read. Send fewer samples.", 413)
     body = bytearray()
     try:
         async with asyncio.timeout(limits.read_seconds):

@@ -23,7 +23,8 @@ def chosen_domains(dataset: Dataset, patterns: str) -> list[str]:
     """The domains that a comma list of names or wildcards picks; the clean one, or else the first, if it is empty."""
     if not patterns:
         return [CLEAN if CLEAN in dataset.domains else dataset.domains[0]]
-    return match_names("domain", "*" if patterns == "all" else patterns, dataset.domains)
+    wanted = ",".join("*" if part.strip() == "all" else part for part in patterns.split(","))
+    return match_names("domain", wanted, dataset.domains)
 
 
 def class_rows(dataset: Dataset, names: Sequence[str], domain: str, rows: int, columns: int) -> list[Row]:

@@ -31,8 +31,12 @@ class Statistics(Stateful):
     moments: tuple[Tensor, Tensor]
     outdated: bool  # whether what the memory holds no longer fits what was learned last
     shared: tuple[str, ...] = ()  # what of the state belongs to all streams of a model, by name
-    var: Tensor | None = None  # what they divide by, where they keep that: exchanged as a whole when they move
     follow: float = 0.0  # how fast the network's running statistics move with predictions
+
+    @property
+    def variances(self) -> Tensor | None:
+        """What they divide by, where they keep that: exchanged as a whole when they move."""
+        return None
 
     @property
     def domain(self) -> int | None:

@@ -38,7 +38,7 @@ def items_of(dataset: Dataset, spec: StreamSpec) -> Items:
     """The clips of a data set that has them, each with its first `spec.frames` frames; else its images."""
     clips = getattr(dataset, "clips", None)
     if clips is not None:
-        _refuse(spec, ("redraws",), "is for images, and this data set has clips. Use duplicates=...")
+        _refuse(spec, ("redraws",), "is for images, and this data set has clips. Use duplicates instead")
         _refuse(spec, ("limit",), "counts images, and this data set has clips. Use clips=... or per_class=...")
         return clip_items(dataset.labels, np.asarray(clips), spec.frames)
     _refuse(spec, ("clips", "frames"), "is for video, and this data set has no clips. Use limit=... for images")

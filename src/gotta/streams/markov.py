@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gotta.errors import GottaError
 from gotta.streams.order import ORDERS, Rng, check_labels
 from gotta.types import Floats, IntArray
 
@@ -31,6 +32,8 @@ def markov(
     """
     label, classes = check_labels(labels, num_classes)
     position = np.zeros_like(label) if domain is None else np.asarray(domain, np.int64)
+    if position.shape != label.shape or position.min() < 0:
+        raise GottaError(f"domain must tell the domain of each of {len(label)} labels, got shape {position.shape}.")
     domains = int(position.max()) + 1
     pair = position * classes + label
     images = np.bincount(pair, minlength=domains * classes).astype(np.int64)

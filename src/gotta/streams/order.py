@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gotta.errors import GottaError
-from gotta.limits import Within
+from gotta.limits import Count, Positive, Within, require
 from gotta.registry import Functions
 from gotta.types import Floats, IntArray
 
@@ -86,6 +86,7 @@ def dirichlet(
     piece. Unlike the published code this keeps every item when the labels have gaps. For very small gamma a draw can
     underflow to NaN: `published` then puts the class into the last slot and warns, `one_slot` into a random one.
     """
+    require("underflow", underflow, Underflow)
     members, shares = _draw_shares(labels, gamma, rng, num_classes, slots)
     classes, slots = shares.shape
     rank = np.empty((slots, classes), np.int64)
@@ -114,6 +115,7 @@ def runs(
     shuffled; neighbouring runs of one class look like a longer one.
     """
     length = USUAL_RUN if run_length is None else run_length
+    require("run_length", length, FromOne)
     members, shares = _draw_shares(labels, gamma, rng, num_classes, slots)
     _repair(shares, members, rng)
     pieces: list[IntArray] = []
@@ -165,6 +167,7 @@ def note_chunks(
     label: IntArray, beta: float, rng: Rng, classes: int, min_chunk: int = 10
 ) -> tuple[list[IntArray], list[IntArray], int]:
     """For each class its shuffled items and the chunk of each of them; and how many rounds of draws were needed."""
+    require("beta", beta, Positive)
     few = min_chunk * classes > len(label)
     for attempt in range(1, 1 if few else MOST_ATTEMPTS + 1):
         members, chunk, lost = _note_round(label, beta, rng, classes)
@@ -220,6 +223,8 @@ def _draw_shares(
     """For each class its items, and what share of them each slot is to have [C, S]."""
     label, classes = check_labels(labels, num_classes)
     slots = min(classes, MOST_SLOTS) if slots is None else slots
+    require("slots", slots, Count)
+    require("gamma", gamma, Positive)
     return _members(label, classes), rng.dirichlet(np.full(slots, gamma), classes)
 
 

@@ -35,7 +35,8 @@ class Stream:
     one another.
     """
 
-    def __init__(self, dataset: Dataset, spec: StreamSpec = StreamSpec()) -> None:
+    def __init__(self, dataset: Dataset, spec: StreamSpec | None = None) -> None:
+        spec = StreamSpec() if spec is None else spec
         if mistakes := check(spec):
             raise GottaError("\n".join(mistakes))
         pools = _pools(dataset, spec)
@@ -66,7 +67,13 @@ class Stream:
         return len(self.batches)
 
     def __iter__(self) -> Iterator[Step]:
-        return (self.step(k) for k in range(len(self)))
+        return self.iter_from(0)
+
+    def iter_from(self, first: int) -> Iterator[Step]:
+        """The steps from number `first` on, to go on in the middle."""
+        if not 0 <= first <= len(self):
+            raise GottaError(f"step {first} does not exist: the stream has steps 0..{len(self) - 1}.")
+        return (self.step(k) for k in range(first, len(self)))
 
     def step(self, k: int, pixels: Images | None = None) -> Step:
         """Step number k, with its pixels; who has read them already passes them on."""

@@ -126,7 +126,7 @@ def test_a_recipe_chooses_one_of_the_values_that_a_protocol_leaves_open():
     [spec] = read_recipe(recipe, "mine").runs(seeds=[0])
     assert spec.stream["class_imbalance"] == 10
     recipe["base"]["stream"]["class_imbalance"] = 50
-    told = r"stream.class_imbalance=50 is not of protocol imbalance-1. Choose one of 10.0, 100.0, 200.0."
+    told = r"stream.class_imbalance=50 is not of protocol imbalance-1. Expected 10.0, 100.0, 200.0, or"
     with pytest.raises(GottaError, match=told):
         read_recipe(recipe, "mine").runs()
 
@@ -141,7 +141,7 @@ def test_a_recipe_may_begin_with_a_protocol_and_not_contradict_it():
     specs = read_recipe(recipe, "mine").runs(seeds=[0])
     assert [name_of(spec) for spec in specs] == ["iid-1", "iid-1"]
     recipe["base"]["stream"]["severity"] = 3
-    with pytest.raises(GottaError, match=r"stream.severity=3 is not of protocol iid-1. Choose one of 5, or"):
+    with pytest.raises(GottaError, match=r"stream.severity=3 is not of protocol iid-1. Expected 5, or"):
         read_recipe(recipe, "mine").runs()
     with pytest.raises(GottaError, match=r"protocol 'iid-2' is unknown. Did you mean 'iid-1'"):
         read_recipe({**recipe, "protocol": "iid-2"}, "mine").runs()

@@ -237,7 +237,7 @@ def test_a_capacity_of_the_wrong_kind_is_one_mistake(tmp_path):
 def test_unknown_and_missing():
     with pytest.raises(GottaError, match="Did you mean 'mini'"):
         load_recipe("mni")
-    with pytest.raises(GottaError, match="cannot be read: No such file"):
+    with pytest.raises(GottaError, match="Known by name: advise"):
         load_recipe("nowhere.yaml")
 
 

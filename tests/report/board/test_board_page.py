@@ -54,7 +54,7 @@ def test_specs_of_runs_that_are_gone_go_and_nothing_else_does(tmp_path):
 
 def test_runs_of_no_protocol_are_nothing_to_rank(tmp_path):
     store = stored(tmp_path / "runs", [made(stream__gamma=0.7)])
-    with pytest.raises(GottaError, match="is of a protocol, as a rank needs"):
+    with pytest.raises(GottaError, match="is of a protocol, so there is nothing to rank"):
         write_leaderboard(read_results(store), tmp_path / "site")
     assert not (tmp_path / "site").exists()
 

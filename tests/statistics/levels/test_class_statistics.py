@@ -380,9 +380,9 @@ def test_a_network_without_batch_norm_has_the_prior_alone_and_says_so():
 
 
 def test_what_cannot_be_is_one_error():
-    with pytest.raises(GottaError, match="moved by the samples that are predicted"):
+    with pytest.raises(GottaError, match="follow the samples that are predicted"):
         adapt(seeded_net(), "norm", "fifo", 4, 10, statistics="class", fed_by="memory")
-    with pytest.raises(GottaError, match="no rate to choose"):
+    with pytest.raises(GottaError, match="take no rate"):
         adapt(seeded_net(), "norm", statistics="class", rate=0.1)
     with pytest.raises(GottaError, match=r"statistics 'clas' is unknown\. Did you mean 'class'"):
         adapt(seeded_net(), "norm", statistics="clas")

@@ -226,10 +226,10 @@ def engine_options(address: str, gpus: float, resources: str, pack: int, slurm: 
         amounts = {name: float(value) for name, value in _pairs(resources).items()}
         if not all(name and 0 < amount < inf for name, amount in amounts.items()):
             raise ValueError(resources)
-    with one_error(f"--slurm {slurm}: expected name=value by comma, minutes above 0: partition=gpu,minutes=60"):
-        options = _pairs(slurm)
-        if "" in options or int(options.get("minutes", 1)) < 1:
-            raise ValueError(slurm)
+    options = _pairs(slurm)
+    minutes = options.get("minutes", "1")
+    if "" in options or not (minutes.isascii() and minutes.isdigit() and int(minutes[:9])):
+        raise GottaError(f"--slurm {slurm}: expected name=value by comma, minutes above 0: partition=gpu,minutes=60.")
     given = {"address": address, "gpus": gpus, "resources": amounts, "options": options}
     return {name: value for name, value in given.items() if value} | ({"pack": pack} if pack > 1 else {})
 

@@ -85,9 +85,12 @@ def run_beside(console: Console, plan: "Plan", device: str, journal: Path | None
     from gotta.experiment.run.run import run as run_once
     from gotta.experiment.run.scoring import latency as latencies
     from gotta.files import check_writable
+    from gotta.workflow.bench_plan import check_device
 
-    plan.check(device)
-    if journal is not None:
+    if journal is None:
+        plan.check(device)
+    else:  # it needs no store
+        check_device(device)
         check_writable(journal)
     steps, summary = run_once(plan.specs[0], journal=journal, device=device)
     if journal is not None:

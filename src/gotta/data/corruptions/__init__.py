@@ -8,6 +8,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gotta.data.corruptions import blur, digital, noise, spatter, weather
@@ -43,7 +44,7 @@ def corrupt(
     (parameters, key), seed = find_at(name, severity, table), check_seed(seed)
     images = check_images(images)
     rows = check_index(index, len(images))
-    out = images.copy()
+    out = np.empty(images.shape, np.uint8) if severity else np.array(images)
     piece = max(1, _PIXELS_AT_ONCE // (images.shape[1] * images.shape[2]))
     for start in range(0, len(images) if severity else 0, piece):
         part = slice(start, start + piece)

@@ -94,5 +94,5 @@ def chosen(entry: Entry, only: str = "") -> list[Form]:
         hint = f"{entry.hint[0].upper()}{entry.hint[1:]}." if entry.hint else "Ask its authors."
         raise GottaError(f"{entry.title} has no address to download from. {hint}")
     parts = {name: form for form in entry.downloads for name in (form.part, form.name)}
-    names = match_names(f"part of {entry.name}", only or ",".join(entry.fetch), parts)
+    names = match_names(f"part of {entry.name}", only.strip(" ,") or ",".join(entry.fetch), parts)
     return list(dict.fromkeys(parts[name] for name in names))

@@ -119,6 +119,8 @@ def check_record(folder: Path, recipe: dict[str, Any]) -> None:
         return write_atomically(path, json.dumps(recipe, indent=1) + "\n")
     with reading_error(f"'{path}', which says how the files beside it were made, is damaged", "Remove it if you know."):
         made = dict(read_json(path))
+        if not made:
+            raise ValueError("it is empty")
     if different := [name for name in recipe if made.get(name) != recipe[name]]:
         told = f"'{folder}' was made with another {', '.join(different)}"
         raise GottaError(f"{told}. Choose another folder, or make it as before.")

@@ -4,7 +4,6 @@ CIFAR-100 has its 100 fine labels.
 """
 
 import io
-import operator
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -116,8 +115,10 @@ def _from_sheets(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Im
     """One PNG per batch, one image per row of 1024 pixels; the labels of all batches in one list."""
     sheets = [_sheet(path, f"{batch}.png", files[f"{batch}.png"]) for batch in cifar.batches[split]]
     with reading_error(f"{path}: no list of labels in {split}_lables.json", "Download it again."):
-        labels = np.array([operator.index(label) for label in parse_json(files[f"{split}_lables.json"])], np.int64)
-    return np.concatenate(sheets).reshape(-1, 32, 32, 3), labels
+        labels = parse_json(files[f"{split}_lables.json"])
+        if not isinstance(labels, list) or {*map(type, labels)} != {int}:
+            raise ValueError("expected whole numbers")
+    return np.concatenate(sheets).reshape(-1, 32, 32, 3), np.array(labels, np.int64)
 
 
 def _from_pickles(cifar: Cifar, path: Path, files: Files, split: str) -> tuple[Images, IntArray]:

@@ -68,6 +68,8 @@ class CifarC:
 
 def load_array(path: Path) -> NDArray[Any]:
     """A mapped .npy file; whatever is wrong with it is one error."""
+    if not path.is_file():  # a pipe would wait for somebody to write to it
+        raise GottaError(f"no '{path}'. Unpack the archive again, or leave this out.")
     with reading_error(f"'{path}' is not a complete NumPy file", "Download it again."):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):

@@ -60,10 +60,14 @@ class ImageNetC:
 
     def images(self, domain: str, indices: IntArray) -> Images:
         indices = check_request(domain, indices, self.domains, len(self.labels))
-        shown = [self._image(self._folders[domain] / self.names[row]) for row in indices]
-        return np.array(shown, np.uint8).reshape(-1, self.size, self.size, 3)
+        images = np.empty((len(indices), self.size, self.size, 3), np.uint8)
+        for at, row in enumerate(indices):
+            images[at] = self._image(self._folders[domain] / self.names[row])
+        return images
 
     def _image(self, path: Path) -> Images:
+        if not path.is_file():
+            raise GottaError(f"no '{path}', which other domains have. Unpack this one again.")
         image = decode(path, path)
         if image.size != (self.size, self.size):
             told = f"'{path}' has {image.size[0]} x {image.size[1]} pixels. Expected {self.size} x {self.size}"

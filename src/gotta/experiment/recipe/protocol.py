@@ -62,7 +62,7 @@ class Protocol(Section):
                 own[section][key] = value = dict(given.get(section) or {}).get(key, values[0])
                 if value not in values:
                     told = ", ".join("none" if known is None else str(known) for known in values)
-                    way_out = f"Choose one of {told}, or leave it out."
+                    way_out = f"Expected {told}, or leave it out."
                     raise GottaError(f"{section}.{key}={value} is not of protocol {self.name}. {way_out}")
         return merged(own, given)
 

@@ -213,6 +213,8 @@ def load_recipe(name_or_path: str | Path) -> Recipe:
         ours = {known.stem: known for known in FOLDER.rglob("*.yaml")}
         check_known("recipe", str(name_or_path), ours)
         path = ours[str(name_or_path)]
+    elif not path.exists():
+        raise GottaError(f"no recipe at {path}. Known by name: {', '.join(recipes())}.")
     return read_recipe(read(path), str(path))
 
 

@@ -47,7 +47,7 @@ def describe(problem: Any, cls: type[BaseModel], kind: str = "setting", below: s
         return str(unknown(kind, where, [".".join([*path[:-1], name]) for name in cls.model_fields]))
     if problem["type"] == "missing":
         return f"{where} is missing."
-    return f"{where}: {in_words(problem).rstrip('.')}; got {problem['input']!r}."
+    return f"{where}: {in_words(problem).rstrip('.')}; got {problem['input']!r:.80}."
 
 
 def _find_model(annotation: Any) -> type[BaseModel] | None:

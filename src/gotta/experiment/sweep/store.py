@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import tarfile
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.identity import FORMAT, hash_of, run_id
 from gotta.experiment.sweep.bucket import bucket_of, pack, place_of, unpack
 from gotta.experiment.sweep.processes import alive, machine
-from gotta.files import check_writable, digest, sync_folder, write_lines
+from gotta.files import digest, sync_folder, write_lines
 from gotta.json_yaml import open_plain, parse_json, plain, read_bytes
 
 SECTIONS = ("spec", "summary", "environment", "identity", "recipe")  # of a run; the last if one asked for it
@@ -152,12 +153,15 @@ class Store:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _try_to_write(self) -> None:
-        check_writable(self.folder / ".probe")
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
             if self.bucket is not None:
                 self.bucket.is_exclusive()
         except OSError as error:
-            raise GottaError(f"cannot write to '{self.address}': {error}. Name another one.") from error
+            why = f"{error.strerror or error}. Name a folder that can be written"
+            raise GottaError(f"cannot write to '{self.address}': {why}.") from error
 
     def _share(self, aside: Path, id: str) -> bool:
         """Let all have a run, unless they have it. Whoever is killed after this fetches it again."""

@@ -20,7 +20,7 @@ def cost_figures(panel: Panel) -> list[Figure]:
     """Every cell as a point, the front as a line."""
     points, which = [], ""
     for rows in panel.methods.values():
-        kept, left_out = keep_lines(rows.values())
+        kept, left_out = keep_lines(rows.values(), controls=True)
         if left_out:
             which = " Of a method with many rows, the best."
         for entry in kept:

@@ -92,11 +92,18 @@ def _is_bare(entry: Entry) -> bool:
     return entry.row == NO_MEMORY and entry.is_about_memories and not entry.column.is_source
 
 
-def keep_lines(entries: Iterable[Entry], most: int = MANY) -> tuple[list[Entry], str]:
-    """All lines in their order if a figure can show them, else those to look at first; and a sentence that says so."""
+def keep_lines(entries: Iterable[Entry], most: int = MANY, controls: bool = False) -> tuple[list[Entry], str]:
+    """All lines in their order if a figure can show them, else those to look at first; and a sentence that says so.
+
+    With `controls` all of these stay, and no memory.
+    """
     known = list(entries)
-    chosen = known if len(known) <= most else first_lines(known, most)
-    told = f" {most} of {len(known)} rows: the best, and what there is to compare with." if chosen is not known else ""
+    if len(known) <= most:
+        return known, ""
+    fixed = [entry for entry in known if controls and (entry.row.is_control or entry.row == NO_MEMORY)]
+    others = [entry for entry in known if entry not in fixed]
+    chosen = [*fixed, *first_lines(others, max(1, most - len(fixed)))]
+    told = f" {len(chosen)} of {len(known)} rows: the best, and what there is to compare with."
     return [entry for entry in known if entry in chosen], told
 
 

@@ -131,7 +131,7 @@ def visit_figures(panel: Panel) -> list[Figure]:
     """For each method whose stream recurs."""
     found = []
     for method, rows in panel.methods.items():
-        kept, which = keep_lines(rows.values())
+        kept, which = keep_lines(rows.values(), controls=True)
         curves: Curves = {}
         for entry in kept:
             met = max(map(errors_by_visit, entry.runs), key=len)

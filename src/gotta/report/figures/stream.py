@@ -35,7 +35,8 @@ def diagnostics_figures(panel: Panel) -> list[Figure]:
     found = []
     for method, rows in panel.methods.items():
         without = (NO_MEMORY, RUNNING, SAME_SAMPLES)
-        kept, which = keep_lines(entry for row, entry in rows.items() if row.plain() not in without)
+        held = (entry for row, entry in rows.items() if row.plain() not in without)
+        kept, which = keep_lines(held, controls=True)
         lines = {entry: line for entry, line in first_seed(kept).items() if line.state}
         if lines:
             found.append(_diagnostics(method.label, lines, which))

@@ -106,8 +106,8 @@ def server(root: str | Path, host: str = "127.0.0.1", port: int = 0) -> Threadin
 
     try:
         return Server((host, port), Handler)
-    except OSError as error:
-        told = f"cannot listen on {host} port {port}: {error.strerror or error}"
+    except (OSError, OverflowError) as error:
+        told = f"cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}"
         raise GottaError(f"{told}. Try --port 0, which takes any free one, or --host 127.0.0.1.") from None
 
 

@@ -88,7 +88,8 @@ def _stream(runs: Runs) -> str:
 def _stream_part(run: Run, part: str, words: Mapping[str, str]) -> str:
     """An order or a schedule in words, with its name and what it reads."""
     chosen = getattr(run.stream, part)
-    read = [f"{name} {show_value(getattr(run.stream, name))}" for name in READ.get(chosen, ())]
+    told = {name: getattr(run.stream, name) for name in READ.get(chosen, ())}
+    read = [f"{name} {show_value(value)}" for name, value in told.items() if value is not None]
     name = ", ".join([f"{part} {chosen}", *read])
     return f"{words[chosen]} ({name})" if chosen in words else name
 

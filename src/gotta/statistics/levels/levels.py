@@ -115,6 +115,10 @@ class Levels(Statistics):
         return made
 
     @property
+    def variances(self) -> Tensor:
+        return self.var
+
+    @property
     def domain(self) -> int | None:
         return (self.jumps + 1 if self.away else 0) if self.sizes else None
 

@@ -9,6 +9,8 @@ from gotta.errors import GottaError, check_known
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.cell import Listener, Work
 
+OWNER = {"address": "ray", "resources": "ray", "pack": "slurm", "options": "slurm"}  # of what one engine alone takes
+
 
 class Engine(Protocol):
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
@@ -23,6 +25,6 @@ def engine(name: str, jobs: int, **options: Any) -> Engine:
     known = [option for option in signature(kind).parameters if option != "jobs"]
     for option in options:
         if option not in known:
-            raise GottaError(f"engine '{name}' takes {', '.join(known)}, and no '{option}'. Choose another: --engine.")
+            raise GottaError(f"'{option}' is for engine {OWNER.get(option, 'local or ray')}, not for {name}.")
     made: Engine = kind(jobs, **options)
     return made

@@ -41,7 +41,8 @@ def choose_gpus(wanted: float, device: str) -> list[str]:
     found = find_gpus()
     if wanted != int(wanted) or wanted > len(found):
         told = f"gpus={wanted:g}: expected a whole number of at most {len(found)}, the GPUs of this machine"
-        raise GottaError(f"{told}: {', '.join(found)}. More jobs than GPUs share them: --jobs 16 --gpus 8.")
+        told += f": {', '.join(found)}" if found else ""
+        raise GottaError(f"{told}. More jobs than GPUs share them: --jobs 16 --gpus 8.")
     return found[: int(wanted)] if wanted else found
 
 
