@@ -107,7 +107,8 @@ def test_pages_of_a_few_kept_lines_say_what_was_run_and_what_was_not(few):
     )
     assert "| corruptions x seeds | 5 x 1 | 5 x 1 |" in pages["table1"]
     assert "| cstu | · (71.49) | · (69.23) |" in pages["table1"]
-    assert "**2 comparisons: 2 undecided.**" in pages["table1"]
+    assert "| fps above RoTTA with fps, M=32 | Norm |" in pages["table1"]
+    assert "**3 comparisons: 3 undecided.**" in pages["table1"]
     assert "(table1.md) | 4 of 192 |" in pages["paper"]
     assert "What was run: Norm 3 of 40 cells (1 seed), RoTTA 1 of 40 cells (1 seed)." in pages["table2"]
     assert (
