@@ -32,7 +32,7 @@ WHOLE = {  # images in each domain
     "tinyimagenet": 10_000,
     "imagenet_c": 50_000,
 }
-SECTIONS = {False: "Each sample on its own", True: "Uses the order of samples"}
+SECTIONS = {False: "Each sample on its own", True: "Uses the order of samples or the mix of a batch"}
 COLUMNS = ("rank", "accuracy", "seeds", "step", "forwards", "seconds", "published", "verified")
 
 
