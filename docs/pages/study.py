@@ -141,9 +141,13 @@ def plan(recipe: str, variant: str) -> Sequence[RunSpec]:
     return load_recipe(recipe).runs(variant)
 
 
-def make(root: Path) -> dict[Path, str]:
+def read_study(root: Path) -> Study:
     files = [path for path in Kept(root / "results").files if path.stem.startswith("study-") or path.stem == "signs"]
-    study = Study([run for path in files for run in read_results(path).runs])
+    return Study([run for path in files for run in read_results(path).runs])
+
+
+def make(root: Path) -> dict[Path, str]:
+    study = read_study(root)
     pages = [Page(name, **about) for name, about in WORDS["pages"].items()]
     made = {root / "docs/results" / f"{page.name}.md": make_page(page, study) for page in pages if not page.linked}
     return {root / "docs/results/paper.md": one_screen(pages, study), **made}
@@ -277,13 +281,19 @@ class Shown:
     printed: Mapping[str, str]
     ours: Mapping[str, float]
     tau: Agreement
-    size: str  # corruptions and seeds
+    domains: tuple[int, ...]
+    seeds: int  # that all of its rows have
+
+    @property
+    def size(self) -> str:
+        """Corruptions and seeds."""
+        return f"{' and '.join(map(str, self.domains))} x {self.seeds}"
 
     def show(self, name: str) -> str:
         if self.cell.method == "source" and name != NONE:
             return ""
         mine = f"{self.ours[name]:.1f}" if name in self.ours else EMPTY
-        memories = [value for memory, value in self.ours.items() if memory not in (NONE, *list(OURS)[1:])]
+        memories = [value for memory, value in self.ours.items() if memory not in (NONE, *OURS)]
         if name in self.ours and name not in (NONE, *OURS) and self.ours[name] == max(memories) and len(memories) > 1:
             mine = f"**{mine}**"
         return f"{mine} ({self.printed[name]})" if name in self.printed else mine
@@ -295,9 +305,9 @@ def column_of(cells: Sequence[Published], study: Study) -> Shown:
     wanted = [ours_of(cells[0], name) for name in names]
     ours = {name: value for name, value in zip(names, study.values(wanted), strict=True) if value is not None}
     printed = {cell.memory: f"{cell.value:.{cell.decimals}f}" for cell in cells}
-    domains = {len(run.domains) for one in wanted for run in study.find(one)}
-    size = f"{' and '.join(map(str, sorted(domains)))} x {len(study.seeds(wanted))}"
-    return Shown(cells[0], printed, ours, agreement(ours, {cell.memory: cell.value for cell in cells}), size)
+    domains = tuple(sorted({len(run.domains) for one in wanted for run in study.find(one)}))
+    tau = agreement(ours, {cell.memory: cell.value for cell in cells})
+    return Shown(cells[0], printed, ours, tau, domains, len(study.seeds(wanted)))
 
 
 def row_name(name: str) -> str:
