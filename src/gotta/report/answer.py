@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from gotta.report.cells import MARKS, ORDER
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.panel import Entries, Entry, Panel, at_best
 from gotta.report.rows import NO_MEMORY, RUNNING, SAME_SAMPLES, Column, list_in_words
@@ -248,7 +249,8 @@ def _tell_others(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], 
         told.append(f"{_lead(best, f'of all {len(ranked)} entries')}{order}.")
     elif not found and best[0].column.uses_order:
         bare = max((one for one in ranked if not one.column.uses_order), key=lambda one: one.mean, default=None)
-        told += [f"Best without using the order of samples: {bare.name} ({bare.shown})."] if bare else []
+        every = f"Every entry {MARKS[ORDER]}."
+        told.append(f"Best without using the order of samples: {bare.name} ({bare.shown})." if bare else every)
     above = [e for e in panel.entries if not e.is_ranked and not e.accuracy.no_effect and e.mean > best[0].mean]
     controls = [f"{e.column.label} + {e.row.short} ({e.shown})" for e in above if e.row.is_control]
     told += [f"Higher, but a control: {_list(controls, 'controls')}."] if controls else []
