@@ -167,7 +167,9 @@ def _caption(judged: Sequence[InTable]) -> list[str]:
         "same size, where it was run.",
     ]
     if margins := sorted({one.claim.within for one in judged} - {0.0}):
-        lines.append(f"Level with: no more than {_and(margins)} point below, which takes the place of zero.")
+        lines.append(
+            f"Level with: the first may be {_and(margins)} point below, so -{_and(margins)} takes the place of zero."
+        )
     if any(one.verdict == UNJUDGED for one in judged):
         lines.append(f"Undecided: a verdict needs {PAIRS} pairs of domain and seed, from {SEEDS} seeds at least.")
     said = dict.fromkeys(sentence for one in judged for sentence in one.said)

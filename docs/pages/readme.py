@@ -11,7 +11,7 @@ from pages.study import RUNNING, Shown, Study, column_of, read_study
 WORDS = {1: "one", 2: "two", 3: "three"}
 METHODS = {"norm": "Norm", "note": "NOTE", "rotta": "RoTTA"}
 MEMORIES = {
-    "none": "none",
+    "none": "none, steps of 64",
     "fifo": "FIFO",
     "reservoir": "Reservoir",
     "cbfifo": "FIFO in every class",

@@ -188,7 +188,11 @@ def one_screen(pages: Sequence[Page], study: Study) -> str:
         MADE,
         "# The paper in one screen",
         str(WORDS["first"]).format(stand_in=WORDS["stand_ins"]["resnet20"]),
-        grid("the paper's", ["runs", "rank agreement, Kendall's tau", *VERDICTS, "of the confirmed, the control passes"], rows),
+        grid(
+            "the paper's",
+            ["runs", "rank agreement, Kendall's tau", *VERDICTS, "of the confirmed, the control passes"],
+            rows,
+        ),
         tell(list(everything.values())),
         rule(),
         "Four claims are about more than two cells, and get no verdict:",

@@ -80,6 +80,8 @@ def test_a_comparison_that_two_pages_make_counts_once():
     screen = one_screen(list(PAGES.values()), study((0, 1, 2)))
     assert "(table1.md) | 0 of 192 | Norm +0.67 (n=4) | 3 | 0 | 0 | 0 | 2 |" in screen, "these have ids of their own"
     assert "**5 comparisons: 5 confirmed.**" in screen
+    assert "ours: · (M = 8), · (M = 16), · (M = 32), · (M = 64) ([figures of capacity](capacity.md))" in screen
+    assert "+3.0 (practical: Dirichlet, never reset)" in screen
 
 
 @pytest.fixture
