@@ -63,6 +63,9 @@ class Ray:
         return self.address or os.environ.get(ADDRESS, "")
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
+        if work.device.startswith("cuda") and not self.gpus:
+            told = f"device '{work.device}' with gpus=0: Ray shows a cell the GPUs that it asks for, and no others"
+            raise GottaError(f"{told}. Give --gpus 1, or a share such as --gpus 0.25.")
         ray = _ray()
         if ray.is_initialized():
             _Driver(ray, self, work, listen).run(specs)
