@@ -75,8 +75,9 @@ def main() -> None:
             _tell_as_json(str(error))
             sys.exit(2)
         except SystemExit as end:
-            if hasattr(end.__context__, "format_message"):  # typer has printed it: an argument is missing, and the like
-                _tell_as_json(end.__context__.format_message())
+            mistake: Any = end.__context__
+            if hasattr(mistake, "format_message"):  # typer has printed it: an argument is missing, and the like
+                _tell_as_json(mistake.format_message())
             raise
 
 

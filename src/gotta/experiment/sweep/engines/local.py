@@ -40,14 +40,9 @@ def choose_gpus(wanted: float, device: str) -> list[str]:
         return []
     found = find_gpus()
     if wanted != int(wanted) or wanted > len(found):
-        there = f"at most {len(found)}, the GPUs of this machine: {', '.join(found)}"
-        told = (
-            f"gpus={wanted:g}: expected a whole number of {there if found else 'GPUs of this machine, which has none'}"
-        )
-        way_out = (
-            "More jobs than GPUs share them: --jobs 16 --gpus 8" if found else "Use --device cpu, or another engine"
-        )
-        raise GottaError(f"{told}. {way_out}.")
+        told = f"gpus={wanted:g}: expected a whole number of at most {len(found)}, the GPUs of this machine"
+        told += f": {', '.join(found)}" if found else ""
+        raise GottaError(f"{told}. More jobs than GPUs share them: --jobs 16 --gpus 8.")
     return found[: int(wanted)] if wanted else found
 
 

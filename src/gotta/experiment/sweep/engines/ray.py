@@ -63,9 +63,7 @@ class Ray:
         return self.address or os.environ.get(ADDRESS, "")
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
-        if work.device.startswith("cuda") and not self.gpus:
-            told = f"device '{work.device}' with gpus=0: Ray shows a cell the GPUs that it asks for, and no others"
-            raise GottaError(f"{told}. Give --gpus 1, or a share such as --gpus 0.25.")
+        check_gpus(self.gpus, work.device)
         ray = _ray()
         if ray.is_initialized():
             _Driver(ray, self, work, listen).run(specs)
@@ -81,6 +79,13 @@ class Ray:
                 _Driver(ray, self, work, listen).run(specs)
             finally:
                 ray.shutdown()
+
+
+def check_gpus(gpus: float, device: str) -> None:
+    """Refuse a sweep whose cells could not see the device that they are to use."""
+    if device.startswith("cuda") and not gpus:
+        told = f"device '{device}' with gpus=0: Ray shows a cell the GPUs that it asks for, and no others"
+        raise GottaError(f"{told}. Give --gpus 1, or a share such as --gpus 0.25.")
 
 
 def find_modules(specs: Sequence[RunSpec]) -> list[str]:
