@@ -310,4 +310,5 @@ def connect(ray: Any, address: str, **given: Any) -> None:
         ray.init(address=address or "local", log_to_driver=False, **given)
     except Exception as error:  # Ray raises anything here, Exception itself among it
         what = f"no Ray cluster at '{address}'" if address else "Ray does not start here"
-        raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
+        way_out = ". If it is there and asks for a token, set RAY_AUTH_MODE=token" if address else ""
+        raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}{way_out}") from error
