@@ -10,7 +10,7 @@ import yaml
 from torch import nn
 
 from gotta.experiment.run.loaded import data_of, model_of
-from gotta.report.groups import group
+from gotta.groups import group
 from gotta.report.stored_run import Run
 from gotta.safe_text import tell_number
 from gotta.statistics.normalization import has_batch_norm

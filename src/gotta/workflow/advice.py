@@ -62,7 +62,7 @@ class Candidate:
 
     @property
     def uses_order(self) -> bool:
-        return self.run.prior != "none" or self.run.spec.method.name == "lame"
+        return self.run.uses_order
 
     @property
     def is_source(self) -> bool:

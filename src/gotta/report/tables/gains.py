@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import permutations
 
+from gotta.groups import group
 from gotta.report.cells import MARKS, ORDER, Cell, Line, Table, of_difference
-from gotta.report.groups import group
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.panel import AXES, Entry, Panel, Place, at_best
 from gotta.report.rows import NO_MEMORY, RUNNING, Row
