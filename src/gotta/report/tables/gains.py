@@ -73,10 +73,8 @@ def _explain(cells: Collection[Cell]) -> str:
 def _apart_from_prior(run: Run) -> str:
     """Everything that a run is besides its prior and its seed."""
     settings = {name: value for name, value in run.section(*AXES).items() if name not in PRIOR_SETTINGS}
-    name = run.spec.method.name
-    return json.dumps(
-        [WITHOUT_PRIOR.get(name, name), {**settings, "method.name": ""}, run.spec.control], sort_keys=True
-    )
+    name = WITHOUT_PRIOR.get(run.spec.method.name, run.spec.method.name)
+    return json.dumps([{**settings, "method.name": name}, run.spec.control], sort_keys=True)
 
 
 WIN, TIE, LOSS = 1, 0, -1  # verdicts of a difference
