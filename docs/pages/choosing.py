@@ -10,8 +10,8 @@ import yaml
 from torch import nn
 
 from gotta.experiment.run.loaded import data_of, model_of
+from gotta.groups import group
 from gotta.report.cells import ORDER
-from gotta.report.groups import group
 from gotta.report.stored_run import Run
 from gotta.safe_text import tell_number
 from gotta.statistics.normalization import has_batch_norm

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gotta.report.groups import group
+from gotta.groups import group
 from gotta.report.pairs import Difference, difference
 from gotta.report.stored_run import Run
 from pages.parts import grid, join, read, tell_gap

@@ -13,8 +13,8 @@ import yaml
 from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept
+from gotta.groups import group
 from gotta.methods import methods
-from gotta.report.groups import group
 from gotta.report.latex import proper
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.paper.numbers import EPSILON, PaperTable, Published, tables

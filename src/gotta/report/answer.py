@@ -199,13 +199,11 @@ def _tell_best(panel: Panel, best: Sequence[Entry], count: int) -> str:
 def _tell_controls(found: Sequence[Finding]) -> str:
     """What a moving average without a memory would have done."""
     known = [(one.best, one.over_control) for one in found if one.over_control is not None]
-    if not known or len(known) > NAMED:
+    if len(known) > NAMED:
         above = sum(gap.estimate is not None and gap.estimate.mean > 0 for _, gap in known)
-        return f"The best memory is above {CONTROL} for {above} of {len(known)} methods." if known else ""
-    told = [
-        f"{entry.name} is {tell_difference(gap, CONTROL if k == 0 else 'it')}" for k, (entry, gap) in enumerate(known)
-    ]
-    return f"{'; '.join(told)}."
+        return f"The best memory is above {CONTROL} for {above} of {len(known)} methods."
+    told = [f"{entry.name} is {tell_difference(gap, 'it' if k else CONTROL)}" for k, (entry, gap) in enumerate(known)]
+    return f"{'; '.join(told)}." if told else ""
 
 
 def _tell_certainty(panel: Panel, found: Sequence[Finding], ranked: Sequence[Entry]) -> str:

@@ -126,9 +126,8 @@ def run(
     `spec` is a `RunSpec`, the path of a spec file, or settings such as {"method.name": "tent"}; `given` are sections
     and stand over it. What is left open keeps its default. The run is kept in `out`, and reused if it is there.
     """
-    result = plan_run(spec, out=out, record=record, **given).run(
-        1, threads, device, "local", snapshot_every, log, listen
-    )
+    planned = plan_run(spec, out=out, record=record, **given)
+    result = planned.run(1, threads, device, "local", snapshot_every, log, listen)
     if result.failures:
         raise GottaError(result.failures[0].message)
     return result
