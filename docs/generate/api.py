@@ -18,22 +18,24 @@ ROOMS = {
     "gotta.metrics": "Metrics",
     "gotta.workflow": "Plan, run, conclude",
     "gotta.checks.memory": "Checks of memories",
+    "gotta.checks.method": "Checks of methods",
+    "gotta.checks.statistics": "Checks of statistics",
+    "gotta.checks.prior": "Checks of priors",
+    "gotta.checks.stream": "Checks of orders and schedules",
+    "gotta.checks.dataset": "Checks of data sets",
     "gotta.report.figures": "Figures of a report",
-}
-# Rooms without an `__all__`, and what of them the pages name.
-NAMED = {
-    "gotta.types": ("Types", ("Prediction", "MemoryBatch", "Truth", "Step")),
-    "gotta.checks.method": ("Checks of methods", ("run", "check")),
-    "gotta.checks.stream": ("Checks of orders and schedules", ("run", "check")),
-    "gotta.checks.dataset": ("Checks of data sets", ("run", "check")),
-    "gotta.doctor": ("The doctor", ("examine",)),
-    "gotta.processor": ("The processor", ("probe_bfloat16",)),
+    "gotta.doctor": "The doctor",
+    "gotta.hub": "The hub",
+    "gotta.types": "Types",
+    "gotta.state": "State",
+    "gotta.errors": "Errors",
+    "gotta.processor": "The processor",
 }
 
 
 def api_pages() -> dict[str, str]:
     """File name -> text. A name that stands on a page already is a link there."""
-    rooms = {room: (title, tuple(import_module(room).__all__)) for room, title in ROOMS.items()} | NAMED
+    rooms = {room: (title, tuple(import_module(room).__all__)) for room, title in ROOMS.items()}
     pages: dict[str, str] = {}
     known: dict[int, str] = {}
     for room, (title, names) in rooms.items():

@@ -64,14 +64,24 @@ def __dir__() -> list[str]:
 
 
 def list_memories() -> list[str]:
-    """The names of all memory policies."""
+    """The names of all memory policies.
+
+    >>> import gotta
+    >>> "fps" in gotta.list_memories()
+    True
+    """
     from gotta.memory import policies
 
     return policies.names()
 
 
 def list_methods() -> list[str]:
-    """The names of all methods."""
+    """The names of all methods.
+
+    >>> import gotta
+    >>> "tent" in gotta.list_methods()
+    True
+    """
     from gotta.methods import methods
 
     return methods.names()

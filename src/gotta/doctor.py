@@ -32,6 +32,8 @@ from gotta.safe_text import tell_number
 from gotta.statistics.normalization import has_batch_norm
 from gotta.types import torch_images
 
+__all__ = ["examine"]
+
 AS_EXPECTED, TWICE, NOT_AT_ALL, CANNOT_TELL = "as expected", "normalised twice", "not normalised", "cannot tell"
 NORMALISATION = (_BatchNorm, _InstanceNorm, nn.GroupNorm, nn.LayerNorm)
 COMMON = [PREPROCESSING[name] for name in ("cifar10", "imagenet", "half")]

@@ -10,11 +10,21 @@ from typing import Any
 
 from gotta.safe_text import one_line
 
+__all__ = ["GottaError", "unknown"]
+
 MOST_LISTED = 90  # names in a message; of more, the nearest ones
 
 
 class GottaError(ValueError):
-    """What was wrong, what was expected, what was got, and a way out, in one message. The command line exits with 2."""
+    """What was wrong, what was expected, what was got, and a way out, in one message. The command line exits with 2.
+
+    >>> import gotta
+    >>> try:
+    ...     gotta.Memory("fsp", capacity=8)
+    ... except gotta.GottaError as error:
+    ...     print(str(error)[:44])
+    memory 'fsp' is unknown. Did you mean 'fps'?
+    """
 
 
 class NoEffect(GottaError):

@@ -10,6 +10,8 @@ from gotta.core.adapted import Adapted
 from gotta.core.build import load
 from gotta.errors import import_extra, one_error
 
+__all__ = ["from_pretrained", "save_pretrained"]
+
 FILES = ["config.json", "state.json", "tensors-*.safetensors"]  # all that is fetched of a repository
 
 

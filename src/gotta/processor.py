@@ -14,6 +14,8 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 
+__all__ = ["probe_bfloat16"]
+
 LIMIT = "ONEDNN_MAX_CPU_ISA"
 # The most capable first: the first one leaves out AMX alone. A name that a version of oneDNN does not know is no limit.
 LIMITS = ("AVX10_1_512", "AVX512_CORE_FP16", "AVX512_CORE_BF16", "AVX2")

@@ -210,6 +210,11 @@ def _load(what: str, load: Callable[[], Any], way_out: str) -> Any:
         raise GottaError(f"{what} cannot be imported: {type(error).__name__}: {error}. {way_out}") from error
 
 
+def about(part: Any) -> str:
+    """Its docstring, without the example at the end."""
+    return (inspect.getdoc(part) or "").partition("\n>>> ")[0].strip()
+
+
 def what_is(found: Any) -> str:
     return "a class of another kind" if isinstance(found, type) else f"a {type(found).__name__}"
 

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+__all__ = ["Sized", "count", "flag", "number", "optional", "tensor", "tensors"]
+
 Back = Callable[[], object]  # brings back what was; may be called again
 Reader = Callable[[Any], Any]  # a value of a file as the owner has it; raises ValueError where it is none
 

@@ -13,6 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+__all__ = ["MemoryBatch", "Outcome", "Prediction", "Step", "Truth", "torch_images"]
+
 T = TypeVar("T")
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -30,7 +30,7 @@ def test_every_public_name_is_in_the_reference():
     assert set(rooms) - set(ROOMS) <= {"gotta.streams.stream"}  # a module whose names its room has
     for room in ROOMS:
         names = import_module(room).__all__
-        assert len(names) > 1
+        assert names
         assert [name for name in names if f"{room}.{name}" not in pages[f"api/{room}.rst"]] == []
         assert f"   {room}\n" in pages["api/index.rst"]
 

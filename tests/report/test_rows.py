@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from made_runs import made
+from made_runs import made, panel_of
 
 from gotta.methods import methods
 from gotta.report.rows import NO_MEMORY, RUNNING, Column, Row, column_of, name_cell, row_of, tell_rates
@@ -32,6 +32,17 @@ def test_a_prior_makes_a_column_that_uses_the_order():
     assert (sticky.prior, sticky.uses_order, sticky.label) == ("sticky", True, "norm with sticky prior")
     assert column_of(made(**STICKY, method__order_in_batch="none")).per_batch
     assert column_of(made(**STICKY, stream__boundaries="hidden")).hidden
+
+
+def test_the_empty_method_with_other_statistics_is_not_the_source_model():
+    assert column_of(made("none", "source")).is_bare_source
+    other = column_of(made("none", "source", method__statistics="batch", **STICKY))
+    assert (other.is_source, other.label) == (False, "source (batch statistics) with sticky prior")
+    assert name_cell(other, NO_MEMORY) == other.label
+    panel = panel_of([made("none", "source"), made("none", "source", method__statistics="batch")])
+    assert [column.label for column in panel.columns] == ["source", "source (batch statistics)"]
+    assert panel.source.column == Column("source")
+    assert [cell.label for cell in panel.methods] == ["source (batch statistics)"]
 
 
 def test_methods_that_use_the_mix_of_a_batch_are_marked_too():

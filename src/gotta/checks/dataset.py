@@ -19,6 +19,8 @@ from gotta.streams import Stream, StreamSpec
 from gotta.streams.foreign import foreign_rows
 from gotta.types import FOREIGN, Dataset, IntArray
 
+__all__ = ["check", "run"]
+
 READING = ("memory", "files", "corrupting")
 FACTS = "has integer labels[N] from 0 to num_classes - 1, and domains that are different names"
 

@@ -21,6 +21,8 @@ from gotta.models import Backbone, Input
 from gotta.models.vit import VisionTransformer
 from gotta.statistics import Statistics
 
+__all__ = ["check", "run"]
+
 
 class ChannelNorm(nn.LayerNorm):
     """LayerNorm over the channels of images."""

@@ -14,6 +14,8 @@ from gotta.limits import Within
 from gotta.priors import Prior, priors
 from gotta.types import Prediction
 
+__all__ = ["check", "run"]
+
 
 @dataclass(frozen=True)
 class Case:

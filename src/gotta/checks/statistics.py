@@ -12,6 +12,8 @@ from gotta.checks.suite import Suite, same, take_part
 from gotta.methods import Method, methods
 from gotta.statistics import Statistics, statistics
 
+__all__ = ["check", "run"]
+
 
 class Subject(MethodSubject):
     """The statistics under test, in the empty method or in one that trains."""

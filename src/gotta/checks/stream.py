@@ -29,6 +29,8 @@ from gotta.streams import ORDERS, SCHEDULES, Stream, StreamSpec
 from gotta.streams.stream_spec import call
 from gotta.types import Images, IntArray, domain_name, pair_name
 
+__all__ = ["check", "run"]
+
 ELSEWHERE = "the same in another process"
 STREAM = "makes a stream: every sample has its own label and domain, and the content hash is stable"
 PATIENCE = 300.0  # seconds for another process to import torch

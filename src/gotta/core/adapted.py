@@ -28,6 +28,15 @@ class Adapted(BetweenSteps):
     """A model that adapts to the stream it predicts. Call it as the network; `step` tells what happened besides.
 
     Every public call holds one lock, so that threads may share a model; each step comes whole or not at all.
+
+    `gotta.adapt` and `gotta.load` make it, of a `method`, a `memory`, the samples between two adaptations
+    (`adapt_every`), which prediction is given (`score`), and where they are asked for a `guard` and a `shadow`.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "tent")
+    >>> model.step(torch.rand(8, 3, 4, 4)).prediction.label.shape
+    torch.Size([8])
     """
 
     def renew(self) -> None:

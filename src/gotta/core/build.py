@@ -209,6 +209,19 @@ def load(path: str | Path, model: nn.Module, *, inplace: bool = False, **again: 
 
     `again` gives the arguments of `adapt` that a state cannot hold: a function, a finished memory, `module:Class`, a
     file to store samples in. Loading runs no code that the state names.
+
+    Args:
+        path: The folder that `save` wrote.
+        model: The network that was adapted, as it was before.
+        inplace: Adapt this network itself and not a copy.
+
+    >>> import gotta, tempfile, torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gotta.adapt(net, "tent").save(folder + "/state")
+    ...     model = gotta.load(folder + "/state", net)
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
     """
     found = record, _ = saved.read(Path(path), saved.bytes_of(model), saved.MOST_ROWS)
     arguments = saved.to_recipe(path, record, again)

@@ -2,6 +2,7 @@
 
 from gotta.data.corruptions import EXTRA, STANDARD, corrupt
 from gotta.data.dataset import DATASETS, Corrupted, dataset
+from gotta.data.local.make_cifar_c import make_cifar_c
 from gotta.data.readers.bundled import bundled
 from gotta.data.readers.cifar import cifar10, cifar100
 from gotta.data.readers.items import from_huggingface, from_torch
@@ -20,4 +21,5 @@ __all__ = [
     "from_huggingface",
     "from_torch",
     "image_folder",
+    "make_cifar_c",
 ]

@@ -37,7 +37,14 @@ DATASETS: Registry[Callable[..., Dataset]] = Registry(
 
 
 def dataset(name: str, **arguments: Any) -> Dataset:
-    """A data set by its name, or as `module:Class`."""
+    """A data set by its name, or as `module:Class`.
+
+    `name` is one of `gotta ls datasets`; `gotta show NAME` has its arguments.
+
+    >>> from gotta.data import dataset
+    >>> dataset("cifar10-mini").num_classes
+    10
+    """
     log.info("opening data set %s with %s", name, arguments)
     DATASETS.take(name)
     check_arguments(name, arguments)
@@ -124,7 +131,16 @@ class Corrupting:
 
 
 class Corrupted(Corrupting):
-    """Clean images in memory; of few of them what was corrupted is kept."""
+    """Clean images in memory; of few of them what was corrupted is kept.
+
+    `images` are uint8 [N, H, W, 3], `labels` [N] of `num_classes` classes; `table` and `seed` are those of `corrupt`.
+
+    >>> import numpy as np
+    >>> from gotta.data import Corrupted
+    >>> images, labels = np.zeros((4, 32, 32, 3), np.uint8), np.array([0, 1, 2, 0])
+    >>> Corrupted(images, labels, num_classes=3).images("fog-5", [0, 2]).shape
+    (2, 32, 32, 3)
+    """
 
     def __init__(
         self, images: Images, labels: IntArray, num_classes: int | None, table: str = "cifar", seed: int = 0

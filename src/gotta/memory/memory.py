@@ -29,7 +29,9 @@ LOG = logging.getLogger(__name__)
 class Memory:
     """At most `capacity` samples of a stream, chosen by a policy: a name with its arguments, or a finished policy.
 
-    Without `num_classes` it takes no samples before `expect` says how many there are.
+    Without `num_classes` it takes no samples before `expect` says how many there are. Its random draws are those of
+    `seed`, or of `rng` where several share one. Rows are predicted anew every `refresh_every` adaptations, samples are
+    on the device or in the file that `storage` names, and with a `journal` each decision is kept with its reason.
 
     >>> memory = Memory("fifo", capacity=2, num_classes=10)
     >>> memory.observe(np.arange(3.0), label=[4, 1, 4]).tolist()

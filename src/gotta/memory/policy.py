@@ -54,7 +54,15 @@ class Reason:
 
 
 class Candidate(NamedTuple):
-    """What a policy knows of the sample on offer: no pixels, no true label."""
+    """What a policy knows of the sample on offer: no pixels, no true label.
+
+    `label`, `uncertainty` and `embedding` are of its prediction.
+
+    >>> import numpy as np
+    >>> from gotta.memory import Candidate
+    >>> Candidate(label=2, uncertainty=0.3, embedding=np.array([0.1, 0.0, 0.9])).label
+    2
+    """
 
     label: int
     uncertainty: float
@@ -63,10 +71,16 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The slot to write to (its old row, if any, leaves) or REJECT, and why.
+    """The `slot` to write to (its old row, if any, leaves) or REJECT, and why.
 
     `clear` names a row that leaves although the newcomer does not enter; it goes with REJECT only. `group` is the
     newcomer's; `join` names two groups that become one.
+
+    `reason` is counted in `Memory.stats` and written to the journal.
+
+    >>> from gotta.memory import REJECT, Decision
+    >>> Decision(REJECT, "too easy").slot == REJECT
+    True
     """
 
     slot: int
@@ -88,6 +102,15 @@ class Policy:
     for the policy (all 0 at first) and that `after_read` may replace. `keeps` names what else the table keeps:
     `descriptor` and `group` of rows, the `mean` embedding of classes. `needs_probs` says that embeddings must
     be class probabilities. `holds_batch` is for `none` alone.
+
+    >>> from gotta.memory import Decision, Memory, Policy
+    >>> class Newest(Policy):
+    ...     needs = ()
+    ...     def place(self, table, new, rng):
+    ...         return Decision(int(table.order[0]) if table.full else table.free(), "newest")
+    >>> memory = Memory(Newest(), capacity=2, num_classes=3)
+    >>> memory.observe([[1.0], [2.0], [3.0]]).tolist()
+    [0, 1, 0]
     """
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -82,6 +82,14 @@ class Table:
     Embeddings are kept in float64, in which distances between given float32 values are exact enough to compare.
     `keeps` names what a policy wants besides: `descriptor` and `group` of each row, and the `mean` embedding of all
     samples offered of each class.
+
+    `capacity` and `num_classes` are the memory's, `vectors` the numbers per class that the policy keeps, and
+    `dimensions` those of an embedding.
+
+    >>> from gotta.memory import Table
+    >>> table = Table(capacity=4, num_classes=3)
+    >>> table.full, table.free(), table.count.tolist()
+    (False, 0, [0, 0, 0])
     """
 
     exchanged: ClassVar[tuple[str, ...]] = ("clock", "embedding", "descriptor", "vectors")  # rows of them are logged

@@ -3,5 +3,7 @@
 from gotta.methods import untrained as untrained  # source, norm and deskew, which nearly everybody names
 from gotta.methods.description import describe
 from gotta.methods.method import Method, methods
+from gotta.methods.parts.losses import entropy
+from gotta.methods.parts.params import train_affine, train_all
 
-__all__ = ["Method", "describe", "methods"]
+__all__ = ["Method", "describe", "entropy", "methods", "train_affine", "train_all"]

@@ -6,15 +6,23 @@ from typing import Any
 
 from gotta.methods.method import methods
 from gotta.methods.settings import Preset, preset_of
+from gotta.registry import about
 from gotta.statistics import Statistics
 
 
 def describe(name: str) -> dict[str, Any]:
-    """What a method does, its settings in every preset, where its statistics come from, and its quirks."""
+    """What a method does, its settings in every preset, where its statistics come from, and its quirks.
+
+    `name` is one of `gotta.list_methods()`, or `module:Class` of the caller's.
+
+    >>> from gotta.methods import describe
+    >>> describe("tent")["presets"]["official"]["lr"]
+    0.001
+    """
     cls = methods.get(name)
     return {
         "name": name,
-        "summary": inspect.getdoc(cls) or "",
+        "summary": about(cls),
         "paper": (inspect.getdoc(inspect.getmodule(cls)) or "").split("\n")[0],
         "presets": {preset: preset_of(cls, preset) for preset in cls.presets},
         "values from": {key: given.origin for key, given in cls.presets.items() if isinstance(given, Preset)},

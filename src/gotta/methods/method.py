@@ -73,6 +73,25 @@ class Method(Stateful):
     A method says with `native` what it predicts with when there is no memory and with `paired` when there is one (the
     pairing of the paper), and overrides `configure` and `adapt`. What it declares here it need not care for again:
     the settings of `presets` are in `self.hyper`, and networks and `remembers` are saved, loaded and reset.
+
+    Args:
+        model: The network to adapt, which is changed.
+        statistics: What its predictions are normalised with; the method's own if left out.
+        embed: What the embedding of a prediction is: `"probs"`, `"logits"` or `"features"`.
+        seed: Of every random draw.
+        preset: Whose hyper-parameters: `"official"`, or another one of `presets`.
+        quirks: Oddities of the published code that are asked for, by name.
+        prior: A name or an object; the method's own if left out.
+        labels: What memory and statistics go by: `"filtered"` or `"raw"`.
+        order_in_batch: Whether the samples of a batch came in the order of `"time"`, or in `"none"`.
+        reset_every: Adaptations between two returns to the source.
+
+    >>> import torch
+    >>> from gotta.methods import methods
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 3))
+    >>> method = methods.get("tent")(net, lr=1e-4)
+    >>> method.hyper.lr, method.predict(torch.rand(8, 4)).logits.shape
+    (0.0001, torch.Size([8, 3]))
     """
 
     native: ClassVar[Statistics] = Source()

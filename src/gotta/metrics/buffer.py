@@ -16,7 +16,17 @@ Numbers = NDArray[Any] | Tensor
 
 
 class Buffer:
-    """Follows the true label in each slot and the last samples of the stream, and measures a memory against them."""
+    """Follows the true label in each slot and the last samples of the stream, and measures a memory against them.
+
+    The memory has `capacity` rows of `num_classes` classes; the last samples are `recent` in number.
+
+    >>> import gotta
+    >>> buffer, memory = gotta.metrics.Buffer(4, num_classes=3), gotta.Memory("fifo", 4, 3)
+    >>> slots = memory.observe([[1.0], [2.0]], label=[0, 0], uncertainty=[0.1, 0.2], embedding=[[1.0], [0.0]])
+    >>> buffer.update(slots, [0, 2], [[1.0], [0.0]])
+    >>> buffer.measure(memory.peek(), memory.slots)["purity"]
+    0.5
+    """
 
     def __init__(self, capacity: int, num_classes: int, recent: int = 1000) -> None:
         for name, value in (("capacity", capacity), ("num_classes", num_classes), ("recent", recent)):

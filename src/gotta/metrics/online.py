@@ -16,7 +16,18 @@ BINS = 15
 
 class Online:
     """Scores predictions as they come. `domains[i]` names position i of `Truth.domain`; a domain that is visited twice
-    stands there twice and counts as two."""
+    stands there twice and counts as two.
+
+    `num_classes` is the number of logits.
+
+    >>> import numpy as np
+    >>> from gotta.metrics import Online
+    >>> from gotta.types import Truth
+    >>> online = Online(num_classes=3, domains=["fog-5"])
+    >>> _ = online.update(Truth(np.array([0, 2]), np.array([0, 0]), np.array([0, 1])), np.eye(3)[[0, 1]])
+    >>> online.summary()["accuracy"]
+    50.0
+    """
 
     def __init__(self, num_classes: int, domains: Sequence[str]) -> None:
         require("num_classes", num_classes, Count)

@@ -27,7 +27,14 @@ PREPROCESSING: dict[str, tuple[Colours, Colours]] = {
 
 @dataclass(frozen=True)
 class Input:
-    """What a network expects: the side of its square images, and the mean and deviation it was trained with."""
+    """What a network expects: the side of its square images, and the mean and deviation it was trained with.
+
+    `size`, `mean` and `std` are these three.
+
+    >>> from gotta.models import Input
+    >>> Input(size=224).std
+    (1.0, 1.0, 1.0)
+    """
 
     size: int = 32
     mean: Sequence[float] = (0.0, 0.0, 0.0)
@@ -35,7 +42,15 @@ class Input:
 
 
 class Backbone(nn.Module):
-    """A network made of `features` and a linear classifier, which normalises [0, 1] images itself."""
+    """A network made of `features` and a linear classifier, which normalises [0, 1] images itself.
+
+    `input` says what images it takes, and there are `num_classes` logits.
+
+    >>> import torch, gotta
+    >>> net = gotta.models.load("resnet20")
+    >>> isinstance(net, gotta.models.Backbone), net(torch.rand(2, 3, 32, 32)).shape
+    (True, torch.Size([2, 10]))
+    """
 
     classifier: str = ""  # the name of the last layer
     aliases: ClassVar[Mapping[str, str]] = {}  # parts of key names that other checkpoints spell otherwise

@@ -40,6 +40,14 @@ class Head(nn.Module):
 class Embedding(Backbone):
     """A network that gives features, and a head. The features are what the network gives (`encode_image`, if it has
     that) where it is as wide as the head, else what it hands to its last layer.
+
+    `model` gives features, `head` is [C, D] or something that has such a weight, and with `scale` the logits are so
+    many times the cosine.
+
+    >>> import torch
+    >>> from gotta.models import Embedding
+    >>> Embedding(torch.nn.Linear(6, 4), head=torch.rand(3, 4), scale=100.0)(torch.rand(2, 6)).shape
+    torch.Size([2, 3])
     """
 
     classifier = "head"

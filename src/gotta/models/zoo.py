@@ -26,7 +26,12 @@ Tensors = Mapping[str, torch.Tensor]
 
 
 def bundled() -> list[str]:
-    """The names of the networks whose weights come with gotta."""
+    """The names of the networks whose weights come with gotta.
+
+    >>> from gotta.models import bundled
+    >>> "resnet20" in bundled()
+    True
+    """
     return sorted(path.stem for path in WEIGHTS.glob("*.safetensors"))
 
 
@@ -48,6 +53,12 @@ def load(
     deviation of training (see PREPROCESSING) where they are not the architecture's usual ones and the file is silent.
     `head` is the file of a matrix of class embeddings, and `scale` what their cosine to the features is multiplied by
     (`embedding.Embedding`).
+
+    `name_or_path` is that name, path or function.
+
+    >>> import gotta
+    >>> gotta.models.load("resnet20").num_classes
+    10
     """
     name, given = str(name_or_path), None if weights is None else str(weights)
     log.info("loading %s, weights %s", name, weights)
@@ -106,7 +117,14 @@ def check(
 
 
 def record(name_or_path: str | Path) -> dict[str, Any]:
-    """How a network was trained: architecture, input, settings, accuracy by epoch."""
+    """How a network was trained: architecture, input, settings, accuracy by epoch.
+
+    `name_or_path` is a bundled network by its name, or a file that `gotta train` wrote.
+
+    >>> from gotta.models import record
+    >>> record("resnet20")["architecture"]
+    'resnet20'
+    """
     check(str(name_or_path))
     return read(_find(name_or_path))[0]
 

@@ -9,7 +9,14 @@ from gotta.priors.sticky import Belief, Filter
 
 @priors.register("ema")
 class Ema(Filter):
-    """The moving average of predictions as the prior: simple, a rival. It does not notice that a stream has no runs."""
+    """The moving average of predictions as the prior: simple, a rival. It does not notice that a stream has no runs.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "source", prior=gotta.priors.Ema())
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
+    """
 
     rate, floor = 0.1, 0.03
 

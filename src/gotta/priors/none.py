@@ -8,7 +8,14 @@ from gotta.types import Prediction
 
 @priors.register("none")
 class NoPrior(Prior):
-    """The network's own prediction."""
+    """The network's own prediction.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "source", prior=gotta.priors.NoPrior())
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
+    """
 
     name = "none"
 

@@ -27,6 +27,12 @@ class Oatta(Prior):
     Our reading of arXiv 2601.21012; what the formula leaves open is an argument. `share` is by how much the counts
     behind A forget per sample, `start` how many counts each pair of classes begins with, `weigh` the share of a sample
     in the likelihood ratio of the gate, and `gate` what this must exceed for the order to have a say.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "source", prior=gotta.priors.Oatta(share=0.01))
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
     """
 
     def __init__(self, share: float = 0.002, start: float = 1.0, weigh: float = 0.02, gate: float = 0.0) -> None:

@@ -11,4 +11,10 @@ class Patient(PatientMarkov, Sticky):
 
     The marginal of `sticky` follows the last few hundred samples. In a run of a thousand it becomes that of the run,
     and dividing by it takes the run out again. The price: the bias of a network is learned more slowly too.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "source", prior=gotta.priors.Patient(order_in_batch="none"))
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
     """

@@ -42,6 +42,19 @@ class Prior(Stateful):
 
     A belief is a NamedTuple of arrays and numbers. Arguments of the constructor are hyper-parameters. A model is built
     with a copy, so that one object may serve several models.
+
+    >>> from typing import NamedTuple
+    >>> import torch
+    >>> from gotta.priors import Prior
+    >>> class Seen(NamedTuple):
+    ...     samples: int = 0
+    >>> class Counting(Prior):
+    ...     def begin(self, classes):
+    ...         return Seen()
+    ...     def judge(self, logits, belief, starts):
+    ...         return logits, Seen(belief.samples + len(logits))
+    >>> Counting().judge(torch.zeros(5, 3), Seen(2), None)[1]
+    Seen(samples=7)
     """
 
     belief: Any = None  # until the number of classes is known
@@ -178,7 +191,14 @@ priors: Registry[type[Prior]] = Registry(
 
 
 def make_prior(prior: str | Prior, order_in_batch: str = "time") -> Prior:
-    """The prior of this name, or a copy of the given one."""
+    """The prior of this name, or a copy of the given one.
+
+    `prior` is a name or an object; `order_in_batch` is for those that are asked by name and take it.
+
+    >>> from gotta.priors import make_prior
+    >>> make_prior("patient", order_in_batch="none").order_in_batch
+    'none'
+    """
     if isinstance(prior, Prior):
         return deepcopy(prior)
     takes_order = "order_in_batch" in inspect.signature(priors.get(prior)).parameters

@@ -109,7 +109,12 @@ class Filter(Weighing, Prior):
 
 
 class OrderWarning(UserWarning):
-    """Predictions lean on the order of the samples."""
+    """Predictions lean on the order of the samples.
+
+    >>> import warnings
+    >>> import gotta
+    >>> warnings.filterwarnings("ignore", category=gotta.priors.OrderWarning)
+    """
 
 
 @priors.register("sticky")
@@ -120,6 +125,12 @@ class Sticky(HiddenMarkov, Filter):
     learned by one step of online EM per sample; it falls towards 0 on streams without runs, and the filter with it.
     A network that is too sure of its errors would overrule it, and one that is never sure would follow: a higher or a
     lower temperature then has the greater evidence.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "source", prior=gotta.priors.Sticky())
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
     """
 
     loud = 0.9  # above it one warning is given

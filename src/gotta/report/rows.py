@@ -95,10 +95,16 @@ class Column:
     hidden: bool = False  # the prior is not told where clips begin
     uses_order: bool = False  # or the mix of a batch, which no memory could give
     settings: Settings = ()
+    statistics: str = SOURCE  # of the empty method, which is no longer the source model with others
 
     @property
     def label(self) -> str:
-        return self.method + tell_settings(self.settings) + self.told_prior
+        return self.told_method + self.told_prior
+
+    @property
+    def told_method(self) -> str:
+        statistics = "" if self.statistics == SOURCE else f" ({self.statistics} statistics)"
+        return self.method + statistics + tell_settings(self.settings)
 
     @property
     def told_prior(self) -> str:
@@ -109,7 +115,7 @@ class Column:
     @property
     def is_source(self) -> bool:
         """The source model, by itself or with a prior: no memory can change it."""
-        return self.method == SOURCE
+        return self.method == self.statistics == SOURCE
 
     @property
     def is_bare_source(self) -> bool:
@@ -141,16 +147,17 @@ def column_of(run: Run) -> Column:
         has_prior and method.order_in_batch not in (None, "time"),
         has_prior and run.settings.get(BOUNDARIES) == "hidden",
         run.uses_order,
+        statistics=method.statistics or SOURCE if method.name == SOURCE else SOURCE,
     )
 
 
 def name_cell(column: Column, row: Row) -> str:
     """A method with its memory, statistics or control in words; without a comma, so that it can stand in a list."""
-    method = column.method + tell_settings(column.settings)
+    method = column.told_method
     if column.is_source:
         return f"the source model{column.told_prior}"
     if row.kind == "none":
-        return f"{method} without a memory" if column == Column(NORM) else method + column.told_prior
+        return f"{method} without a memory" if column == Column(NORM) else column.label
     added = f"{row.short} (control){tell_settings(row.settings)}" if row.is_control else row.label
     return f"{method} + {added}{column.told_prior}"
 

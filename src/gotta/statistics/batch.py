@@ -11,7 +11,14 @@ from gotta.statistics.normalization import batch_statistics
 @statistics.register("batch")
 @dataclass(frozen=True)
 class Batch(Statistics):
-    """Those of the batch that is predicted, towards which the network's own move by `follow`, unused."""
+    """Those of the batch that is predicted, towards which the network's own move by `follow`, unused.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "source", statistics=gotta.statistics.Batch())
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
+    """
 
     needs_batch = True
     follow: float = 0.0

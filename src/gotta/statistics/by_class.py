@@ -17,6 +17,12 @@ class Class(ClassStatistics):
     """Levels that follow a change of domain at once and that the mix of classes does not move. No rate to choose.
 
     `signatures="shared"`: the streams of a model learn one set of class signatures together, which takes fewer bytes.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "source", statistics=gotta.statistics.Class(signatures="shared"))
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
     """
 
     classes = True

@@ -20,6 +20,23 @@ class Statistics(Stateful):
     Statistics that learn from the samples they predict look on in `watching` and move in `learn`, once the labels are
     known; every other forward must leave them as they are. Arguments of the constructor are hyper-parameters. A model
     is built with a copy, so that one object may serve several models.
+
+    >>> from contextlib import contextmanager
+    >>> from gotta.statistics import Statistics, tracked_norms
+    >>> class Wider(Statistics):
+    ...     @contextmanager
+    ...     def predicting(self, net, moving=True):
+    ...         layers = tracked_norms(net)
+    ...         own = [layer.running_var for layer in layers]
+    ...         try:
+    ...             for layer in layers:
+    ...                 layer.running_var = 2 * layer.running_var
+    ...             yield
+    ...         finally:
+    ...             for layer, var in zip(layers, own):
+    ...                 layer.running_var = var
+    >>> Wider.name
+    'wider'
     """
 
     watches: ClassVar[bool] = False  # whether it is moved by the samples that are predicted, by itself

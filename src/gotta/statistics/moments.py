@@ -25,6 +25,12 @@ class Moments(ClassStatistics):
 
     Each class has one vote, the mean of its rows. What few rows leave of a vote, and the votes of absent classes, go to
     the level as it is. The pace is that of class statistics.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> model = gotta.adapt(net, "deskew", "fps", capacity=16, statistics=gotta.statistics.Moments())
+    >>> model(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
     """
 
     classes = keeps_moments = True

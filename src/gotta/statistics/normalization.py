@@ -23,7 +23,13 @@ def batch_norms(model: nn.Module) -> list[_BatchNorm]:
 
 
 def tracked_norms(net: nn.Module) -> list[_BatchNorm]:
-    """The BatchNorm layers that have statistics of the source; the others use those of each batch whatever is done."""
+    """The BatchNorm layers that have statistics of the source; the others use those of each batch whatever is done.
+
+    >>> import torch
+    >>> from gotta.statistics import tracked_norms
+    >>> [layer.num_features for layer in tracked_norms(torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.ReLU()))]
+    [4]
+    """
     return [layer for layer in batch_norms(net) if layer.running_mean is not None]
 
 
@@ -205,6 +211,16 @@ def seen_before(
     """Before each of these layers is called inside, `see` is given its number, itself and its input.
 
     As a hook would be, at a fraction of its time.
+
+    `layers` may be those of `tracked_norms`.
+
+    >>> import torch
+    >>> from gotta.statistics import seen_before, tracked_norms
+    >>> net, seen = torch.nn.Sequential(torch.nn.BatchNorm1d(4)).eval(), []
+    >>> with seen_before(tracked_norms(net), lambda at, layer, x: seen.append((at, x.shape))):
+    ...     _ = net(torch.rand(8, 4))
+    >>> seen
+    [(0, torch.Size([8, 4]))]
     """
     return instead(layers, lambda at, layer: partial(_see_and_call, partial(see, at, layer), layer.forward))
 
@@ -236,6 +252,12 @@ def sample_moments(x: Tensor) -> tuple[Tensor, Tensor]:
 
     The norm is the fastest way on a CPU unless the channels come last. Then it is to square a few samples at a time,
     which stay in the cache.
+
+    >>> import torch
+    >>> from gotta.statistics import sample_moments
+    >>> mean, square = sample_moments(x=torch.full((2, 3, 4, 4), 2.0))
+    >>> mean.tolist()[0], square.shape
+    ([2.0, 2.0, 2.0], torch.Size([2, 3]))
     """
     x, places = x.float(), (2, 3) if x.ndim == 4 else tuple(range(2, x.ndim))
     if not places:

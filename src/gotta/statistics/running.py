@@ -13,7 +13,14 @@ from gotta.statistics.normalization import batch_statistics, own_levels
 @statistics.register("running")
 @dataclass(frozen=True)
 class Running(Statistics):
-    """An average that moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's."""
+    """An average that moves by `rate` with every forward of what `fed_by` names, the test batches or the memory's.
+
+    >>> import gotta, torch
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten(), torch.nn.Linear(48, 10))
+    >>> statistics = gotta.statistics.Running(fed_by="batch", rate=0.1)
+    >>> gotta.adapt(net, "norm", statistics=statistics)(torch.rand(8, 3, 4, 4)).shape
+    torch.Size([8, 10])
+    """
 
     fed_by: Literal["batch", "memory"] = "memory"
     rate: Share = 0.05

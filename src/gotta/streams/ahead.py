@@ -15,11 +15,18 @@ MOST_THREADS = 4
 
 
 def read_ahead(stream: Stream, first: int = 0, workers: int | None = None) -> Generator[Step]:
-    """The steps from number `first` on: the same whatever the workers, and at most three per worker in memory.
+    """The steps of a `stream` from number `first` on: the same whatever `workers` read, at most three of each in
+    memory.
 
     Files are decoded in threads, which then do not hold each other up. Costly work in Python, such as corrupting, is
     done in processes if `workers` asks for some; a script then guards its entry with `if __name__ == "__main__"`. Left
     open, GOTTA_DATA_WORKERS decides, else threads if there is something to wait for and none for images in memory.
+
+    >>> import gotta
+    >>> spec = gotta.streams.StreamSpec(per_class=2, domains=("fog",), batch_size=8)
+    >>> stream = gotta.streams.Stream(gotta.data.dataset("cifar10-mini"), spec)
+    >>> [len(step.x) for step in gotta.streams.read_ahead(stream, first=1)]
+    [8, 4]
     """
     asked = _from_environment() if workers is None else workers
     reading = getattr(stream.dataset, "reading", "memory")

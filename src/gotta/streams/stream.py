@@ -33,6 +33,14 @@ class Stream:
     (a domain visited twice is there twice, one that comes in pieces once), and `batches` are the slices of T that the
     steps hold. A data set that has `clips` gives a stream of clips: these are ordered, and the frames of each follow
     one another.
+
+    `dataset` is one of `gotta.data.dataset` or of the caller's, `spec` says in which order its images come.
+
+    >>> import gotta
+    >>> spec = gotta.streams.StreamSpec(per_class=2, domains=("fog",), batch_size=8)
+    >>> stream = gotta.streams.Stream(gotta.data.dataset("cifar10-mini"), spec)
+    >>> len(stream), stream.domains
+    (3, ('fog-5',))
     """
 
     def __init__(self, dataset: Dataset, spec: StreamSpec | None = None) -> None:

@@ -21,7 +21,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """Everything a stream depends on besides the data set. Fields that the chosen order does not use are ignored."""
+    """Everything a stream depends on besides the data set. Fields that the chosen order does not use are ignored.
+
+    `order` and `schedule` are names of `ORDERS` and `SCHEDULES`; `domain_order` is one of `DOMAIN_ORDERS`, or domains
+    by name. Corruptions have a `severity`, a batch has `batch_size` samples, and all is drawn by `seed`. The others are
+    explained beside them.
+
+    >>> from gotta.streams import StreamSpec
+    >>> StreamSpec(order="iid", severity=3).schedule
+    'continual'
+    """
 
     order: str = "dirichlet"
     gamma: Positive = 0.1  # dirichlet: smaller gives longer runs of one class; runs: fewer classes at a time
@@ -91,7 +100,12 @@ def call(function: Callable[..., T], spec: StreamSpec, **given: Any) -> T:
 
 
 def check(spec: StreamSpec) -> list[str]:
-    """Every mistake that can be seen without the data set; empty if there is none."""
+    """Every mistake that can be seen without the data set; empty if there is none.
+
+    >>> from gotta.streams import StreamSpec, check
+    >>> check(spec=StreamSpec(order="iid"))
+    []
+    """
     return [*find_mistakes(spec), *_names(spec), *_combinations(spec)]
 
 

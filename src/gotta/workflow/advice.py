@@ -169,6 +169,15 @@ def advise(
     as {"stream.order": "iid", "regime.batch_size": 1} say what the stream is like. `budget` is the number of forwards
     for each sample that may be spent, a backward being two. Without `labels` those of the data are not looked at.
     Finished runs are kept in `out` and reused.
+
+    `seeds` are those of the runs. `jobs` of them go at a time on a `device`, and `listen` receives what happens.
+
+    >>> import gotta
+    >>> try:
+    ...     gotta.advise("resnet20", "nothing of the kind")
+    ... except gotta.GottaError as error:
+    ...     print(str(error)[:42])
+    data set 'nothing of the kind' is unknown.
     """
     require("budget", budget, Budget)
     named = data.get("name") if isinstance(data, Mapping) else data

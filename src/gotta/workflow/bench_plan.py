@@ -89,7 +89,17 @@ Listener = Callable[["Event"], object]
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """Runs, and the store that has some of them already. Print it; ask it; `run` it."""
+    """Runs, and the store that has some of them already. Print it; ask it; `run` it.
+
+    `gotta.plan` makes it: `specs` are the runs, `store` is where they are kept, `recipe` and `name` say what they were
+    made from, `to_record` which of them keep what their memory held, `start_from` what counts as finished, and
+    `left_out` what the recipe has and the request excludes.
+
+    >>> import gotta
+    >>> plan = gotta.plan("mini", quick=True, method="norm", memory="fps", out="nowhere")
+    >>> isinstance(plan, gotta.Plan), len(plan.specs) > 0
+    (True, True)
+    """
 
     specs: tuple[RunSpec, ...]
     store: Store

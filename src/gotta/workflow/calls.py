@@ -58,13 +58,18 @@ def plan(
     out: str | Path | None = None,
     start_from: str | Path | None = None,
 ) -> Plan:
-    """What a recipe stands for, before anything runs: by name, from a YAML file, as its content, or a `Recipe`.
+    """What a `recipe` stands for, before anything runs: by name, from a YAML file, as its content, or a `Recipe`.
 
     `memory` and `method` exchange those of the recipe, `data`, `model` and `seeds` replace its own; `settings` such as
     {"method.lr": 1e-4} stand over everything. `out` is where runs are kept, runs/RECIPE if left open. With `record` the
     runs of the first seed keep what their memory held, for the report. Runs that `start_from` has, a folder of runs or
     lines that `gotta keep` wrote, count as finished. `quick` is a first look; `study` keeps the paper's length (all
     10,000 images of CIFAR-10-C) on five corruptions of different families with the bundled `resnet20`.
+
+    >>> import gotta
+    >>> plan = gotta.plan("mini", memory=["fps", "fifo"], method="norm", seeds=[0], out="nowhere")
+    >>> {spec.method.name for spec in plan.specs} <= {"norm", "source"}
+    True
     """
     found = recipe if isinstance(recipe, Recipe) else _recipe(recipe)
     chosen = {name: _named(value) for name, value in (("data", data), ("model", model)) if value}
@@ -101,6 +106,17 @@ def bench(
     """Run a recipe: `gotta.bench("mini", quick=True, memory=["fps", "fifo"]).table()`.
 
     What to run is as in `plan`, how to run it as in `Plan.run`. Finished runs are kept and reused.
+
+    `jobs` runs at a time with so many `threads` each, on a `device`, by an `engine`; each is saved every
+    `snapshot_every` seconds, logged to the trackers in `log`, and `listen` receives what happens. What else is `asked`
+    is as in `plan`.
+
+    >>> import gotta, tempfile
+    >>> few = {"stream.per_class": 2, "stream.redraws": 1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = gotta.bench("mini", quick=True, method="source", memory="none", settings=few, out=folder)
+    ...     len(result.failures)
+    0
     """
     planned = plan(recipe, **asked)
     result = planned.run(jobs, threads, device, engine, snapshot_every, log, listen)
@@ -125,6 +141,15 @@ def run(
 
     `spec` is a `RunSpec`, the path of a spec file, or settings such as {"method.name": "tent"}; `given` are sections
     and stand over it. What is left open keeps its default. The run is kept in `out`, and reused if it is there.
+
+    With `record` it keeps what its memory held. It has so many `threads`, on a `device`; it is saved every
+    `snapshot_every` seconds, logged to the trackers in `log`, and `listen` receives what happens.
+
+    >>> import gotta, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = gotta.run({"method.name": "source", "stream.per_class": 2, "stream.domains": ["fog"]}, out=folder)
+    ...     len(result.failures)
+    0
     """
     planned = plan_run(spec, out=out, record=record, **given)
     result = planned.run(1, threads, device, "local", snapshot_every, log, listen)

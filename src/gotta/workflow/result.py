@@ -39,7 +39,16 @@ class Tables(tuple["Table", ...]):
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """The finished runs of a plan. What failed is in `failures`, what could not be logged in `log_problems`."""
+    """The finished runs of a plan. What failed is in `failures`, what could not be logged in `log_problems`.
+
+    `specs` are the runs that were asked for, `store` is where they are.
+
+    >>> import gotta, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = gotta.run({"method.name": "source", "stream.per_class": 2, "stream.domains": ["fog"]}, out=folder)
+    ...     isinstance(result, gotta.Result), len(result.specs), len(result.failures)
+    (True, 1, 0)
+    """
 
     specs: tuple[RunSpec, ...]
     store: Store

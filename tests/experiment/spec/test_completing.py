@@ -2,6 +2,7 @@ import pytest
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.statistics import statistics
 
 
 def spec(**changes):
@@ -41,6 +42,16 @@ def test_the_method_decides_what_is_scored_unless_told():
 def test_a_preset_brings_its_statistics():
     assert RunSpec.of({"method": {"name": "pl", "preset": "tea"}}).method.statistics == "source"
     assert RunSpec.of({"method": {"name": "pl"}}).method.statistics == "batch"
+
+
+def test_statistics_of_the_callers_keep_their_path(tmp_path, monkeypatch):
+    lines = ["from gotta.statistics import Statistics", "class Still(Statistics):", "    ..."]
+    (tmp_path / "still.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    statistics.take("still:Still")
+    made = RunSpec.of({"method": {"name": "source", "statistics": "still:Still"}})
+    assert made.method.statistics == "still:Still"
+    assert RunSpec.of(made.model_dump(mode="json")) == made
 
 
 def test_boundaries_of_clips_are_told_to_a_prior():

@@ -10,7 +10,8 @@ import gotta
 from gotta import adapt
 from gotta.models.resnet_imagenet import ResNet50
 from gotta.statistics import Class
-from gotta.statistics.levels.class_groups import GROUPS, MOST_CLASSES, block_groups, find_groups, group_classes, skew_of
+from gotta.statistics.levels.class_groups import GROUPS, MOST_CLASSES, block_groups, find_groups, group_classes
+from gotta.statistics.levels.levels import skew_of
 
 
 def rows_around(centres, each, spread, seed=0):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gotta.cli.options import AsJson, show_answer, to_plain
 from gotta.errors import GottaError, one_error, unknown
+from gotta.registry import about
 
 if TYPE_CHECKING:
     from gotta.experiment.sweep.store import Run
@@ -91,7 +92,7 @@ def _settings(kind: str, name: str, part: Any) -> dict[str, Any]:
     if kind in ("order", "schedule"):  # they take their settings from the stream's; the rest comes with its data set
         stream = vars(StreamSpec())
         defaults = {name: stream[name] for name in defaults if name in stream}
-    described = {"name": name, "summary": " ".join((inspect.getdoc(part) or "").split()), "settings": defaults}
+    described = {"name": name, "summary": " ".join(about(part).split()), "settings": defaults}
     if kind != "memory":
         return {**described, "kind": kind}
     return {**described, "needs": getattr(part, "needs", ()), "refresh_every": getattr(part, "refresh_every", None)}

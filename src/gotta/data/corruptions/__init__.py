@@ -35,11 +35,18 @@ def corrupt(
     seed: int = 0,
     index: ArrayLike | None = None,
 ) -> Images:
-    """Corrupt uint8 images [N, H, W, 3]; the input is not changed.
+    """Corrupt uint8 `images` [N, H, W, 3]; the input is not changed.
 
-    `index` names each image (its position by default): the random numbers of an image depend on seed, name, severity
-    and its index only, so any batch, order or split of the same images gives the same pixels. Severities are 1 to 5;
+    `index` names each image (its position by default): the random numbers of an image depend on `seed`, name, severity
+    and its index only, so any batch, order or split of the same images gives the same pixels. A `severity` is 1 to 5;
     those of CCC go from 0, which leaves an image alone, to 5 in quarters.
+
+    `name` is one of `STANDARD` or `EXTRA`. `table` is `"cifar"` or `"imagenet"`, the two published sets of parameters.
+
+    >>> import numpy as np
+    >>> from gotta.data import corrupt
+    >>> corrupt(np.zeros((2, 32, 32, 3), np.uint8), "fog", severity=5).shape
+    (2, 32, 32, 3)
     """
     (parameters, key), seed = find_at(name, severity, table), check_seed(seed)
     images = check_images(images)

@@ -45,6 +45,17 @@ def make_cifar_c(
     A complete file of the right shape is kept, so an interrupted call is taken up by repeating it; files appear under
     their name only when complete. The bytes do not depend on `workers`; with more than one, a script must guard its
     entry with `if __name__ == "__main__"`. `progress(done, total)` counts corrupted images.
+
+    `images` are uint8 [N, 32, 32, 3], and the files go to `out_dir`; `corruptions`, `table` and `seed` are those of
+    `corrupt`.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from gotta.data import make_cifar_c
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = make_cifar_c(np.zeros((2, 32, 32, 3), np.uint8), labels=[0, 1], out_dir=folder, corruptions=["fog"])
+    ...     print(np.load(made / "fog.npy").shape)
+    (10, 32, 32, 3)
     """
     images, target = check_images(images), _check_labels(labels, len(images))
     for name in corruptions:

@@ -53,12 +53,32 @@ Files = dict[str, bytes]
 
 
 def cifar10(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
-    """Images [N, 32, 32, 3] and labels [N] of `train` or `test`, in CIFAR's own order."""
+    """Images [N, 32, 32, 3] and labels [N] of `train` or `test`, in CIFAR's own order.
+
+    `path` is a folder or an archive as it is published, `split` is `"train"` or `"test"`.
+
+    >>> from gotta import GottaError, data
+    >>> try:
+    ...     images, labels = data.cifar10("nowhere/cifar-10-python.tar.gz")
+    ... except GottaError as error:
+    ...     print(type(error).__name__)
+    GottaError
+    """
     return _read(TEN, Path(path), split)
 
 
 def cifar100(path: str | Path, split: str = "test") -> tuple[Images, IntArray]:
-    """Images [N, 32, 32, 3] and fine labels [N] of `train` or `test`, in CIFAR's own order."""
+    """Images [N, 32, 32, 3] and fine labels [N] of `train` or `test`, in CIFAR's own order.
+
+    `path` is a folder or an archive as it is published, `split` is `"train"` or `"test"`.
+
+    >>> from gotta import GottaError, data
+    >>> try:
+    ...     images, labels = data.cifar100("nowhere/cifar-100-python.tar.gz")
+    ... except GottaError as error:
+    ...     print(type(error).__name__)
+    GottaError
+    """
     return _read(HUNDRED, Path(path), split)
 
 

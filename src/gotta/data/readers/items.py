@@ -45,6 +45,14 @@ def from_torch(data: Any, num_classes: int | None = None, table: str = "imagenet
     """A torch `Dataset` of (image, label): PIL images, arrays, or tensors from 0 to 1 that are not normalised.
 
     Labels are its `targets` or `labels` where it has them; else every item is read once.
+
+    `data` is that data set, of `num_classes` classes; corruptions are of `table` and `seed`, as in `corrupt`.
+
+    >>> import torch
+    >>> from gotta.data import from_torch
+    >>> data = torch.utils.data.TensorDataset(torch.rand(4, 3, 32, 32), torch.tensor([0, 1, 1, 0]))
+    >>> from_torch(data).labels.tolist()
+    [0, 1, 1, 0]
     """
     known = next((getattr(data, name) for name in ("targets", "labels") if hasattr(data, name)), None)
     labels = [int(data[row][1]) for row in range(len(data))] if known is None else [int(label) for label in known]
@@ -54,7 +62,18 @@ def from_torch(data: Any, num_classes: int | None = None, table: str = "imagenet
 def from_huggingface(
     data: Any, image: str = "image", label: str = "label", table: str = "imagenet", seed: int = 0
 ) -> Items:
-    """A `datasets.Dataset` of Hugging Face, by the names of its columns."""
+    """A `datasets.Dataset` of Hugging Face, by the names of its columns.
+
+    `image` and `label` are those names; corruptions are of `table` and `seed`, as in `corrupt`.
+
+    >>> from gotta.data import from_huggingface
+    >>> class Two:  # in the place of `datasets.load_dataset(...)`
+    ...     column_names, features = ["img", "label"], {"label": None}
+    ...     def __getitem__(self, key):
+    ...         return [1, 0] if key == "label" else {"img": [[0, 255], [255, 0]]}
+    >>> from_huggingface(data=Two(), image="img").labels.tolist()
+    [1, 0]
+    """
     for column in (image, label):
         if column not in data.column_names:
             raise GottaError(f"the data set has no column '{column}'. It has {', '.join(data.column_names)}.")

@@ -167,7 +167,21 @@ def archive_names(path: Path) -> list[str]:
 
 
 def image_folder(root: str | Path, size: int) -> tuple[Images, IntArray, list[str]]:
-    """Images [N, size, size, 3], labels [N] and class names; the shorter side is fitted, the centre kept."""
+    """Images [N, size, size, 3], labels [N] and class names; the shorter side is fitted, the centre kept.
+
+    `root` has a folder of images for each class; `size` is the side of the images that are made of them.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from gotta.data import image_folder
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     (Path(root) / "cat").mkdir()
+    ...     Image.new("RGB", (40, 30)).save(Path(root) / "cat" / "a.png")
+    ...     images, labels, names = image_folder(root, size=24)
+    >>> images.shape, names
+    ((1, 24, 24, 3), ['cat'])
+    """
     fit = Fit(size)
     pictures = Pictures.of(Path(root))
     return pictures.read(np.arange(len(pictures)), fit), pictures.labels, list(pictures.classes)

@@ -88,7 +88,8 @@ def _with_statistics(spec: "RunSpec", method: type[Method]) -> MethodSpec:
     statistics = statistics_of(spec, method)
     running = statistics if isinstance(statistics, Running) else None
     moved = {"fed_by": running and running.fed_by, "rate": running and running.rate}
-    return spec.method.model_copy(update={"statistics": statistics.name, **moved, **_prior(spec.method, method)})
+    name = spec.method.statistics or statistics.name  # as it was given: a path of the caller's stays one
+    return spec.method.model_copy(update={"statistics": name, **moved, **_prior(spec.method, method)})
 
 
 def _prior(spec: MethodSpec, method: type[Method]) -> dict[str, str | None]:

@@ -8,6 +8,11 @@ from gotta.memory.rules import balance
 class CBFIFO(Policy):
     """Fill first. Then every sample enters, and the oldest row of the largest classes leaves; if the sample's own
     class is among them, the oldest row of that class.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.CBFIFO(), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     needs = ("label",)

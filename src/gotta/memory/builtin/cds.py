@@ -19,6 +19,14 @@ class CDS(Policy):
     the one with the larger H (`score`), the one stored `earlier`, or the `later` one, the newcomer before all others.
     `one_row` says what happens in a class of one row: `cstu`, or the same rule as in larger classes (`compare`).
     `subset` compares the newcomer with that many random rows of the class in the first test; None means with all.
+
+    `lambda_t` and `lambda_u` weigh age and uncertainty in H. `quota` is how many rows a class may have before its
+    samples compete: capacity / classes as a `"real"` number, its `"floor"`, its `"ceil"`, or `"none"` for no limit.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.CDS(epsilon=0.01), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     epsilon: NotNegative = 0.005

@@ -22,6 +22,13 @@ class Composed(Policy):
 
     fifo = all, oldest, always. reservoir = all, random, coin. pbrs = largest, random, coin.
     cstu = quota, worst, better. fps = quota, nearest, diverse.
+
+    `lambda_t` and `lambda_u` weigh age and uncertainty in H.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.Composed(evict="oldest", admit="always"), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     allocate: Literal["all", "largest", "quota"] = "quota"

@@ -8,6 +8,14 @@ from gotta.memory.rules import balance, score
 class CSTU(Policy):
     """The newcomer replaces the oldest and most uncertain row (the largest H) of its full class, or of the largest
     classes of a full memory, if that row has a larger H than itself.
+
+    `lambda_t` and `lambda_u` weigh age and uncertainty in H. `quota` is how many rows a class may have before its
+    samples compete: capacity / classes as a `"real"` number, its `"floor"`, its `"ceil"`, or `"none"` for no limit.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.CSTU(lambda_u=2.0), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     lambda_t: float = 1.0

@@ -19,6 +19,14 @@ class FPS(Policy):
     as the paper's formula has it, or only those `remaining` once the nearest has left. `order` says what a newcomer
     that is too near does: with `check_first` nothing; with `evict_first` its nearest neighbour has left by then, so
     that both are gone.
+
+    `lambda_t` and `lambda_u` weigh age and uncertainty in H. `quota` is how many rows a class may have before its
+    samples compete: capacity / classes as a `"real"` number, its `"floor"`, its `"ceil"`, or `"none"` for no limit.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.FPS(epsilon=0.01), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     epsilon: NotNegative = 0.005
@@ -56,6 +64,14 @@ class FPS(Policy):
 
 @register("fpsd")
 class FPSD(FPS):
-    """FPS in a memory that refreshes its stored predictions every 10 adaptations: a name, not another rule."""
+    """FPS in a memory that refreshes its stored predictions every 10 adaptations: a name, not another rule.
+
+    The arguments are those of `FPS`: `epsilon`, `lambda_t`, `lambda_u`, `quota`, `against` and `order`.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.FPSD(epsilon=0.01), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
+    """
 
     refresh_every = 10

@@ -15,6 +15,14 @@ class Herding(Policy):
 
     Where gradients go with the embedding, a step on such rows is a step on the stream. Of equal ones the one stored
     first leaves.
+
+    `quota` is how many rows a class may have before it is full: capacity / classes as a `"real"` number, its `"floor"`,
+    its `"ceil"`, or `"none"` for no limit.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.Herding(), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     quota: balance.Quota = "real"

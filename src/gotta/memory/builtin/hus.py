@@ -13,8 +13,14 @@ class HUS(Policy):
     """Only samples predicted with confidence enter; in a full memory they always replace a random row, of their own
     class if it is a largest one, of a random largest class otherwise.
 
-    The confidence is the largest entry of the embedding, which therefore must be the softmax vector. A threshold that
-    is left open is the authors': 0.99 for 10 classes, 0.66 for 100, 0.33 for 1000, and between them by the logarithm.
+    The confidence is the largest entry of the embedding, which therefore must be the softmax vector. A `threshold`
+    that is left open is the authors': 0.99 for 10 classes, 0.66 for 100, 0.33 for 1000, and between them by the
+    logarithm.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.HUS(), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     threshold: float | None = None

@@ -15,6 +15,14 @@ class KCenter(Policy):
 
     Costs the square of the partition per sample: a yardstick for small memories. It balances by the labels it is given,
     which are predictions (`by = "pseudo"`); true labels exist only where an evaluation passes them in.
+
+    `lambda_t` and `lambda_u` weigh age and uncertainty in H. `quota` is how many rows a class may have before its
+    samples compete: capacity / classes as a `"real"` number, its `"floor"`, its `"ceil"`, or `"none"` for no limit.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.KCenter(), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     by: Literal["pseudo"] = "pseudo"

@@ -10,6 +10,11 @@ from gotta.memory.rules import balance
 class LowEntropy(Policy):
     """Only samples with an entropy below `margin` ln C enter; in a full memory they replace a random row of a random
     largest class, whatever their own class is.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.LowEntropy(margin=0.3), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     margin: float = 0.4

@@ -17,6 +17,13 @@ class MCM(Policy):
     In a full memory all groups have an equal share: a newcomer to a smaller group replaces a row of the largest ones.
     One to a largest group competes in it by CSTU's rule: the row with the largest H of the group's most frequent class,
     or of its own if that is one, leaves if its H is larger than the newcomer's.
+
+    `lambda_t` and `lambda_u` weigh age and uncertainty in H.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.MCM(clusters=8), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     clusters: Count = 4

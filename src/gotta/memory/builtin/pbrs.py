@@ -8,6 +8,11 @@ from gotta.memory.rules import balance
 class PBRS(Policy):
     """Fill first. Then a sample of a smaller class replaces a random row of a random largest class; a sample of a
     largest class replaces a random row of its own class with probability stored / offered of that class.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.PBRS(), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     needs = ("label",)

@@ -14,6 +14,11 @@ class RBM(Policy):
 
     The authors also ask that the adapted and the source model agree over several augmented views. That takes forwards
     that a memory does not make, so it is left out here.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.RBM(alpha=0.4), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
     """
 
     alpha: float = 0.5

@@ -5,7 +5,13 @@ from gotta.memory.policy import Candidate, Decision, Policy, Reason, Rng, Table,
 
 @register("reservoir")
 class Reservoir(Policy):
-    """Keep a uniformly random subset of everything offered: sample n enters with probability capacity / n."""
+    """Keep a uniformly random subset of everything offered: sample n enters with probability capacity / n.
+
+    >>> import gotta
+    >>> memory = gotta.Memory(gotta.memory.Reservoir(), capacity=8, num_classes=2)
+    >>> len(memory), memory.capacity
+    (0, 8)
+    """
 
     def place(self, table: Table, new: Candidate, rng: Rng) -> Decision:
         if not table.full:

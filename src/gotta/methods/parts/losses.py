@@ -9,7 +9,13 @@ from torch.nn import functional as F
 
 
 def entropy(logits: Tensor) -> Tensor:
-    """H(softmax) of each row, exact: [B, C] to [B]."""
+    """H(softmax) of each row, exact: [B, C] to [B].
+
+    >>> import torch
+    >>> from gotta.methods import entropy
+    >>> entropy(logits=torch.zeros(2, 4)).exp().tolist()
+    [4.0, 4.0]
+    """
     return -(logits.softmax(1) * logits.log_softmax(1)).sum(1)
 
 

@@ -32,7 +32,16 @@ def train(parameters: Sequence[nn.Parameter]) -> list[nn.Parameter]:
 
 
 def train_affine(model: nn.Module, method: str, skip: Callable[[str], bool] = lambda name: False) -> list[nn.Parameter]:
-    """Switch gradients on for weight and bias of the normalisation layers, and give them. `skip` looks at names."""
+    """Switch gradients on for weight and bias of the normalisation layers, and give them. `skip` looks at names.
+
+    `method` names who asks, for the message where `model` has no such layers.
+
+    >>> import torch
+    >>> from gotta.methods import train_affine
+    >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 3))
+    >>> [tuple(parameter.shape) for parameter in train_affine(net, "mine")]
+    [(4,), (4,)]
+    """
     layers = (layer for name, layer in model.named_modules() if isinstance(layer, AFFINE_LAYERS) and not skip(name))
     parameters = list(dict.fromkeys(parameter for layer in layers for parameter in layer.parameters(recurse=False)))
     if not parameters:
@@ -94,7 +103,13 @@ def has_affine(module: nn.Module) -> bool:
 
 
 def train_all(model: nn.Module) -> list[nn.Parameter]:
-    """Switch gradients on for every parameter that can have one."""
+    """Switch gradients on for every parameter that can have one.
+
+    >>> import torch
+    >>> from gotta.methods import train_all
+    >>> len(train_all(model=torch.nn.Linear(4, 3)))
+    2
+    """
     return train([parameter for parameter in model.parameters() if parameter.is_floating_point()])
 
 

@@ -14,7 +14,6 @@ MOST_CLASSES = 128  # with more, groups of them are followed
 GROUPS = 32
 STEPS = 10  # of k-means
 FINEST = 2.0**12  # the largest weight, rounded
-UNKNOWN_SKEW = 0.2  # of the classes, where they do not count
 HEADS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 Floats = NDArray[np.float64]
@@ -74,11 +73,3 @@ def shares_of(groups: Tensor) -> Tensor | None:
     """Of each group in the classes, [K], unless all have the same."""
     sizes = groups.bincount()
     return None if bool((sizes == sizes[:1]).all()) else sizes / len(groups)
-
-
-def skew_of(mix: Tensor, shares: Tensor | None = None) -> float:
-    """0 for an even mix of classes, 1 for a single class. Groups of them may have unequal shares in an even mix."""
-    classes = len(mix)
-    if shares is not None:
-        return min(1.0, float((mix.square() / shares).sum() - 1) / (classes - 1))
-    return UNKNOWN_SKEW if classes == 1 else float(classes * mix.square().sum() - 1) / (classes - 1)

@@ -25,9 +25,8 @@ from math import isfinite
 import torch
 from torch import Tensor, nn
 
-from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import WINDOW
-from gotta.statistics.levels.levels import TRIALS, Levels, Watched
+from gotta.statistics.levels.levels import TRIALS, Levels, Watched, skew_of
 from gotta.statistics.levels.look import (
     LEAST_NOISE,
     LEAST_SHARE,

@@ -25,6 +25,7 @@ from gotta.types import computed_once
 
 TRIALS = 4.0  # trials in hand at first: each costs two to four forwards
 USUAL_NOISE = 0.1  # of single samples, until enough of them tell
+UNKNOWN_SKEW = 0.2  # of the classes, where they do not count
 LEAST_VARIANCE = 0.01  # of the source's, so that no channel is blown up
 TENSORS = (
     *("mean", "var", "noise", "signature", "taught", "mix", "groups", "waiting", "labels", "recent"),
@@ -317,6 +318,14 @@ class Levels(Statistics):
     def held(self) -> list[Level]:
         noise, expected = (torch.split(part, self.sizes, 1) for part in (self.noise, self.expected))
         return [Level(*parts) for parts in zip(*self._lent, noise, expected, strict=True)]
+
+
+def skew_of(mix: Tensor, shares: Tensor | None = None) -> float:
+    """0 for an even mix of classes, 1 for a single class. Groups of them may have unequal shares in an even mix."""
+    classes = len(mix)
+    if shares is not None:
+        return min(1.0, float((mix.square() / shares).sum() - 1) / (classes - 1))
+    return UNKNOWN_SKEW if classes == 1 else float(classes * mix.square().sum() - 1) / (classes - 1)
 
 
 def counted(moments: Tensor, counts: Tensor | None) -> Tensor:

@@ -6,9 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gotta.statistics.levels.class_groups import skew_of
 from gotta.statistics.levels.evidence import ENOUGH, WINDOW, Evidence, Score, evenness_of, gain_of, widens
-from gotta.statistics.levels.levels import Levels, counted
+from gotta.statistics.levels.levels import Levels, counted, skew_of
 from gotta.statistics.levels.look import CHANCE, FIRST_WAIT, LOOK, Level, Look, Sight, join_layers, jump, mean_distance
 from gotta.types import Prediction
 
