@@ -520,7 +520,8 @@ def write_page(done: dict[tuple[str, str, int, str], dict[str, int]], path: Path
 PAGE_HEAD = """# Does the default hurt?
 
 What `gotta.adapt(net)` does to the accuracy of the plain network on streams such as a service has. Each column is the
-difference to the source in points, paired sample by sample over all seeds, with its 95 % interval (uncorrected). A
+difference to the source in points, paired sample by sample over all seeds, with its 95 % interval (uncorrected). The
+default has a prior, which uses the order of samples (»); *no prior* is the same without it. A
 stream has 960 images in batches of 32 unless its name says otherwise; "40 samples" are 100 streams of 40. Where only
 some samples are scored, the name says which, or the others belong to no class. A dagger marks the kinds of stream that
 the rule was tuned on, with other seeds and batches of 64. Two constants were chosen on the streams below: that a jump

@@ -10,7 +10,7 @@ from gotta.report.results import read_results
 EMPTY = "No results are kept in `results/` yet."
 WORDS = """\
 It ranks every kept run with the runs of the same protocol, data, network and capacity. The first three of each.
-An entry with » uses the order of samples:
+An entry with » uses the order of samples or the mix of a batch:
 """
 PAGE = "../leaderboard/index.html"
 LINK = f'<p><a href="{PAGE}"><strong>Open the leaderboard</strong></a>: all entries, intervals, costs and controls.</p>'

@@ -13,8 +13,8 @@ import yaml
 
 from gotta.experiment.recipe.recipe import load_recipe
 from gotta.experiment.spec.best_rates import FILE
+from gotta.groups import group
 from gotta.methods import methods
-from gotta.report.groups import group
 from gotta.report.pairs import fair_difference
 from gotta.report.rows import METHODS, RUNNING, Row, list_in_words, row_of
 from gotta.report.stored_run import Run

@@ -10,7 +10,8 @@ import yaml
 from torch import nn
 
 from gotta.experiment.run.loaded import data_of, model_of
-from gotta.report.groups import group
+from gotta.groups import group
+from gotta.report.cells import ORDER
 from gotta.report.stored_run import Run
 from gotta.safe_text import tell_number
 from gotta.statistics.normalization import has_batch_norm
@@ -25,9 +26,9 @@ NOTES = """\
 `gotta advise MODEL --data ...` measures this on your own network and your own stream, and answers with one line of
 `gotta.adapt`, its margin and its cost ([which method?](dropin.md#which-method)).
 
-- **Rows with a prior use the order of samples.** They win where a class comes many times in a row and are of no use
-  elsewhere. Where each sample must be judged on its own, take the best row
-  without one. [When not to use it](deskew.md#what-it-assumes-and-when-not-to-use-it).
+- **Rows with » use the order of samples** (a prior) **or the mix of a batch** (LAME). They win where a class comes many
+  times in a row and are of no use elsewhere. Where each sample must be judged on its own, take the best row
+  without the mark. [When not to use it](deskew.md#what-it-assumes-and-when-not-to-use-it).
 - Longer class runs, longer domains: [when is what worth it](results/when.md). Real video:
   [deskew](deskew.md#what-it-reaches). Does a memory add to it? [On top](results/on-top.md).
 - A method that trains can break a model that worked. Whatever you choose, [switch the guard on](dropin.md)."""
@@ -133,7 +134,8 @@ def _table(here: Sequence[Situation]) -> str:
             near = line is not None and line.accuracy > one.lines[0].accuracy - CLOSE
             cells.append("" if line is None else f"**{line.accuracy:.1f}**" if near else f"{line.accuracy:.1f}")
         passes = max(found[call].passes for found in by_call if call in found)
-        rows[f"`{call}`"] = [*cells, f"{passes:.1f}"]
+        mark = f" {ORDER}" if any(found[call].uses_order for found in by_call if call in found) else ""
+        rows[f"`{call}`{mark}"] = [*cells, f"{passes:.1f}"]
     return grid("call", [*heads, "forwards for each sample, at most"], rows)
 
 
@@ -145,7 +147,7 @@ def _place(run: Run) -> tuple[str, float, int]:
 def _make_line(runs: Sequence[Run]) -> Line:
     found = [Candidate(run) for run in runs]
     accuracy, passes = mean(one.accuracy for one in found), mean(one.passes for one in found)
-    return Line(list_arguments(runs[0]), round(accuracy, 2), round(passes, 2), runs[0].prior != "none")
+    return Line(list_arguments(runs[0]), round(accuracy, 2), round(passes, 2), runs[0].uses_order)
 
 
 def name_layers(model: nn.Module) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from gotta.report.cells import Cell, Line, Table, of_difference
+from gotta.report.latex import proper
 from gotta.report.pairs import Difference, fair_difference
 from gotta.report.panel import Entry, Panel
 from gotta.report.paper.numbers import Published, lookup
@@ -21,13 +22,16 @@ FILE = Path(__file__).with_suffix(".yaml")
 NONE = "none"
 CONFIRMED, REVERSED, OPEN, UNJUDGED = "confirmed", "reversed", "not significant", "undecided"
 VERDICTS = (CONFIRMED, OPEN, REVERSED, UNJUDGED)
-VERDICT_OF = {1: CONFIRMED, 0: OPEN, -1: REVERSED, None: UNJUDGED}  # of what is said to be better less the other
 AXES = ("method", "above", "below", "capacity", "gamma")  # of which a claim may list several
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One comparison: with this method and capacity, the memory `above` is said to be better than `below`."""
+    """One comparison: with this method and capacity, the memory `above` is said to be better than `below`.
+
+    With `within` it is said to be level: no more than so many points below. `other` is the method of `below`, if it is
+    another one.
+    """
 
     page: str  # of docs/results: the table or figure it is about
     where: str
@@ -40,10 +44,17 @@ class Claim:
     data: str = "cifar10-c"
     gamma: float = 0.1
     backbone: str | None = None
+    within: float = 0.0
+    other: str | None = None
 
-    def fits(self, memory: str, cell: Published) -> bool:
-        """Is this printed cell the claim's one of this memory?"""
-        asked = (self.method, memory, self.reset, self.data, self.gamma)
+    @property
+    def sides(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Method and memory of `above`, and of `below`."""
+        return (self.method, self.above), (self.other or self.method, self.below)
+
+    def fits(self, method: str, memory: str, cell: Published) -> bool:
+        """Is this printed cell the claim's one of this method and memory?"""
+        asked = (method, memory, self.reset, self.data, self.gamma)
         same = asked == (cell.method, cell.memory, cell.reset, cell.data, cell.gamma)
         size = memory == "none" or cell.capacity == self.capacity
         return same and size and cell.backbone == (self.backbone or cell.backbone)
@@ -52,11 +63,25 @@ class Claim:
     def printed(self) -> float | None:
         """What the tables of the paper say: `above` less `below`."""
         values = []
-        for memory in (self.above, self.below):
-            found = [cell for cell in lookup(self.method, memory) if self.fits(memory, cell)]
+        for method, memory in self.sides:
+            found = [cell for cell in lookup(method, memory) if self.fits(method, memory, cell)]
             same = [cell for cell in found if cell.capacity == self.capacity] or found
             values += [same[0].value] if same else []
         return values[0] - values[1] if len(values) == 2 else None
+
+    @property
+    def words(self) -> str:
+        """In a few words, without the setting."""
+        below = f"{proper(self.other)} with {self.below}" if self.other else self.below
+        return f"{self.above} {'level with' if self.within else 'above'} {below}"
+
+    def judge(self, found: Difference) -> str:
+        """What becomes of it on this difference."""
+        one = found.estimate
+        if one is None or one.half is None:
+            return UNJUDGED
+        ahead = one.mean + self.within
+        return OPEN if abs(ahead) <= one.half else CONFIRMED if ahead > 0 else REVERSED
 
 
 @dataclass(frozen=True)
@@ -68,7 +93,7 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        return VERDICT_OF[self.found.verdict]
+        return self.claim.judge(self.found)
 
 
 @dataclass(frozen=True)
@@ -92,8 +117,8 @@ def judge(panel: Panel) -> list[InTable]:
     found: dict[tuple[Any, ...], InTable] = {}
     for claim in claims():
         uppers, lowers = (
-            {entry.column: entry for entry, printed in cells if claim.fits(memory, printed)}
-            for memory in (claim.above, claim.below)
+            {entry.column: entry for entry, printed in cells if claim.fits(method, memory, printed)}
+            for method, memory in claim.sides
         )
         for column, upper in uppers.items():
             # without a memory the statistics are others, which may be another column
@@ -102,7 +127,7 @@ def judge(panel: Panel) -> list[InTable]:
                 continue
             if claim.below == NONE:
                 lower = _in_steps_of(upper, lower, panel)
-            key = column, claim.above, claim.below, claim.capacity, claim.gamma
+            key = column, claim.words, claim.capacity, claim.gamma
             said = found[key].said if key in found else ()
             gap = fair_difference(upper.runs, lower.runs)
             told = f"{claim.where}: {claim.says}"
@@ -127,7 +152,7 @@ def _names(one: InTable) -> tuple[str, str]:
     claim, (upper, lower) = one.claim, one.steps
     unequal = "" if upper == lower else f" (steps of {_and(upper)} against {_and(lower)} samples: no verdict)"
     size = f", M={claim.capacity}" + (f", gamma {claim.gamma:g}" if claim.gamma != 0.1 else "")
-    return f"{claim.above} above {claim.below}{size}{unequal}", one.column
+    return f"{claim.words}{size}{unequal}", one.column
 
 
 def _cells(one: InTable) -> tuple[Cell, ...]:
@@ -141,6 +166,10 @@ def _caption(judged: Sequence[InTable]) -> list[str]:
         "reversed if the 95 % interval, uncorrected, leaves out zero. No memory is the control that takes steps of the "
         "same size, where it was run.",
     ]
+    if margins := sorted({one.claim.within for one in judged} - {0.0}):
+        lines.append(
+            f"Level with: the first may be {_and(margins)} point below, so -{_and(margins)} takes the place of zero."
+        )
     if any(one.verdict == UNJUDGED for one in judged):
         lines.append(f"Undecided: a verdict needs {PAIRS} pairs of domain and seed, from {SEEDS} seeds at least.")
     said = dict.fromkeys(sentence for one in judged for sentence in one.said)
@@ -153,8 +182,10 @@ def _expand(entry: dict[str, Any]) -> Iterator[Claim]:
     }
     for values in product(*lists.values()):
         chosen = dict(zip(lists, values, strict=True))
-        if chosen["above"] != chosen["below"]:
-            yield Claim(**{**entry, **chosen})
+        claim = Claim(**{**entry, **chosen})
+        first, second = claim.sides
+        if first != second:
+            yield claim
 
 
 def _in_steps_of(upper: Entry, lower: Entry, panel: Panel) -> Entry:
@@ -171,5 +202,5 @@ def _in_steps_of(upper: Entry, lower: Entry, panel: Panel) -> Entry:
     return controls[0] if len(controls) == 1 else lower
 
 
-def _and(sizes: Sequence[int]) -> str:
-    return " and ".join(map(str, sizes))
+def _and(sizes: Sequence[float]) -> str:
+    return " and ".join(f"{size:g}" for size in sizes)

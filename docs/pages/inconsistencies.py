@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from gotta.report.groups import group
+from gotta.groups import group
 from gotta.report.paper.numbers import (
     EPSILON,
     Inconsistency,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gotta.report.groups import group
+from gotta.groups import group
 from gotta.report.pairs import Difference, difference
 from gotta.report.stored_run import Run
 from pages.parts import grid, join, read, tell_gap
@@ -11,7 +11,8 @@ from pages.parts import grid, join, read, tell_gap
 HEAD = """\
 # Does a sample memory matter on top?
 
-Every row predicts with class statistics and a prior (`sticky`, also for `deskew`). `deskew` stops there: it trains
+Every row predicts with class statistics and a prior (`sticky`, also for `deskew`), which uses the order of samples (»).
+`deskew` stops there: it trains
 nothing and stores no image. The other rows also train the network, on the batch (*none*) or on a memory. A cell shows
 what this adds to `deskew` on the same stream, in points of accuracy, with its 95 % interval over seeds and
 corruptions, or its range where runs are too few. **Bold**: the interval excludes 0. Training

@@ -1,19 +1,17 @@
 """The table of README.md: three methods with each memory at the paper's length, its numbers beside ours."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from statistics import mean
 
-from gotta.report.paper.numbers import lookup
+from gotta.report.paper.numbers import tables
 from gotta.report.rows import list_in_words
-from gotta.report.stored_run import Run
-from pages.parts import fill, grid, name_of, read
+from pages.parts import fill, grid
+from pages.study import RUNNING, Shown, Study, column_of, read_study
 
-STUDY = "study-a"
 WORDS = {1: "one", 2: "two", 3: "three"}
 METHODS = {"norm": "Norm", "note": "NOTE", "rotta": "RoTTA"}
 MEMORIES = {
-    "none": "none",
+    "none": "none, steps of 64",
     "fifo": "FIFO",
     "reservoir": "Reservoir",
     "cbfifo": "FIFO in every class",
@@ -22,50 +20,46 @@ MEMORIES = {
     "cds": "CDS",
     "fpsd": "FPSD",
     "fps": "**FPS** (the paper's)",
-    "running_statistics": "none, running statistics",
+    RUNNING: "none, running statistics",
 }
+Columns = Mapping[str, Shown]  # by method
 
 
 def make(root: Path) -> dict[Path, str]:
-    runs = read(root, STUDY)
-    columns = [column for name in METHODS.values() for column in (name, "paper")]
-    content = f"{tell_seeds(runs)}\n\n{grid('memory', columns, rows(runs))}"
+    found = columns(read_study(root))
+    heads = [column for name in METHODS.values() for column in (name, "paper")]
+    content = f"{tell_seeds(found)}\n\n{grid('memory', heads, rows(found))}"
     return fill(root / "README.md", {"table of study": content})
 
 
-def tell_seeds(runs: Sequence[Run]) -> str:
-    """How many seeds each method has, the fewest and the most of its memories."""
-    named: dict[str, list[str]] = {}
-    for method, shown in METHODS.items():
-        counts = {len(accuracies(runs, method, memory)) for memory in MEMORIES} - {0}
-        if counts:
-            text = " to ".join(WORDS.get(count, str(count)) for count in sorted({min(counts), max(counts)}))
-            named.setdefault(text, []).append(shown)
-    return f"Seeds: {', '.join(f'{text} for {list_in_words(names)}' for text, names in named.items())}."
+def columns(study: Study) -> Columns:
+    """Those of the page of Table 1."""
+    printed = tables()["table1"].columns().values()
+    found = {cells[0].method: column_of(cells, study) for cells in printed if cells[0].method in METHODS}
+    return {method: found[method] for method in METHODS}
 
 
-def rows(runs: Sequence[Run]) -> dict[str, list[str]]:
+def tell_seeds(found: Columns) -> str:
+    """How many seeds each method has, those that all of its rows share."""
+    named: dict[int, list[str]] = {}
+    for method, column in found.items():
+        if column.seeds:
+            named.setdefault(column.seeds, []).append(METHODS[method])
+    told = (f"{WORDS.get(count, count)} for {list_in_words(names)}" for count, names in named.items())
+    return f"Seeds: {', '.join(told)}."
+
+
+def rows(found: Columns) -> dict[str, list[str]]:
     """The accuracy of each method with each memory, ours and the printed one."""
     return {
-        shown: [cell for method in METHODS for cell in (ours(runs, method, memory), printed(method, memory))]
+        shown: [cell for column in found.values() for cell in (ours(column, memory), printed(column, memory))]
         for memory, shown in MEMORIES.items()
     }
 
 
-def ours(runs: Sequence[Run], method: str, memory: str) -> str:
-    found = accuracies(runs, method, memory)
-    return f"{mean(found):.1f}" if found else "·"
+def ours(column: Shown, memory: str) -> str:
+    return f"{column.ours[memory]:.1f}" if memory in column.ours else "·"
 
 
-def accuracies(runs: Sequence[Run], method: str, memory: str = "none") -> list[float]:
-    """One for each seed."""
-    return [run.accuracy for run in runs if name_of(run) == (method, memory) and run.accuracy is not None]
-
-
-def printed(method: str, memory: str) -> str:
-    found = [
-        cell
-        for cell in lookup(method, memory, 32, reset="never", data="cifar10-c", gamma=0.1)
-        if cell.where == "table1"
-    ]
-    return f"{found[0].value:.1f}" if found else ""
+def printed(column: Shown, memory: str) -> str:
+    return f"{float(column.printed[memory]):.1f}" if memory in column.printed else ""

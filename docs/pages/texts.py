@@ -1,7 +1,7 @@
 """Pages of prose whose numbers are computed: the templates in docs/pages/texts, filled from kept runs."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from gotta.methods import methods
 from gotta.report.pairs import difference
 from gotta.report.paper.numbers import lookup
 from gotta.report.stored_run import Run
-from pages.parts import mean, name_of, read, tell_gap
+from pages.parts import join, mean, name_of, read, tell_gap
+from pages.study import Study, claims_table, judge, read_study, rule, said, tell
 
 MADE = "<!-- made by docs/make_pages.py from docs/pages/texts: edit it there -->"
 
@@ -20,7 +21,17 @@ class Numbers:
     """What the templates call: `acc` and `gap`, each for rows by their file, method and memory or control."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.read = cache(lambda name: tuple(read(root, name)))
+
+    @cached_property
+    def study(self) -> Study:
+        return read_study(self.root)
+
+    def claims(self, page: str) -> str:
+        """What becomes of the paper's claims of a table that a page of prose stands for."""
+        judged = judge(page, self.study)
+        return join([rule(), tell(judged), claims_table(judged), said(judged)]).rstrip()
 
     def pick(self, file: str, method: str, row: str = "none", **asked: Any) -> list[Run]:
         """The runs of one cell; at the default rate, without a prior and in runs of classes unless asked otherwise."""
@@ -73,7 +84,7 @@ class Numbers:
 def make(root: Path) -> dict[Path, str]:
     numbers = Numbers(root)
     engine = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    names = ("acc", "best", "gap", "lost", "pick", "printed", "seeds", "span", "value")
+    names = ("acc", "best", "claims", "gap", "lost", "pick", "printed", "seeds", "span", "value")
     engine.globals |= {name: getattr(numbers, name) for name in names}
     found = sorted((root / "docs/pages/texts").glob("*.md.j2"))
     return {

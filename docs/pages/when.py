@@ -17,7 +17,7 @@ HEAD = """\
 
 Points of accuracy above running statistics without a memory at the best of five rates on each stream. A
 class lasts *run* samples on average, a domain 10 times *images of each class*. With gamma 100 all classes mix; with
-gamma 0.1 a few come at a time.
+gamma 0.1 a few come at a time. » uses the order of samples.
 
     gotta bench when
     python docs/make_pages.py when"""
@@ -26,7 +26,7 @@ DESKEW = Column("deskew", "patient", uses_order=True)
 SUBJECTS = {  # with the words of their heading and the name of their picture
     (Row("memory", "fps"), Column("norm")): ("a memory: Norm with FPS, the better of two rates", "memory"),
     (NO_MEMORY, Column("deskew")): ("class statistics alone", "class"),
-    (NO_MEMORY, DESKEW): ("deskew: class statistics and the prior", "deskew"),
+    (NO_MEMORY, DESKEW): ("deskew: class statistics and the prior »", "deskew"),
 }
 
 
@@ -37,8 +37,8 @@ def make(root: Path) -> dict[Path, str]:
     parts = [HEAD, f"{count}: do not read much into differences below a point."]
     for subject, (words, picture) in SUBJECTS.items():
         gains = maps[subject]
-        parts += [f"## {words[0].upper()}{words[1:]}", tell(gains), table(gains)]
-        parts += [tell_edges(runs)] if subject[0].is_memory else []
+        told = tell_edges(runs) if subject[0].is_memory else tell(gains)
+        parts += [f"## {words[0].upper()}{words[1:]}", told, table(gains)]
         parts.append(f"![{words}, as a heat map](when-{picture}.svg)")
     drawn = {figure.method: svg(figure.drawing) + "\n" for figure in heat_figures(place(runs).whole)}
     pictures = {

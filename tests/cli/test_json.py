@@ -32,6 +32,12 @@ def test_an_error_is_a_document_too(tmp_path):
     assert gotta(*words, code=2) == f"gotta: {told['error']}\n"
 
 
+@pytest.mark.parametrize("words", [("advise",), ("status",), ("ls", "--nonsense"), ("doctor", "resnet20", "--method")])
+def test_so_is_a_mistake_in_the_command(words):
+    told = json.loads(gotta(*words, "--json", code=2, stream="out"))
+    assert told["error"].rstrip(".") in gotta(*words, "--json", code=2)
+
+
 def test_parts_and_protocols_for_programs():
     (part,) = json.loads(gotta("show", "fps", "--json", stream="out"))
     assert part["name"] == "fps"

@@ -80,6 +80,8 @@ def test_a_comparison_that_two_pages_make_counts_once():
     screen = one_screen(list(PAGES.values()), study((0, 1, 2)))
     assert "(table1.md) | 0 of 192 | Norm +0.67 (n=4) | 3 | 0 | 0 | 0 | 2 |" in screen, "these have ids of their own"
     assert "**5 comparisons: 5 confirmed.**" in screen
+    assert "ours: · (M = 8), · (M = 16), · (M = 32), · (M = 64) ([figures of capacity](capacity.md))" in screen
+    assert "+3.0 (practical: Dirichlet, never reset)" in screen
 
 
 @pytest.fixture
@@ -107,7 +109,8 @@ def test_pages_of_a_few_kept_lines_say_what_was_run_and_what_was_not(few):
     )
     assert "| corruptions x seeds | 5 x 1 | 5 x 1 |" in pages["table1"]
     assert "| cstu | · (71.49) | · (69.23) |" in pages["table1"]
-    assert "**2 comparisons: 2 undecided.**" in pages["table1"]
+    assert "| fps above RoTTA with fps, M=32 | Norm |" in pages["table1"]
+    assert "**3 comparisons: 3 undecided.**" in pages["table1"]
     assert "(table1.md) | 4 of 192 |" in pages["paper"]
     assert "What was run: Norm 3 of 40 cells (1 seed), RoTTA 1 of 40 cells (1 seed)." in pages["table2"]
     assert (

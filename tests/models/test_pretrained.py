@@ -1,11 +1,13 @@
 """Published weights, from snapshots made here of networks with random configurations: nothing is fetched."""
 
 import json
+from hashlib import sha256
 
 import pytest
 import torch
 
 from gotta import GottaError
+from gotta.experiment.run.loaded import weights_used
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.models import load
 from gotta.models.foreign import import_library
@@ -91,11 +93,19 @@ def test_the_revision_stands_in_the_spec():
 def test_what_cannot_be_repeated_or_had_is_refused(tmp_path):
     with pytest.raises(GottaError, match="Name a revision"):
         load("hf:microsoft/resnet-50", "pretrained")
+    with pytest.raises(GottaError, match=r"there is no folder '\./nowhere'\. Expected a snapshot"):
+        load("hf:./nowhere", "pretrained")
     with pytest.raises(GottaError, match="are for networks of timm: and hf:"):
         load("resnet20", "pretrained@main")
     with pytest.raises(GottaError, match="weights=pretrained@REVISION"):
         load("hf:microsoft/resnet-50", "random")
     assert not is_pretrained("pretrained.pt")
+
+
+def test_a_run_notes_the_weights_of_a_snapshot(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    for name, used in ((f"hf:{tmp_path}", {"weights_sha256": sha256(b"weights").hexdigest()}), ("hf:microsoft/x", {})):
+        assert weights_used(RunSpec.of({"model": {"name": name, "weights": "pretrained@a"}})) == used
 
 
 def test_weights_that_are_not_there_are_one_message(tmp_path, monkeypatch):

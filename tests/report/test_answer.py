@@ -162,6 +162,7 @@ def test_what_uses_the_order_is_named_apart_with_what_it_is_made_of():
         "Best of all 4 entries: deskew with sticky prior (87.5 %), which uses the order of samples."
     )
     assert "+18.0 ± 0.0 from the prior and +7.0 ± 0.0 from class statistics" in found.details[-1]
+    assert told(deskew).lines[-1] == "Every entry uses the order of samples or the mix of a batch."
     assert told(deskew, alone).headline == "Best of 2 entries: deskew with sticky prior (87.5 %)."
     assert told(deskew, alone).lines[-1] == "Best without using the order of samples: norm + class statistics (69.5 %)."
 

@@ -44,7 +44,10 @@ def test_what_uses_the_order_is_ranked_by_itself():
 
 def test_only_marks_that_are_there_are_explained():
     table = Table("t", ("m",), ("1", "2"), (Line(("a",), (Cell(1.0, other_steps=True), Cell(2.0, uses_order=True))),))
-    assert table.legend == ["≠ not comparable with the best (other steps)", "» uses the order of samples"]
+    assert table.legend == [
+        "≠ not comparable with the best (other steps)",
+        "» uses the order of samples or the mix of a batch",
+    ]
 
 
 def test_footnotes_tell_each_reason_once():

@@ -72,9 +72,18 @@ def main() -> None:
             app(prog_name="gotta")
         except GottaError as error:
             print(f"gotta: {error}", file=sys.stderr)
-            if "--json" in sys.argv:
-                print(json.dumps({"error": str(error)}))
+            _tell_as_json(str(error))
             sys.exit(2)
+        except SystemExit as end:
+            mistake: Any = end.__context__
+            if hasattr(mistake, "format_message"):  # typer has printed it: an argument is missing, and the like
+                _tell_as_json(mistake.format_message())
+            raise
+
+
+def _tell_as_json(mistake: str) -> None:
+    if "--json" in sys.argv:
+        print(json.dumps({"error": mistake}))
 
 
 if __name__ == "__main__":

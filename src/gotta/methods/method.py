@@ -101,7 +101,9 @@ class Method(Stateful):
     native_reset_every: ClassVar[int | None] = None  # adaptations between two returns to the source
     uses_memory: ClassVar[bool] = True  # whether it adapts on samples, or reads them, at all
     reads_memory: ClassVar[bool] = False  # whether its predictions depend on the rows of the memory
-    uses_order: ClassVar[bool] = False  # whether its predictions use the order of samples, or the mix of their batch
+    uses_order: ClassVar[bool] = (
+        False  # whether its predictions gain by the order of samples, or the mix of their batch
+    )
     averages: ClassVar[bool] = False  # whether its loss is a mean over samples, so that parts of a batch add up to it
     needs_features: ClassVar[bool] = False  # whether its predictions must come with features
     native_score: ClassVar[Literal["before", "after"]] = "before"  # which prediction of a batch it gives

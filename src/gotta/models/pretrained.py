@@ -15,6 +15,7 @@ from gotta.models.foreign import Foreign, import_library, last_linear, wrap_timm
 
 PRETRAINED = "pretrained"
 LIBRARIES = ("timm", "hf")
+PATHS = ("/", "./", "../", "~")  # what a folder of the user's own begins with
 
 
 class Logits(nn.Module):
@@ -39,6 +40,8 @@ def check(name: str, weights: str) -> None:
     if not colon or library not in LIBRARIES:
         raise GottaError(f"weights '{weights}' are for networks of timm: and hf:, not for '{name}'.")
     if not weights.partition("@")[2] and not _is_folder(model):
+        if model.startswith(PATHS):
+            raise GottaError(f"there is no folder '{model}'. Expected a snapshot: config.json and model.safetensors.")
         told = f"'{name}' may change where it is published. Name a revision, which the run keeps"
         raise GottaError(f"{told}: weights={PRETRAINED}@COMMIT (or {PRETRAINED}@main).")
 
@@ -50,8 +53,14 @@ def load_pretrained(name: str, weights: str) -> Foreign:
         return (_from_timm if library == "timm" else _from_hugging_face)(model, weights.partition("@")[2])
 
 
+def find_snapshot(name: str) -> Path | None:
+    """The file of weights in the folder that `hf:./resnet-50` names; nothing of what is fetched by its revision."""
+    model = name.partition(":")[2]
+    return Path(model).expanduser() / "model.safetensors" if _is_folder(model) else None
+
+
 def _is_folder(model: str) -> bool:
-    return model.startswith(("/", "./", "../", "~")) and Path(model).expanduser().is_dir()
+    return model.startswith(PATHS) and Path(model).expanduser().is_dir()
 
 
 def _from_timm(name: str, revision: str) -> Foreign:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from gotta.report.cells import MARKS, ORDER
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.panel import Entries, Entry, Panel, at_best
 from gotta.report.rows import NO_MEMORY, RUNNING, SAME_SAMPLES, Column, list_in_words
@@ -198,13 +199,11 @@ def _tell_best(panel: Panel, best: Sequence[Entry], count: int) -> str:
 def _tell_controls(found: Sequence[Finding]) -> str:
     """What a moving average without a memory would have done."""
     known = [(one.best, one.over_control) for one in found if one.over_control is not None]
-    if not known or len(known) > NAMED:
+    if len(known) > NAMED:
         above = sum(gap.estimate is not None and gap.estimate.mean > 0 for _, gap in known)
-        return f"The best memory is above {CONTROL} for {above} of {len(known)} methods." if known else ""
-    told = [
-        f"{entry.name} is {tell_difference(gap, CONTROL if k == 0 else 'it')}" for k, (entry, gap) in enumerate(known)
-    ]
-    return f"{'; '.join(told)}."
+        return f"The best memory is above {CONTROL} for {above} of {len(known)} methods."
+    told = [f"{entry.name} is {tell_difference(gap, 'it' if k else CONTROL)}" for k, (entry, gap) in enumerate(known)]
+    return f"{'; '.join(told)}." if told else ""
 
 
 def _tell_certainty(panel: Panel, found: Sequence[Finding], ranked: Sequence[Entry]) -> str:
@@ -248,7 +247,8 @@ def _tell_others(panel: Panel, found: Sequence[Finding], best: Sequence[Entry], 
         told.append(f"{_lead(best, f'of all {len(ranked)} entries')}{order}.")
     elif not found and best[0].column.uses_order:
         bare = max((one for one in ranked if not one.column.uses_order), key=lambda one: one.mean, default=None)
-        told += [f"Best without using the order of samples: {bare.name} ({bare.shown})."] if bare else []
+        every = f"Every entry {MARKS[ORDER]}."
+        told.append(f"Best without using the order of samples: {bare.name} ({bare.shown})." if bare else every)
     above = [e for e in panel.entries if not e.is_ranked and not e.accuracy.no_effect and e.mean > best[0].mean]
     controls = [f"{e.column.label} + {e.row.short} ({e.shown})" for e in above if e.row.is_control]
     told += [f"Higher, but a control: {_list(controls, 'controls')}."] if controls else []

@@ -11,8 +11,8 @@ from gotta.experiment.recipe.protocol import Protocol, content_hash, find_protoc
 from gotta.experiment.spec.text import dump
 from gotta.experiment.sweep.kept import OTHER, VERIFIED, read_verified
 from gotta.files import write_atomically
+from gotta.groups import group
 from gotta.report.cells import BEST, Cell, Line, Table, Value, measure, number
-from gotta.report.groups import group
 from gotta.report.page.webpage import render, run_facts
 from gotta.report.panel import Entry, Panel, place
 from gotta.report.paper.side_by_side import printed_of, rank_in
@@ -32,7 +32,7 @@ WHOLE = {  # images in each domain
     "tinyimagenet": 10_000,
     "imagenet_c": 50_000,
 }
-SECTIONS = {False: "Each sample on its own", True: "Uses the order of samples"}
+SECTIONS = {False: "Each sample on its own", True: "Uses the order of samples or the mix of a batch"}
 COLUMNS = ("rank", "accuracy", "seeds", "step", "forwards", "seconds", "published", "verified")
 
 

@@ -16,7 +16,7 @@ TIED, OTHER_STEPS, ORDER = "≈", "≠", "»"
 MARKS = {
     TIED: "not significantly different from the best",
     OTHER_STEPS: "not comparable with the best (other steps)",
-    ORDER: "uses the order of samples",
+    ORDER: "uses the order of samples or the mix of a batch",
 }
 Value = Callable[[Run], float | None]
 

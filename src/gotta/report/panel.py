@@ -10,9 +10,9 @@ from typing import Any
 
 from gotta.experiment.spec.best_rates import best_rates
 from gotta.experiment.spec.dotted import tell_apart
+from gotta.groups import group
 from gotta.methods import methods
 from gotta.report.cells import Cell, measure, number
-from gotta.report.groups import group
 from gotta.report.rows import BOUNDARIES, BY_LEVEL, Column, Row, Settings, column_of, name_cell, row_of, sortable
 from gotta.report.setting_words import describe
 from gotta.report.stored_run import Run, samples_per_step
@@ -150,12 +150,12 @@ def at_best(rows: Entries, row: Row) -> Entry | None:
 
 def _panel(settings: Settings, runs: Runs) -> Panel:
     rows = _rows(runs)
-    row_axes, column_axes = _axes(runs, rows)
+    axes = _axes(runs, rows)
 
     def place_of(run: Run) -> Place:
         row, column = rows[run.id], column_of(run)
-        own = replace(row, settings=_told(run, row_axes[row]))
-        return own, replace(column, settings=_told(run, column_axes[column]))
+        own = replace(row, settings=_told(run, axes[row]))
+        return own, replace(column, settings=_told(run, axes[column]))
 
     found = {place: Entry(*place, tuple(members)) for place, members in group(runs, place_of).items()}
     all_rows = sorted({row for row, _ in found}, key=lambda row: row.position)
@@ -234,15 +234,14 @@ def _indifferent(run: Run, axis: str) -> bool:
     return column_of(run).is_source or (axis == "memory.capacity" and row_of(run).kind in ("none", "statistics"))
 
 
-def _axes(runs: Runs, rows: Mapping[str, Row]) -> tuple[dict[Row, list[str]], dict[Column, list[str]]]:
+def _axes(runs: Runs, rows: Mapping[str, Row]) -> dict[Row | Column, list[str]]:
     """For each row and each column the settings in which runs of the same cell differ."""
-    row_axes: dict[Row, list[str]] = defaultdict(list)
-    column_axes: dict[Column, list[str]] = defaultdict(list)
+    found: dict[Row | Column, list[str]] = defaultdict(list)
     for row, column, axes in _rivals(runs, rows):
         for axis in axes:
-            known = column_axes[column] if axis.startswith(COLUMN_AXIS) else row_axes[row]
+            known = found[column if axis.startswith(COLUMN_AXIS) else row]
             known += [axis] if axis not in known else []
-    return row_axes, column_axes
+    return found
 
 
 def _rivals(runs: Runs, rows: Mapping[str, Row]) -> list[tuple[Row, Column, list[str]]]:

@@ -48,11 +48,8 @@ class Series:
 
     def accuracy(self, window: int = 1) -> list[float]:
         """In percent over the last `window` values together, so that large and small steps count by their samples."""
-        result = []
-        for k in range(len(self)):
-            since = slice(max(0, k + 1 - window), k + 1)
-            result.append(100 * sum(self.right[since]) / max(1, sum(self.samples[since])))
-        return result
+        spans = [slice(max(0, end - window), end) for end in range(1, len(self) + 1)]
+        return [100 * sum(self.right[span]) / max(1, sum(self.samples[span])) for span in spans]
 
 
 def series(run: Run, bins: int = BINS) -> Series:

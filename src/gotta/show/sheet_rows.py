@@ -59,9 +59,8 @@ def clip_rows(
     for clip in spread(np.unique(clips), rows):
         frames = np.flatnonzero(clips == clip)
         at, y = spread(np.arange(len(frames)), columns), dataset.labels[frames[0]]
-        tiles = [
-            Tile(image, colours[y], str(k)) for image, k in zip(dataset.images(domain, frames[at]), at, strict=True)
-        ]
+        pairs = zip(dataset.images(domain, frames[at]), at, strict=True)
+        tiles = [Tile(image, colours[y], str(k)) for image, k in pairs]
         made.append(Row(names[y], tiles, f"clip {clip}, {len(frames)} frames"))
     return made
 

@@ -18,6 +18,7 @@ from gotta.errors import GottaError
 from gotta.experiment.spec.text import merged, sections
 from gotta.limits import Within, require
 from gotta.methods import methods
+from gotta.report.cells import MARKS, ORDER
 from gotta.report.pairs import difference
 from gotta.report.stored_run import Run
 from gotta.report.tables.choices import SURROGATES, Surrogate
@@ -62,7 +63,7 @@ class Candidate:
 
     @property
     def uses_order(self) -> bool:
-        return self.run.prior != "none" or self.run.spec.method.name == "lame"
+        return self.run.uses_order
 
     @property
     def is_source(self) -> bool:
@@ -125,7 +126,7 @@ class Advice:
         return [told] if swapped else []
 
     def _tell(self, one: Candidate) -> str:
-        order = ", uses the order of samples" if one.uses_order else ""
+        order = f", {MARKS[ORDER]}" if one.uses_order else ""
         cost = f"{one.passes:.1f} forwards for each sample{order}"
         if not self.labels:
             signs = {name: _sign(surrogate, one.run) for name, surrogate in SURROGATES.items()}

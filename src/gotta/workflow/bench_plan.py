@@ -5,7 +5,7 @@ What only running needs is imported by `run` and `estimate`, so that a plan is t
 
 import logging
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,10 +19,11 @@ from gotta.experiment.recipe.missing import Missing, check_same_inputs, missing
 from gotta.experiment.recipe.recipe import Recipe
 from gotta.experiment.run import EVERY
 from gotta.experiment.spec import user_parts
-from gotta.experiment.spec.dotted import find_varied, labels, value_of
+from gotta.experiment.spec.dotted import flatten, labels, tell_apart
 from gotta.experiment.spec.run_spec import RunSpec
 from gotta.experiment.sweep.kept import Kept, adopt, tell_made_otherwise
 from gotta.experiment.sweep.store import Store
+from gotta.groups import group
 from gotta.safe_text import tell_few, tell_number
 from gotta.streams.stream_spec import notes
 
@@ -48,10 +49,8 @@ class Grid:
     @classmethod
     def of(cls, specs: Sequence[RunSpec]) -> "Grid":
         """The grid of the first seed; the other seeds have the same cells."""
-        alike: dict[tuple[str, str], list[RunSpec]] = defaultdict(list)
-        for spec in specs:
-            if spec.seed == specs[0].seed:
-                alike[row_of(spec), spec.method.name].append(spec)
+        first = [spec for spec in specs if spec.seed == specs[0].seed]
+        alike = group(first, lambda spec: (row_of(spec), spec.method.name))
         rows, columns = (tuple(dict.fromkeys(names)) for names in zip(*alike, strict=True))
         counts = {place: len(same) for place, same in alike.items()}
         return cls(rows, columns, counts, _list_varied(alike.values()))
@@ -75,8 +74,9 @@ def row_of(spec: RunSpec) -> str:
 def _list_varied(alike: Iterable[Sequence[RunSpec]]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for same in alike:
-        for name in find_varied(same):
-            values = [value_of(spec, name) for spec in same]
+        known = [flatten(spec.model_dump()) for spec in same]
+        for name in tell_apart(known):
+            values = [settings.get(name) for settings in known]
             found.setdefault(name, {}).update(dict.fromkeys(str(value) for value in values if value is not None))
     return {name: tuple(values) for name, values in found.items()}
 

@@ -151,9 +151,8 @@ def run(
     ...     len(result.failures)
     0
     """
-    result = plan_run(spec, out=out, record=record, **given).run(
-        1, threads, device, "local", snapshot_every, log, listen
-    )
+    planned = plan_run(spec, out=out, record=record, **given)
+    result = planned.run(1, threads, device, "local", snapshot_every, log, listen)
     if result.failures:
         raise GottaError(result.failures[0].message)
     return result

@@ -8,6 +8,7 @@ from gotta.errors import GottaError
 from gotta.experiment.recipe.protocol import Protocol, find_protocol, load_protocol, protocols
 from gotta.experiment.spec.user_parts import PLACES, REGISTRIES, permit
 from gotta.experiment.sweep.kept import Runs, keep
+from gotta.groups import group
 from gotta.report.panel import Entry, place
 from gotta.report.rows import NO_MEMORY, row_of
 from gotta.report.stored_run import Run, read_runs
@@ -28,7 +29,7 @@ def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, li
         raise GottaError(f"run {damaged[0][0]} in '{runs.root}' is damaged: {damaged[0][1]}. Run it again.")
     if not found:
         raise GottaError(f"no finished runs in '{runs.root}'. Expected a folder of 'gotta bench'.")
-    by_protocol = _group(found)
+    by_protocol = group(found, _name_protocol)
     for name, members in by_protocol.items():
         for panel in place(members).panels:
             where = f"{name}, {panel.title}" if panel.title else name
@@ -41,21 +42,17 @@ def submit(runs: Runs, to: Path, imports: Collection[str] = ()) -> tuple[int, li
     return len(found), list(by_protocol)
 
 
-def _group(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """The runs by protocol; all must be of one, and of one that has a version."""
-    found: dict[str, list[Run]] = {}
-    known = ", ".join(protocols())
-    for run in runs:
-        named = run.stored.recipe.get("protocol")
-        if isinstance(named, str) and named not in protocols():
-            told = f"run {run.id} was made by protocol '{named}', which has no version here"
-            raise GottaError(f"{told}. Expected one of {known}, whose files never change.")
-        protocol = find_protocol(run.spec)
-        if protocol is None:
-            told = f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version"
-            raise GottaError(f"{told}. Expected the settings of one of {known}, named in its recipe by 'protocol:'.")
-        found.setdefault(protocol.name, []).append(run)
-    return found
+def _name_protocol(run: Run) -> str:
+    """The protocol of a run; it must be of one that has a version."""
+    known, named = ", ".join(protocols()), run.stored.recipe.get("protocol")
+    if isinstance(named, str) and named not in protocols():
+        told = f"run {run.id} was made by protocol '{named}', which has no version here"
+        raise GottaError(f"{told}. Expected one of {known}, whose files never change.")
+    protocol = find_protocol(run.spec)
+    if protocol is None:
+        told = f"run {run.id} ({run.spec.label}) belongs to no protocol that has a version"
+        raise GottaError(f"{told}. Expected the settings of one of {known}, named in its recipe by 'protocol:'.")
+    return protocol.name
 
 
 def _check_seeds(entries: Sequence[Entry], where: str) -> None:

@@ -52,6 +52,7 @@ def test_a_device_that_is_not_here_is_not_timed(tmp_path, where):
         (("--gpus", "0.5", "--device", "cuda"), "More jobs than GPUs share them"),
         (("--engine", "ray", "--gpus", "nan"), "gpus=nan, pack=1: expected a number of GPUs, or a share of one"),
         (("--engine", "ray", "--gpus", "1.5"), "gpus=1.5, pack=1: expected a number of GPUs, or a share of one"),
+        (("--engine", "ray", "--device", "cuda"), "Ray shows a cell the GPUs that it asks for"),
         (("--engine", "ray", "--device", "quantum"), "device 'quantum' cannot be used"),
         (("--log", "nosuch"), "logger 'nosuch' is unknown"),
         (("--out", "s3://"), "names no bucket"),

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from experiment import tiny_sweep
@@ -14,7 +15,7 @@ from gotta import GottaError
 from gotta.experiment.sweep import bucket as module
 from gotta.experiment.sweep.bucket import Bucket, bucket_of, claims_of, name_of, pack, place_of
 from gotta.experiment.sweep.cell import Work, execute
-from gotta.experiment.sweep.kept import existing_runs
+from gotta.experiment.sweep.kept import adopt, existing_runs, open_runs
 from gotta.experiment.sweep.leases import Folder, Leases
 from gotta.experiment.sweep.store import Run, Store
 from gotta.report.store.status import look
@@ -206,6 +207,16 @@ def test_two_machines_share_a_sweep_on_s3_and_one_is_killed(s3, machines, tmp_pa
     machines("fourth")
     assert numbers(s3) == numbers(tmp_path / "calm")
     assert len(numbers(s3)) == 5
+
+
+def test_a_folder_is_compared_with_an_address(memory):
+    from cli.shell import gotta
+
+    kept = open_runs(Path(__file__).parents[3] / "results" / "sample.jsonl")
+    adopt(kept, [run.id for run in kept.runs()][:2], Store(memory))
+    told = gotta("compare", kept.root, memory)
+    assert f"B: {memory}\n" in told
+    assert gotta("compare", memory, kept.root).startswith(f"A: {memory}\n")
 
 
 @pytest.mark.parametrize("address", ["nosuch://bucket/x", "s3://no-such-bucket-here/x"])

@@ -34,7 +34,10 @@ def test_entries_are_ranked_by_score_apart_from_those_that_use_the_order():
     ]
     unranked = {(place.entry.column.method, place.row.is_control) for place in places if place.rank is None}
     assert unranked == {("source", False), ("norm", True), ("tent", True)}
-    assert [table.title for table in board().tables] == ["Each sample on its own", "Uses the order of samples"]
+    assert [table.title for table in board().tables] == [
+        "Each sample on its own",
+        "Uses the order of samples or the mix of a batch",
+    ]
 
 
 def test_those_with_too_few_seeds_stand_below():

@@ -50,7 +50,7 @@ def test_claims_are_told_by_their_last_sign(tmp_path):
     assert states == expected
     works = next(c for c in found.claims if c.id == "works")
     assert (works.progress, works.by, works.age) == ("step 30 of 120, accuracy 51.2", "box, process 7", 3.0)
-    assert found.count("running") == 2
+    assert found.counts == ["2 running", "1 waiting", "1 silent", "1 failed"]
 
 
 def test_folders_being_written_count_as_running(tmp_path):
@@ -99,7 +99,7 @@ def test_a_log_that_is_a_pipe_is_not_waited_for(tmp_path):
     store = stored(tmp_path, [made()])
     claim(tmp_path, "x", 3)
     os.mkfifo(tmp_path / "leases" / "log.jsonl")
-    assert look(store, NOW).count("running") == 1
+    assert look(store, NOW).counts == ["1 running"]
 
 
 def test_a_process_of_this_machine_that_has_ended_is_told_at_once(tmp_path):

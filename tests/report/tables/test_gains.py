@@ -71,7 +71,7 @@ def test_what_the_prior_adds_is_paired_with_the_same_run_without():
     }
     assert found.pop(("fps", "source")) == "·"
     assert found == {("none", "source"): "+30.2", ("none", "norm"): "+20.2", ("fps", "norm"): "+20.2"}
-    assert "» uses the order of samples" in prior_table(panel_of(runs)).caption[-1]
+    assert "» uses the order of samples or the mix of a batch" in prior_table(panel_of(runs)).caption[-1]
     assert prior_table(panel_of([made()])).rows == ()
 
 

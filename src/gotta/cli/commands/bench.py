@@ -105,6 +105,7 @@ def bench(
     from gotta.cli.progress import follow
     from gotta.experiment.sweep.engines import engine as make_engine
     from gotta.experiment.sweep.engines.local import choose_gpus
+    from gotta.experiment.sweep.engines.ray import check_gpus
     from gotta.experiment.sweep.loggers import check_logger
     from gotta.workflow import plan
     from gotta.workflow.bench_plan import check_device, check_numbers
@@ -120,6 +121,8 @@ def bench(
     if engine == "local":
         usable = choose_gpus(gpus, device)
         jobs = jobs or len(usable)
+    elif engine == "ray":
+        check_gpus(gpus, device)
     with one_error("seeds must be whole numbers such as 0,1,2"):
         numbers = [int(part) for part in seeds.split(",") if part]
     planned = plan(

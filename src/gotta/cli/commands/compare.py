@@ -23,11 +23,12 @@ def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson
         first: A memory, method or entry (`rotta + fps`); or another folder.
         second: What to compare it with.
     """
+    from gotta.experiment.sweep.bucket import is_folder
     from gotta.report.compare import compare as compare_entries
     from gotta.report.panel import place
 
     if second is None:
-        if not Path(first).exists():
+        if is_folder(first) and not Path(first).exists():
             way_out = f"Give a second entry (`gotta compare {folder} {first} fifo`), or another folder of runs"
             raise GottaError(f"compare '{first}' with what? {way_out}; there is no folder '{first}'.")
         return compare_folders(folder, Path(first), as_json)
@@ -35,6 +36,7 @@ def compare(folder: Path, first: str, second: str | None = None, as_json: AsJson
 
 
 def compare_folders(a: Path, b: Path, as_json: bool) -> None:
+    from gotta.experiment.sweep.bucket import name_of
     from gotta.report.store.changes import change_table, find_changes
     from gotta.report.tables.render import plain
     from gotta.safe_text import one_line
@@ -45,4 +47,4 @@ def compare_folders(a: Path, b: Path, as_json: bool) -> None:
     lines += [f"only in A: {cell}" for cell in changes.only_a] + [f"only in B: {cell}" for cell in changes.only_b]
     found = change_table(changes)
     last = plain(found) if found.rows else found.caption[0]
-    show_answer(changes, as_json, "\n".join([f"A: {a}", f"B: {b}", *map(one_line, lines), last]))
+    show_answer(changes, as_json, "\n".join([f"A: {name_of(a)}", f"B: {name_of(b)}", *map(one_line, lines), last]))

@@ -25,11 +25,8 @@ def status(folder: Path, as_json: AsJson = False) -> None:
     name = name_of(folder)
     if not (state.runs or state.damaged or state.claims):
         raise GottaError(f"no runs in '{name}'. Expected a folder of 'gotta bench', such as runs/mini.")
-    counts = [f"{len(state.runs)} finished"]
-    kinds = {claim.state for claim in state.claims}
-    counts += [f"{state.count(kind)} {kind}" for kind in ("running", "waiting", "silent", "failed") if kind in kinds]
-    counts += [f"{len(state.damaged)} damaged"] if state.damaged else []
-    lines = [f"{name}: {', '.join(counts)}"]
+    damaged = [f"{len(state.damaged)} damaged"] if state.damaged else []
+    lines = [f"{name}: {', '.join([f'{len(state.runs)} finished', *state.counts, *damaged])}"]
     if state.newest is not None:
         lines.append(f"last run finished {tell_seconds(state.newest)} ago")
     for claim in state.claims[:SHOWN]:

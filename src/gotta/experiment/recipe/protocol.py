@@ -69,7 +69,8 @@ class Protocol(Section):
     def holds(self, spec: RunSpec) -> bool:
         """Is a run with these settings of this protocol?"""
         usual = {name: value for name, value in asdict(StreamSpec()).items() if name not in (*FROM_ELSEWHERE, *SIZE)}
-        ignored = set(DOMAINS) - set(self.stream) | _unused(self.stream["order"])
+        unread = () if self.stream["order"] == "dirichlet" else ("gamma", "slots", "underflow")  # by this order
+        ignored = {*DOMAINS} - {*self.stream} | {*unread}
         expected = {name: value for name, value in {**usual, **self.stream}.items() if name not in ignored}
         stream, regime = {**_only(expected), **self.choices}, {**dict.fromkeys(EXPOSURE), **self.regime}
         return (
@@ -128,11 +129,6 @@ def _read(path: Path, content: Any) -> Protocol:
         return Protocol.model_validate({**content, "name": path.stem})
     except ValidationError as error:
         raise GottaError(f"'{path}' is not a protocol: {describe(error.errors()[0], Protocol)}") from None
-
-
-def _unused(order: str) -> set[str]:
-    """Settings that this order does not use."""
-    return set() if order == "dirichlet" else {"gamma", "slots", "underflow"}
 
 
 def _domains(spec: RunSpec) -> set[str]:

@@ -19,7 +19,7 @@ from gotta.files import digest
 from gotta.models import Backbone, load
 from gotta.models.embedding import CLASSIFIER
 from gotta.models.own import is_own
-from gotta.models.pretrained import is_pretrained
+from gotta.models.pretrained import find_snapshot, is_pretrained
 from gotta.models.zoo import RANDOM
 from gotta.streams import Stream
 from gotta.types import Dataset
@@ -45,7 +45,7 @@ def share_model(model: ModelSpec, num_classes: int) -> Backbone:
     own = is_own(model.name)
     told = num_classes if model.weights == RANDOM or own else None
     code = source_files(model.name.partition(":")[0], f"model '{model.name}'") if own else {}
-    return _load_network(model, weights, rows, told, (stamp(weights), stamp(rows), *code.items()))
+    return _load_network(model, weights, rows, told, (stamp(_find_file(model)), stamp(rows), *code.items()))
 
 
 def stamp(weights: Path | str | None) -> tuple[int, int]:
@@ -112,7 +112,12 @@ def inputs_used(spec: RunSpec, stream: Stream, kept: Path | None = None) -> dict
 
 
 def weights_used(spec: RunSpec) -> dict[str, str]:
-    own = spec.model.name if spec.model.name.endswith(".safetensors") else None
-    path = find_weights(spec.model.weights) if own is None else Path(own)
-    files = {WEIGHTS: path, HEAD: find_head(spec.model.head)}
+    files = {WEIGHTS: _find_file(spec.model), HEAD: find_head(spec.model.head)}
     return {name: digest(file) for name, file in files.items() if isinstance(file, Path) and file.is_file()}
+
+
+def _find_file(model: ModelSpec) -> Path | str | None:
+    """The weights of a network: in the file that is the network, in a snapshot, or by a name of their own."""
+    if model.name.endswith(".safetensors"):
+        return Path(model.name)
+    return find_snapshot(model.name) if is_pretrained(model.weights) else find_weights(model.weights)

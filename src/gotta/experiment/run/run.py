@@ -176,9 +176,8 @@ def _accuracy(steps: list[dict[str, Any]]) -> float | None:
 def _memory(spec: RunSpec, num_classes: int, journal: bool) -> Memory:
     if spec.memory.name in TRUE_LABELS:
         assert spec.memory.capacity
-        return TrueLabelMemory(
-            TRUE_LABELS[spec.memory.name], spec.memory.capacity, num_classes, spec.seed, journal=journal
-        )
+        rule = TRUE_LABELS[spec.memory.name]
+        return TrueLabelMemory(rule, spec.memory.capacity, num_classes, spec.seed, journal=journal)
     policies.get(spec.memory.name)  # refused unless it is registered or the caller gave it
     return Memory(
         make_policy(spec.memory.name, spec.memory.arguments),  # its alone: none says where samples are kept

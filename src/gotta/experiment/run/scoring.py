@@ -29,6 +29,8 @@ class Scoring:
         self.online = Online(num_classes, stream.domains)
         self.buffer = Buffer(adapted.memory.capacity, num_classes)
         self.open_set = OpenSet(stream.domains) if stream.spec.foreign else None
+        self._parts: dict[str, Online | Buffer | OpenSet] = {"online": self.online, "buffer": self.buffer}
+        self._parts |= {} if self.open_set is None else {"open_set": self.open_set}
         self.steps: list[dict[str, Any]] = []
         self._right = self._seen = 0
         self._began = _now()
@@ -92,20 +94,16 @@ class Scoring:
         """Plain arrays and numbers. The steps are kept as the text that is stored in the end."""
         text = json.dumps(plain(self.steps), allow_nan=False)
         return {
-            "online": self.online.state_dict(),
-            "buffer": self.buffer.state_dict(),
+            **{name: part.state_dict() for name, part in self._parts.items()},
             "steps": np.frombuffer(text.encode(), np.uint8).copy(),
             "right": self._right,
             "seen": self._seen,
             **self._spent(),
-            **({} if self.open_set is None else {"open_set": self.open_set.state_dict()}),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.online.load_state_dict(state["online"])
-        self.buffer.load_state_dict(state["buffer"])
-        if self.open_set is not None:
-            self.open_set.load_state_dict(state["open_set"])
+        for name, part in self._parts.items():
+            part.load_state_dict(state[name])
         self.steps = parse_json(np.asarray(state["steps"]).tobytes())
         self._right, self._seen = state["right"], state["seen"]
         self._began = _now() - [state["seconds"], state["cpu_seconds"]]

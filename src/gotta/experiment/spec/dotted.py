@@ -1,10 +1,12 @@
 """Settings as dotted names and values, and which of them tell several apart."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.groups import group
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 def flatten(sections: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -34,26 +36,22 @@ def tell_apart(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     return chosen
 
 
-def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
-    """A label for each run by its id; runs that share a label also show the settings they differ in."""
-    alike: dict[str, list[RunSpec]] = defaultdict(list)
-    for spec in specs:
-        alike[spec.label].append(spec)
-    told: dict[str, str] = {}
-    for same in alike.values():
-        names = find_varied(same) if len(same) > 1 else []
-        for spec in same:
-            values = [(name.split(".")[-1], value_of(spec, name)) for name in names]
-            settings = [f"{name}={value}" for name, value in values if value is not None]
-            told[spec.id] = ", ".join([spec.label, *settings])
+def tell_each_apart(
+    keys: Iterable[Key], name: Callable[[Key], Hashable], settings: Callable[[Key], Mapping[str, Any]]
+) -> dict[Key, list[tuple[str, Any]]]:
+    """The settings, by the last part of their names, that tell each from the others of its name."""
+    told = {}
+    for alike in group(keys, name).values():
+        known = [settings(key) for key in alike] if len(alike) > 1 else [{}]
+        names = tell_apart(known)
+        for key, one in zip(alike, known, strict=True):
+            told[key] = [(name.rpartition(".")[2], one.get(name)) for name in names]
     return told
 
 
-def find_varied(specs: Sequence[RunSpec]) -> list[str]:
-    """The dotted names of the settings that runs differ in, as few as tell them all apart."""
-    return tell_apart([flatten(spec.model_dump()) for spec in specs])
-
-
-def value_of(spec: RunSpec, name: str) -> Any:
-    """A setting by its dotted name."""
-    return flatten(spec.model_dump()).get(name)
+def labels(specs: Sequence[RunSpec]) -> dict[str, str]:
+    """A label for each run by its id; runs that share a label also show the settings they differ in."""
+    known = {spec.id: spec for spec in specs}
+    apart = tell_each_apart(known, lambda id: known[id].label, lambda id: flatten(known[id].model_dump()))
+    told = {id: [f"{name}={value}" for name, value in found if value is not None] for id, found in apart.items()}
+    return {id: ", ".join([known[id].label, *settings]) for id, settings in told.items()}

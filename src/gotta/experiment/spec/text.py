@@ -64,7 +64,7 @@ def _read_setting(setting: str) -> tuple[str, Any]:
 
 
 def nest(name: str, value: Any) -> dict[str, Any]:
-    """`nested("a.b", 1)` is `{"a": {"b": 1}}`."""
+    """`nest("a.b", 1)` is `{"a": {"b": 1}}`."""
     for part in reversed(name.split(".")):
         value = {part: value}
     return dict(value)

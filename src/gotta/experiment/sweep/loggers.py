@@ -161,8 +161,8 @@ def _steps(run: Run) -> Iterator[tuple[int, Numbers]]:
     right = seen = 0
     for step in run.steps():
         right, seen = right + step["correct"], seen + step["samples"]
-        own = {key: value for key, value in step.items() if key not in ("step", "correct", "samples")}
-        accuracies = {"accuracy": 100 * right / seen, "step_accuracy": 100 * step["correct"] / step["samples"]}
+        own = {key: value for key, value in step.items() if key not in ("step", "correct", "samples", "accuracy")}
+        accuracies = {"accuracy": 100 * right / seen, "step_accuracy": step["accuracy"]}
         yield step["step"], accuracies | _numbers(step["memory"], "memory/") | _numbers(own, "method/")
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
+from gotta.groups import group
 from gotta.report.cells import Cell, measure, number
 from gotta.report.figures.chart import POINT, room, start, whisker, x_axis, y_axis
 from gotta.report.figures.drawing import FAINT, Line, Text, marker
 from gotta.report.figures.figure import FIRST, Figure, draws, keep_lines
 from gotta.report.figures.palette import style
-from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.rows import NO_MEMORY, Column, Row, column_of, row_of
 from gotta.report.stored_run import Run

@@ -9,12 +9,8 @@ export function openRuns(dialog, ids, data, recording, wanted = null) {
   const first = known.find((id) => data.inside.includes(id)) ?? known[0];
   const chosen = known.includes(wanted) ? wanted : first;
   if (chosen === undefined) return show(dialog, [element("p", {}, "This page has no such run.")], "No such run");
-  show(
-    dialog,
-    body(dialog, known, chosen, data, recording),
-    data.runs[chosen].label,
-    picker(dialog, known, chosen, data, recording),
-  );
+  const other = picker(dialog, known, chosen, data, recording);
+  show(dialog, body(chosen, data, recording), data.runs[chosen].label, other);
 }
 
 function picker(dialog, ids, chosen, data, recording) {
@@ -37,7 +33,7 @@ function show(dialog, children, title, extra = null) {
   dialog.scrollTop = 0;
 }
 
-function body(_dialog, _ids, id, data, recording) {
+function body(id, data, recording) {
   const run = data.runs[id];
   const place = element("div", { class: "place" });
   recording(id).then((record) => {
@@ -48,12 +44,21 @@ function body(_dialog, _ids, id, data, recording) {
   return [facts(run), ...middle, perDomain(run), decided(run), settings(run)].filter((part) => part !== null);
 }
 
+function section(title, ...children) {
+  return element("section", {}, element("h3", {}, title), ...children);
+}
+
+function table(pairs) {
+  const lines = pairs.map(([name, value]) =>
+    element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)),
+  );
+  return element("table", {}, element("tbody", {}, ...lines));
+}
+
 /** What computes the run again: the command, and the spec that it takes. */
 function again(run) {
-  return element(
-    "section",
-    {},
-    element("h3", {}, "Run it again"),
+  return section(
+    "Run it again",
     element("p", {}, "In the folder of this page: ", element("code", {}, run.command)),
     element("p", {}, element("a", { href: run.spec }, run.spec), " holds its whole spec:"),
     element("pre", { class: "spec", tabindex: 0 }, run.text),
@@ -84,10 +89,8 @@ function overStream(run, curves) {
   for (const [name, values] of Object.entries(run.state)) {
     charts.push(lineChart({ ...curves[name], at: run.at, values, visits: run.visits, colour: "var(--wrong)" }));
   }
-  return element(
-    "section",
-    {},
-    element("h3", {}, "Over the stream"),
+  return section(
+    "Over the stream",
     element("p", { class: "legend" }, `Bands: the domains in their order, ${domainsOf(run)}.`),
     element("div", { class: "columns" }, ...charts.map((c) => element("div", { class: "chart" }, c))),
     fewer ? element("p", { class: "legend" }, fewer) : null,
@@ -102,36 +105,19 @@ function domainsOf(run) {
 function perDomain(run) {
   if (!run.domains.length) return null;
   const entries = run.domains.map(([name, value]) => [place(name), Number(value.toFixed(1)), "var(--good)"]);
-  return element(
-    "section",
-    {},
-    element("h3", {}, "Accuracy in each domain, in %"),
-    element("div", { class: "chart domains" }, bars("Accuracy in percent", entries, 100)),
-  );
+  const chart = element("div", { class: "chart domains" }, bars("Accuracy in percent", entries, 100));
+  return section("Accuracy in each domain, in %", chart);
 }
 
 function decided(run) {
   const entries = Object.entries(run.decisions);
   if (!entries.length) return null;
-  const rows = entries.map(([reason, count]) =>
-    element("tr", {}, element("th", { scope: "row" }, reason.replaceAll("_", " ")), element("td", {}, String(count))),
-  );
-  return element(
-    "section",
-    {},
-    element("h3", {}, "Decisions of the memory"),
-    element("table", {}, element("tbody", {}, ...rows)),
-  );
+  const counts = entries.map(([reason, count]) => [reason.replaceAll("_", " "), String(count)]);
+  return section("Decisions of the memory", table(counts));
 }
 
 function settings(run) {
-  const lines = (pairs) =>
-    pairs.map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value)));
-  const all = [...run.settings, ...Object.entries(run.made)];
-  return element(
-    "details",
-    {},
-    element("summary", {}, "Settings and environment"),
-    element("div", { class: "scroll" }, element("table", {}, element("tbody", {}, ...lines(all)))),
-  );
+  const all = table([...run.settings, ...Object.entries(run.made)]);
+  const summary = element("summary", {}, "Settings and environment");
+  return element("details", {}, summary, element("div", { class: "scroll" }, all));
 }

@@ -15,12 +15,12 @@ from markupsafe import Markup, escape
 
 import gotta
 from gotta.experiment.run.memory_film import record_path
+from gotta.groups import group
 from gotta.json_yaml import read_json
 from gotta.metrics.measures import MEASURES
 from gotta.report.answer import overall
 from gotta.report.cells import MARKS
 from gotta.report.figures.svg import svg, swatch
-from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.results import Chapter, Results
 from gotta.report.series import BINS, series

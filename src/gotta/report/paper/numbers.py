@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from gotta.report.groups import group
+from gotta.groups import group
 
 FOLDER = Path(__file__).parent
 EPSILON = 0.005  # of every table, by the paper's text

@@ -11,9 +11,9 @@ import numpy as np
 
 from gotta.experiment.spec.completing import statistics_of
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.groups import group
 from gotta.methods import methods
 from gotta.report.cells import Cell, Line, Table
-from gotta.report.groups import group
 from gotta.report.panel import Entry, Panel
 from gotta.report.paper.numbers import EPSILON, Inconsistency, Published, document, inconsistencies, lookup
 from gotta.report.rows import SOURCE

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gotta.experiment.spec.dotted import flatten, tell_apart
+from gotta.experiment.spec.dotted import flatten, tell_apart, tell_each_apart
+from gotta.groups import group
 from gotta.report.cells import Line, Table, measure, number, of_difference
-from gotta.report.groups import group
 from gotta.report.pairs import Difference, difference
 from gotta.report.stored_run import Run
 
@@ -106,12 +106,8 @@ def _labels(keys: Sequence[str]) -> dict[str, str]:
     """Method and memory, and what else is needed to tell the cells apart."""
     known = {key: json.loads(key) for key in keys}
     short = {key: f"{s.get('method.name')} + {s.get('control') or s.get('memory.name')}" for key, s in known.items()}
-    result = {}
-    for name, alike in group(known, lambda key: short[key]).items():
-        apart = tell_apart([known[key] for key in alike])
-        for key in alike:
-            result[key] = " ".join([name, *(f"{n.split('.')[-1]}={_text(known[key].get(n))}" for n in apart)])
-    return result
+    apart = tell_each_apart(known, short.__getitem__, known.__getitem__)
+    return {key: " ".join([short[key], *(f"{n}={_text(value)}" for n, value in apart[key])]) for key in known}
 
 
 def _text(value: Any) -> str:

@@ -87,8 +87,7 @@ class Served:
 def progress(store: Store) -> str:
     """How far the sweep is, in one line."""
     state = look(store)
-    kinds = ("running", "waiting", "silent", "failed")
-    parts = [f"{len(state.runs)} runs finished", *(f"{state.count(k)} {k}" for k in kinds if state.count(k))]
+    parts = [f"{len(state.runs)} runs finished", *state.counts]
     under_way = [claim.progress for claim in state.claims if claim.state == "running" and claim.progress]
     parts += [f"{len(state.damaged)} damaged"] if state.damaged else []
     return ", ".join(parts) + (f" ({'; '.join(under_way[:3])})" if under_way else "") + "; this page updates itself."

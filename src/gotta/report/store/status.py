@@ -11,12 +11,13 @@ from gotta.experiment.sweep.leases import Leases, is_alive_here
 from gotta.experiment.sweep.store import ASIDE, Store
 from gotta.report.stored_run import Damaged, Run, read_runs
 
+KINDS = ("running", "waiting", "silent", "failed")  # of claims
 SILENT = 60.0  # seconds without a heartbeat after which a claim counts as dead
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A cell that somebody has claimed: `state` is running, silent or failed; `age` is seconds since its last sign."""
+    """A cell that somebody has claimed: `state` is one of KINDS; `age` is seconds since its last sign."""
 
     id: str
     state: str
@@ -34,8 +35,11 @@ class State:
     claims: tuple[Claim, ...]
     newest: float | None  # seconds since the last run was finished
 
-    def count(self, state: str) -> int:
-        return sum(claim.state == state for claim in self.claims)
+    @property
+    def counts(self) -> list[str]:
+        """How many cells are not finished, in words by what they are."""
+        found = {kind: sum(claim.state == kind for claim in self.claims) for kind in KINDS}
+        return [f"{count} {kind}" for kind, count in found.items() if count]
 
 
 def look(store: Store | Kept, now: float | None = None) -> State:

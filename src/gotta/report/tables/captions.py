@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gotta.experiment.spec.sections import PRIOR
-from gotta.report.groups import group
+from gotta.groups import group
 from gotta.report.panel import Panel, Runs
 from gotta.report.setting_words import STREAM, show_value
 from gotta.report.stored_run import CODE, Run

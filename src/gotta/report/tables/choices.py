@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from gotta.experiment.spec.dotted import tell_apart
+from gotta.experiment.spec.dotted import tell_each_apart
 from gotta.report.cells import Cell, Line, Table, Value, number
-from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.rows import column_of, row_of
 from gotta.report.stored_run import Run, is_number
@@ -106,12 +105,8 @@ def _names(setting: str, values: ByValue) -> tuple[str, str, str]:
 def _tell_apart(sweeps: Sequence[tuple[str, ByValue]]) -> list[str]:
     """For each sweep the settings that tell it from others of the same names; nothing where there are none."""
     given = [_others(next(iter(values.values()))[0], setting) for setting, values in sweeps]
-    told = [""] * len(sweeps)
-    for alike in group(range(len(sweeps)), lambda at: _names(*sweeps[at])).values():
-        axes = tell_apart([given[at] for at in alike])
-        for at in alike:
-            told[at] = ", ".join(f"{axis.rpartition('.')[2]} {given[at].get(axis)}" for axis in axes)
-    return told
+    apart = tell_each_apart(range(len(sweeps)), lambda at: _names(*sweeps[at]), given.__getitem__)
+    return [", ".join(f"{name} {value}" for name, value in apart[at]) for at in range(len(sweeps))]
 
 
 def _means(values: ByValue, of: Value) -> dict[float, float]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gotta.errors import unknown
+from gotta.groups import group
 from gotta.report.cells import BEST, MISSING, Cell, Line, Table, measure, number, rank
-from gotta.report.groups import group
 from gotta.report.pairs import fair_difference
 from gotta.report.panel import Entry, Panel, Place
 from gotta.report.statistics import FOR_A_CELL

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from gotta.groups import group
 from gotta.metrics.measures import MEASURES
 from gotta.report.cells import Line, Table, Value, measure, number, rank
-from gotta.report.groups import group
 from gotta.report.panel import Panel
 from gotta.report.stored_run import Run
 from gotta.report.tables.captions import setup_lines

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import permutations
 
+from gotta.groups import group
 from gotta.report.cells import MARKS, ORDER, Cell, Line, Table, of_difference
-from gotta.report.groups import group
 from gotta.report.pairs import Difference, difference, fair_difference
 from gotta.report.panel import AXES, Entry, Panel, Place, at_best
 from gotta.report.rows import NO_MEMORY, RUNNING, Row
@@ -73,10 +73,8 @@ def _explain(cells: Collection[Cell]) -> str:
 def _apart_from_prior(run: Run) -> str:
     """Everything that a run is besides its prior and its seed."""
     settings = {name: value for name, value in run.section(*AXES).items() if name not in PRIOR_SETTINGS}
-    name = run.spec.method.name
-    return json.dumps(
-        [WITHOUT_PRIOR.get(name, name), {**settings, "method.name": ""}, run.spec.control], sort_keys=True
-    )
+    name = WITHOUT_PRIOR.get(run.spec.method.name, run.spec.method.name)
+    return json.dumps([{**settings, "method.name": name}, run.spec.control], sort_keys=True)
 
 
 WIN, TIE, LOSS = 1, 0, -1  # verdicts of a difference

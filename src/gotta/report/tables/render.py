@@ -12,9 +12,8 @@ def markdown(table: Table) -> str:
     lines += [_markdown_line([_name(name) for name in (*table.heading, *table.columns)])]
     lines += ["|" + "---|" * len(table.heading) + "---:|" * len(table.columns)]
     for row in table.rows:
-        lines.append(
-            _markdown_line([*map(_name, row.names), *(_markdown_cell(cell, table.seeds) for cell in row.cells)])
-        )
+        cells = [_markdown_cell(cell, table.seeds) for cell in row.cells]
+        lines.append(_markdown_line([*map(_name, row.names), *cells]))
     best = ["Bold: best of its column; underlined: second best."] if table.has_marks else []
     legend = [f"{'; '.join(table.legend)}."] if table.legend else []
     caption = [*best, *legend, *table.footnotes, *table.caption]

@@ -7,10 +7,10 @@ from experiment.tiny_sweep import completions, leftovers, numbers, recordings, s
 
 from gotta import GottaError
 from gotta.experiment.spec.run_spec import RunSpec
+from gotta.experiment.sweep.cell import Event, Work
 from gotta.experiment.sweep.engines import ray as module
 from gotta.experiment.sweep.engines.ray import Ray
 from gotta.experiment.sweep.store import Store
-from gotta.experiment.sweep.sweep import Event
 
 # Ray warns of its own affairs.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -146,6 +146,11 @@ def test_a_cluster_that_begins_without_nodes_and_loses_them(ray, tmp_path, monke
 def test_a_cell_that_can_never_run_here_is_refused(ray, tmp_path):
     with pytest.raises(GottaError, match=r"a cell needs CPU 1, GPU 2; Ray has CPU \d+, GPU 0 here"):
         sweep(specs(1), Store(tmp_path, writable=True), 1, 1, lambda event: None, engine=Ray(gpus=2))
+
+
+def test_a_gpu_that_no_cell_asks_for_is_refused(ray, tmp_path):
+    with pytest.raises(GottaError, match=r"gpus=0: Ray shows .* --gpus 0\.25"):
+        Ray().run(specs(1), Work(str(tmp_path), device="cuda"), lambda event: None)
 
 
 def test_without_ray_the_way_to_it_is_told(monkeypatch):

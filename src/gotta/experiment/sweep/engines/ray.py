@@ -63,6 +63,7 @@ class Ray:
         return self.address or os.environ.get(ADDRESS, "")
 
     def run(self, specs: Sequence[RunSpec], work: Work, listen: Listener) -> None:
+        check_gpus(self.gpus, work.device)
         ray = _ray()
         if ray.is_initialized():
             _Driver(ray, self, work, listen).run(specs)
@@ -78,6 +79,13 @@ class Ray:
                 _Driver(ray, self, work, listen).run(specs)
             finally:
                 ray.shutdown()
+
+
+def check_gpus(gpus: float, device: str) -> None:
+    """Refuse a sweep whose cells could not see the device that they are to use."""
+    if device.startswith("cuda") and not gpus:
+        told = f"device '{device}' with gpus=0: Ray shows a cell the GPUs that it asks for, and no others"
+        raise GottaError(f"{told}. Give --gpus 1, or a share such as --gpus 0.25.")
 
 
 def find_modules(specs: Sequence[RunSpec]) -> list[str]:
@@ -302,4 +310,5 @@ def connect(ray: Any, address: str, **given: Any) -> None:
         ray.init(address=address or "local", log_to_driver=False, **given)
     except Exception as error:  # Ray raises anything here, Exception itself among it
         what = f"no Ray cluster at '{address}'" if address else "Ray does not start here"
-        raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}") from error
+        way_out = ". If it is there and asks for a token, set RAY_AUTH_MODE=token" if address else ""
+        raise GottaError(f"{what}: {(str(error).splitlines() or [type(error).__name__])[0]}{way_out}") from error
