@@ -17,7 +17,7 @@ SPEC = StreamSpec(domains="dark-5,bright-5", batch_size=16, schedule="mixed")
 
 
 class Files(TinyData):
-    reading = "files"
+    pixels_from = "files"
 
 
 def same(first, second):
@@ -41,13 +41,13 @@ def test_processes_give_the_same_steps(monkeypatch):
     monkeypatch.setattr(sys.modules[Corrupted.__module__], "KEEP", 0)
     images = np.random.default_rng(0).integers(0, 256, (30, 16, 16, 3), dtype=np.uint8)
     stream = Stream(Corrupted(images, np.arange(30) % 3, 3), StreamSpec(domains="snow,fog", batch_size=16))
-    assert stream.dataset.reading == "corrupting"
+    assert stream.dataset.pixels_from == "corrupting"
     same(read_ahead(stream, workers=1), stream)
 
 
 def test_what_cannot_be_sent_is_read_in_threads():
     class Local(TinyData):
-        reading = "corrupting"
+        pixels_from = "corrupting"
 
     stream = Stream(Local(), SPEC)
     same(read_ahead(stream, workers=1), stream)

@@ -21,7 +21,7 @@ from gotta.types import FOREIGN, Dataset, IntArray
 
 __all__ = ["check", "run"]
 
-READING = ("memory", "files", "corrupting")
+PIXELS_FROM = ("memory", "files", "corrupting")
 FACTS = "has integer labels[N] from 0 to num_classes - 1, and domains that are different names"
 
 
@@ -76,8 +76,8 @@ def _facts_hold(data: Any) -> None:
     odd = [name for name in domains if not isinstance(name, str) or not name or one_line(name) != name]
     assert not odd, f"domains that are not names: {odd[:3]!r}"
     assert len(set(domains)) == len(domains), "two domains have one name"
-    reading = getattr(data, "reading", READING[0])
-    assert reading in READING, f"reading={reading!r}, expected one of {', '.join(READING)}"
+    pixels_from = getattr(data, "pixels_from", PIXELS_FROM[0])
+    assert pixels_from in PIXELS_FROM, f"pixels_from={pixels_from!r}, expected one of {', '.join(PIXELS_FROM)}"
     clips = getattr(data, "clips", None)
     if clips is not None:
         assert len(clips) == len(labels), f"{len(clips)} clips for {len(labels)} frames"

@@ -1,6 +1,6 @@
 """Data sets by name, as the streams take them: labels, domains, and the images of a domain.
 
-A data set may say how its pixels come about with `reading`: `memory`, `files` (decoded when asked for) or `corrupting`
+A data set may say how its pixels come about with `pixels_from`: `memory`, `files` (decoded when asked for) or `corrupting`
 (costly work in Python); with `require(domains)` it may complain beforehand of what it cannot show; with
 `content(domains)` it names the files or arrays that these images come from, which tell one version of it from another;
 and `redrawn(copy)` is the same data set with other random draws.
@@ -100,7 +100,7 @@ class Corrupting:
     A data set of this kind says with `read` what the clean images are.
     """
 
-    reading = "corrupting"
+    pixels_from = "corrupting"
     domains: Sequence[str] = (CLEAN, *(domain_name(*each) for each in product((*STANDARD, *EXTRA), SEVERITIES)))
 
     def __init__(self, labels: IntArray, num_classes: int | None, table: str, seed: int) -> None:
@@ -149,7 +149,7 @@ class Corrupted(Corrupting):
             raise GottaError(f"{len(images)} images and {len(labels)} labels do not belong together.")
         super().__init__(labels, num_classes, table, seed)
         self.clean, self._made = images, dict[str, tuple[Images, np.ndarray]]()
-        self.reading = "memory" if len(images) <= KEEP else "corrupting"
+        self.pixels_from = "memory" if len(images) <= KEEP else "corrupting"
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_made": {}}

@@ -29,11 +29,11 @@ def read_ahead(stream: Stream, first: int = 0, workers: int | None = None) -> Ge
     [8, 4]
     """
     asked = _from_environment() if workers is None else workers
-    reading = getattr(stream.dataset, "reading", "memory")
+    pixels_from = getattr(stream.dataset, "pixels_from", "memory")
     # One thread for what is computed, more for files, where there are cores for them.
-    usual = {"files": min(MOST_THREADS, max(1, (os.cpu_count() or 1) - 1)), "corrupting": 1}.get(reading, 0)
+    usual = {"files": min(MOST_THREADS, max(1, (os.cpu_count() or 1) - 1)), "corrupting": 1}.get(pixels_from, 0)
     count = usual if asked is None else asked
-    processes = asked is not None and reading == "corrupting" and _can_be_sent(stream.dataset)
+    processes = asked is not None and pixels_from == "corrupting" and _can_be_sent(stream.dataset)
     if not 0 <= first <= len(stream):
         raise GottaError(f"step {first} does not exist: the stream has steps 0..{len(stream) - 1}.")
     steps = range(first, len(stream))

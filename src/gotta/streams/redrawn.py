@@ -36,7 +36,7 @@ class Redrawn:
         self.copies: list[Dataset] = [dataset, *(again(copy) for copy in range(1, copies))]
         self.labels: IntArray = np.tile(dataset.labels, copies)
         self.domains, self.num_classes = dataset.domains, dataset.num_classes
-        self.reading = getattr(dataset, "reading", "memory")
+        self.pixels_from = getattr(dataset, "pixels_from", "memory")
         self.foreign = getattr(dataset, "foreign", np.empty(0, np.int64))
 
     def require(self, domains: Sequence[str]) -> None:

@@ -16,9 +16,9 @@ def recurring(memory="fps", scores=ROUNDS, seed=0, repeats=3):
 
 
 def test_a_visit_is_the_mean_over_domains():
-    assert list(errors_by_visit(recurring()).values())[:3] == [45.0, 55.0, 55.0]
-    assert errors_by_visit(made()) == {}
-    assert errors_by_visit(recurring(repeats=4)) == {}  # a run that does not fit its spec
+    assert errors_by_visit(recurring()) == [45.0, 55.0, 55.0]
+    assert errors_by_visit(made()) == []
+    assert errors_by_visit(recurring(repeats=4)) == []  # a run that does not fit its spec
 
 
 def test_visits_are_columns_with_their_mean_and_what_the_last_adds():

@@ -24,7 +24,7 @@ SIDE = 32
 class CifarC:
     """The corrupted images of a folder with `<corruption>.npy` and `labels.npy`; only what is shown is looked at."""
 
-    reading = "files"
+    pixels_from = "files"
 
     def __init__(self, folder: Path, num_classes: int) -> None:
         self.folder, self.num_classes = folder, num_classes

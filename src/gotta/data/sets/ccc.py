@@ -15,7 +15,7 @@ from gotta.types import Dataset, Images, IntArray, read_pair
 class Blended:
     """The clean images of a data set under two corruptions; the domains are the points of all paths."""
 
-    reading = "corrupting"
+    pixels_from = "corrupting"
 
     def __init__(self, known: Dataset, paths: dict[str, tuple[str, ...]], table: str, seed: int = 0) -> None:
         if CLEAN not in known.domains or hasattr(known, "clips"):

@@ -22,7 +22,7 @@ GROUPS = ("noise", "blur", "weather", "digital", "extra")  # the archives as peo
 class ImageNetC:
     """The image files of a folder of corruptions; a domain that is not complete is an error when it is asked for."""
 
-    reading = "files"
+    pixels_from = "files"
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ class OpenSet:
         if hasattr(known, "clips"):
             raise GottaError("foreign images cannot be mixed into a video. Name a data set of images as the known one.")
         self.known, self.num_classes, self.domains = known, known.num_classes, known.domains
-        self.reading = getattr(known, "reading", "memory")
+        self.pixels_from = getattr(known, "pixels_from", "memory")
         self._others = Corrupted(foreign, np.zeros(len(foreign), np.int64), 1, table, seed)
         self._count = len(known.labels)
         self.labels: IntArray = np.concatenate([known.labels, np.full(len(foreign), FOREIGN)]).astype(np.int64)

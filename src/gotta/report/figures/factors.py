@@ -10,6 +10,7 @@ from gotta.report.figures.drawing import FAINT, GRID, INK, Drawing, Line, Text, 
 from gotta.report.figures.figure import MANY, WIDTH, Figure, draws
 from gotta.report.figures.palette import style
 from gotta.report.panel import Entries, Entry, Panel
+from gotta.report.rows import Row, tell_settings
 
 LINE = 22.0
 ONE_BY_ONE = (
@@ -41,13 +42,18 @@ def factor_figures(panel: Panel) -> list[Figure]:
             found.append(_figure(method.label, _by_factor(rows), BY_FACTOR))
         elif len(assembled) > 1:
             known = sorted(rows.values(), key=lambda entry: -entry.mean)
-            lines = {entry.row.label: _level(entry) for entry in known if entry.accuracy.value is not None}
+            lines = {_told(entry.row): _level(entry) for entry in known if entry.accuracy.value is not None}
             found.append(_figure(method.label, lines, ONE_BY_ONE))
     return found
 
 
 def _level(entry: Entry) -> Level:
     return Level(entry.mean, entry.row.name, entry.accuracy.interval or 0.0)
+
+
+def _told(row: Row) -> str:
+    """Of a memory that is put together from parts its parts alone."""
+    return tell_settings(row.settings).strip() if row.name == "composed" and row.settings else row.label
 
 
 def _factors(entry: Entry) -> dict[str, object]:
@@ -64,18 +70,20 @@ def _by_factor(rows: Entries) -> dict[str, Level]:
         if entry.accuracy.value is None:
             continue
         if not _factors(entry):
-            lines[row.label] = _level(entry)
+            lines[_told(row)] = _level(entry)
         for name, value in _factors(entry).items():
             groups[row.name, name][str(value)].append(entry.mean)
     for (memory, name), values in groups.items():
         if len(values) > 1:
             for value, cells in values.items():
-                lines[f"{memory} {name}={value}"] = Level(sum(cells) / len(cells), memory, cells=tuple(cells))
+                lines[_told(Row("memory", memory, settings=((name, value),)))] = Level(
+                    sum(cells) / len(cells), memory, cells=tuple(cells)
+                )
     return lines
 
 
 def _figure(method: str, levels: Mapping[str, Level], caption: str) -> Figure:
-    names = {row: clip(row.removeprefix("composed ")) for row in levels}
+    names = {row: clip(row) for row in levels}
     left = min(WIDTH * 0.5, 16 + max(text_width(name, 12) for name in names.values()))
     height = LINE * len(levels)
     ends = [end for one in levels.values() for end in (one.value - one.half, one.value + one.half, *one.cells)]

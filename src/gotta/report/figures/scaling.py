@@ -135,9 +135,8 @@ def visit_figures(panel: Panel) -> list[Figure]:
         curves: Curves = {}
         for entry in kept:
             met = max(map(errors_by_visit, entry.runs), key=len)
-            visits = {name: float(name.removeprefix("visit ")) for name in met if name.startswith("visit")}
-            if visits:
-                curves[entry.row] = {k: measure(entry.runs, at_visit(name)) for name, k in visits.items()}
+            if met:
+                curves[entry.row] = {k + 1.0: measure(entry.runs, at_visit(k)) for k in range(len(met))}
         if curves:
             ends = {row.label: (curve[1].number, curve[len(curve)].number) for row, curve in curves.items()}
             words = "; ".join(f"{name} goes from {first} to {last}" for name, (first, last) in ends.items()) + "."

@@ -1,6 +1,7 @@
 """The tables with a line for each pair of method and memory: domains, state of the memory, cost, calibration."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from statistics import mean
 
 from gotta.groups import group
 from gotta.metrics.measures import MEASURES
@@ -121,28 +122,34 @@ def line_for_each(panel: Panel, columns: Mapping[str, tuple[Value, int]], marked
 
 def visits_table(panel: Panel) -> Table:
     """Methods with memories by visits; without rows where nothing recurs."""
-    columns = {name: (at_visit(name), 1) for name in max(map(errors_by_visit, panel.runs), key=len)}
+    visits = range(len(max(map(errors_by_visit, panel.runs), key=len)))
+    columns = {f"visit {k + 1}": (at_visit(k), 1) for k in visits}
+    if columns:
+        columns |= {
+            "mean": (_over_visits(mean), 1),
+            "last - first": (_over_visits(lambda errors: errors[-1] - errors[0]), 1),
+        }
     caption = "Error in percent at each visit to all domains, mean over domains and seeds; a rise is wear."
     rows = line_for_each(panel, columns) if columns else []
     return Table("Error (%) per visit", HEADING, tuple(columns), tuple(rows), (caption, *setup_lines(panel)))
 
 
-def errors_by_visit(run: Run) -> dict[str, float]:
-    """The mean error over all domains in `visit 1` to them, `visit 2`, ..., and what comes of these; nothing if each
-    is visited once.
-    """
+def errors_by_visit(run: Run) -> list[float]:
+    """The mean error over all domains in the first visit to them, the second, ...; none if each is visited once."""
     times, met = run.stream.repeats, run.summary.online.domains
     if times < 2 or not met or len(met) % times:
-        return {}
+        return []
     size = len(met) // times
     rounds = [[domain.error for domain in met[k : k + size]] for k in range(0, len(met), size)]
     known = [[error for error in errors if error is not None] for errors in rounds]
     if not all(known):
-        return {}
-    means = [sum(errors) / len(errors) for errors in known]
-    visits = {f"visit {k}": mean for k, mean in enumerate(means, 1)}
-    return visits | {"mean": sum(means) / times, "last - first": means[-1] - means[0]}
+        return []
+    return [sum(errors) / len(errors) for errors in known]
 
 
-def at_visit(name: str) -> Value:
-    return lambda run: errors_by_visit(run).get(name)
+def at_visit(number: int) -> Value:
+    return lambda run: next(iter(errors_by_visit(run)[number:]), None)
+
+
+def _over_visits(value: Callable[[list[float]], float]) -> Value:
+    return lambda run: value(errors) if (errors := errors_by_visit(run)) else None
