@@ -81,7 +81,7 @@ class IABN(ReplacedBatchNorm):
         mean, var = self.batch_moments(x, unbiased=True)
         if self.moves:
             for own, new in zip(self.running, (mean, var), strict=True):
-                own.lerp_(new.detach(), self.rate)
+                own.lerp_(new.detach().to(own), self.rate)
         return mean, var
 
 

@@ -52,6 +52,14 @@ def test_outputs_gradients_and_buffers(path):
             np.testing.assert_allclose(value, file[f"{name}{step}"], **TOLERANCES, err_msg=f"{name}{step}")
 
 
+@pytest.mark.bfloat16
+def test_statistics_in_half_precision_move():
+    layer = IABN(nn.BatchNorm2d(3).bfloat16())
+    before = layer.running_mean.clone()
+    assert layer(3 + torch.rand(8, 3, 4, 4).bfloat16()).dtype == torch.bfloat16
+    assert not torch.equal(layer.running_mean, before)
+
+
 def test_a_layer_used_twice_stays_one():
     shared = nn.BatchNorm2d(3)
     net = nn.Sequential(shared, nn.ReLU(), nn.Sequential(shared))
