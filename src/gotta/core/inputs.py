@@ -182,11 +182,13 @@ def check_network(net: nn.Module) -> None:
 
 
 def copy_network(net: nn.Module) -> nn.Module:
-    """A copy, also of a network that keeps a tensor of its last forward, as torch's old weight_norm does.
+    """A copy, also of a network that keeps tensors of its last forward, as torch's old weight_norm and LeViT do.
 
     Such tensors may have a graph, with which torch does not copy them.
     """
-    kept = [value for module in net.modules() for value in vars(module).values() if isinstance(value, Tensor)]
+    held = [value for module in net.modules() for value in vars(module).values()]
+    held += [inner for value in held if isinstance(value, dict) for inner in value.values()]
+    kept = [value for value in held if isinstance(value, Tensor)]
     return deepcopy(net, {id(value): value.detach().clone() for value in kept if not value.is_leaf})
 
 

@@ -1,7 +1,7 @@
 """Data sets by name, as the streams take them: labels, domains, and the images of a domain.
 
-A data set may say how its pixels come about with `pixels_from`: `memory`, `files` (decoded when asked for) or `corrupting`
-(costly work in Python); with `require(domains)` it may complain beforehand of what it cannot show; with
+A data set may say how its pixels come about with `pixels_from`: `memory`, `files` (decoded when asked for) or
+`corrupting` (costly work in Python); with `require(domains)` it may complain beforehand of what it cannot show; with
 `content(domains)` it names the files or arrays that these images come from, which tell one version of it from another;
 and `redrawn(copy)` is the same data set with other random draws.
 """
