@@ -76,9 +76,8 @@ def _by_factor(rows: Entries) -> dict[str, Level]:
     for (memory, name), values in groups.items():
         if len(values) > 1:
             for value, cells in values.items():
-                lines[_told(Row("memory", memory, settings=((name, value),)))] = Level(
-                    sum(cells) / len(cells), memory, cells=tuple(cells)
-                )
+                row = Row("memory", memory, settings=((name, value),))
+                lines[_told(row)] = Level(sum(cells) / len(cells), memory, cells=tuple(cells))
     return lines
 
 
